@@ -1,0 +1,106 @@
+//! Identifiers: a typed prefix and a UUID version 7, so that they sort by creation and never mix.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use uuid::Uuid;
+
+/// Text that is not an identifier of the expected kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not an id of the form {prefix}<32 hexadecimal digits>")]
+pub struct InvalidId {
+    pub text: String,
+    pub prefix: &'static str,
+}
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            pub const PREFIX: &'static str = $prefix;
+
+            /// A new identifier, later than every one made before on this machine.
+            pub fn generate() -> Self {
+                Self(Uuid::now_v7())
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}{}", $prefix, self.0.simple())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = InvalidId;
+
+            fn from_str(text: &str) -> Result<Self, InvalidId> {
+                text.strip_prefix($prefix)
+                    .filter(|hex| hex.len() == 32)
+                    .and_then(|hex| Uuid::try_parse(hex).ok())
+                    .map(Self)
+                    .ok_or_else(|| InvalidId { text: text.chars().take(80).collect(), prefix: $prefix })
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+id!(
+    /// A job.
+    JobId, "job_");
+id!(
+    /// A model: weights, configuration and tokenizer in one directory.
+    ModelId, "mdl_");
+id!(
+    /// A data set, a line of immutable versions.
+    DatasetId, "ds_");
+id!(
+    /// One immutable version of a data set.
+    DatasetVersionId, "dsv_");
+id!(
+    /// A stored verifier configuration.
+    VerifierId, "vf_");
+id!(
+    /// A training or inference checkpoint.
+    CheckpointId, "ckpt_");
+id!(
+    /// One event of a job's log.
+    EventId, "evt_");
+id!(
+    /// One run of a worker process.
+    WorkerId, "wrk_");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_round_trips_and_refuses_other_prefixes() {
+        let id = JobId::generate();
+        assert_eq!(id.to_string().parse::<JobId>(), Ok(id));
+        assert!(id.to_string().parse::<ModelId>().is_err());
+        assert!("job_../../etc/passwd".parse::<JobId>().is_err());
+    }
+
+    #[test]
+    fn ids_sort_by_creation() {
+        let ids: Vec<String> = (0..100).map(|_| JobId::generate().to_string()).collect();
+        assert!(ids.is_sorted());
+    }
+}

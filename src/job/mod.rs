@@ -1,0 +1,16 @@
+//! What a job is, without any I/O: identifiers, the spec a client submits, the states a job moves
+//! through and the events it leaves behind. Every other module may import this one; it imports none.
+
+pub mod event;
+pub mod field;
+pub mod id;
+pub mod spec;
+pub mod status;
+pub mod time;
+
+pub use event::{Event, EventKind, EventLevel, NewEvent};
+pub use field::{FieldError, Fields};
+pub use id::{CheckpointId, DatasetId, DatasetVersionId, EventId, JobId, ModelId, VerifierId, WorkerId};
+pub use spec::JobSpec;
+pub use status::{Failure, FailureKind, JobStatus, Phase};
+pub use time::Timestamp;

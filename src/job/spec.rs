@@ -1,0 +1,399 @@
+//! The job spec: what a client submits and, with every default filled in, what a worker runs.
+//!
+//! `objective` and an inline `verifier` stay plain JSON here, because their fields belong to the modules that
+//! implement them; [`crate::objective`] and [`crate::verifier`] read them and fill in their defaults.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::field::{self, FieldError, Fields};
+
+/// The most optimizer steps one job may take.
+pub const MAX_STEPS: u64 = 1_000_000;
+/// The most completions one sampling phase may produce; a rollout set is held in memory.
+pub const MAX_ROLLOUTS: u64 = 1_000_000;
+
+/// A training job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobSpec {
+    /// A name for people; need not be unique.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The model to start from: an imported model (`mdl_...`), an inference checkpoint of an earlier job
+    /// (`ckpt_...`) or a built-in (`builtin:arith-tiny`, `builtin:arith-scratch`).
+    pub model: String,
+    pub dataset: DatasetSpec,
+    /// How completions are scored: a stored verifier (`vf_...`) or an inline one. Required unless the objective
+    /// learns from the data set's completions (`sft`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verifier: Option<Value>,
+    /// What is optimised: `{"type": ..., ...}`; `GET /v1/objectives` lists the types and their fields.
+    pub objective: Value,
+    #[serde(default)]
+    pub sampling: SamplingSpec,
+    #[serde(default)]
+    pub optimizer: OptimizerSpec,
+    #[serde(default)]
+    pub train: TrainSpec,
+    #[serde(default)]
+    pub eval: EvalSpec,
+    #[serde(default)]
+    pub checkpoints: CheckpointSpec,
+    /// Jobs with a higher priority are claimed first; equal ones in the order of submission.
+    #[serde(default)]
+    pub priority: i32,
+    /// The root of every random choice of the job.
+    #[serde(default)]
+    #[schemars(range(max = 9_007_199_254_740_991_u64))]
+    pub seed: u64,
+    /// Up to 16 pairs of your own.
+    #[serde(default)]
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// Which rows are used and how they become prompts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DatasetSpec {
+    /// Rows to train on: a data set (`ds_...`, its latest version), a version (`dsv_...`) or `builtin:arithmetic`.
+    pub train: String,
+    /// Held-out rows for evaluation; without it nothing is evaluated. Built-ins have a split of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eval: Option<String>,
+    /// How a `prompt` column becomes text for the model.
+    #[serde(default)]
+    pub format: PromptFormat,
+    /// A system message put before every prompt (chat format only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// Text around a plain prompt; `{prompt}` stands for the row's prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
+}
+
+/// How a row's prompt becomes text for the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptFormat {
+    /// `chat` when the model has a chat template, otherwise `text`.
+    #[default]
+    Auto,
+    /// Through the model's chat template, as one user message (or the row's `messages`).
+    Chat,
+    /// As it stands.
+    Text,
+}
+
+/// How completions are sampled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SamplingSpec {
+    /// 0 is greedy; 1 samples the model's own distribution.
+    #[schemars(range(min = 0.0, max = 10.0))]
+    pub temperature: f64,
+    /// Keep the smallest set of tokens with at least this much probability; 1 keeps all.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub top_p: f64,
+    /// Keep the k most probable tokens; 0 keeps all.
+    pub top_k: u32,
+    /// The longest completion in tokens.
+    #[schemars(range(min = 1, max = 131_072))]
+    pub max_new_tokens: u32,
+    /// Texts that end a completion, besides the model's end-of-sequence tokens.
+    pub stop: Vec<String>,
+    /// Completions sampled at the same time.
+    #[schemars(range(min = 1, max = 1024))]
+    pub batch_size: u32,
+}
+
+impl Default for SamplingSpec {
+    fn default() -> Self {
+        Self { temperature: 1.0, top_p: 1.0, top_k: 0, max_new_tokens: 256, stop: Vec::new(), batch_size: 64 }
+    }
+}
+
+/// AdamW (Loshchilov and Hutter, arXiv 1711.05101) and its learning-rate schedule.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OptimizerSpec {
+    /// The peak learning rate.
+    pub learning_rate: f64,
+    pub schedule: Schedule,
+    /// Share of the steps over which the learning rate rises linearly from zero.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub warmup: f64,
+    /// Decoupled weight decay on matrices (never on norms).
+    pub weight_decay: f64,
+    pub beta1: f64,
+    pub beta2: f64,
+    pub eps: f64,
+    /// Gradients are scaled down to this global norm; 0 turns clipping off.
+    pub max_grad_norm: f64,
+}
+
+impl Default for OptimizerSpec {
+    fn default() -> Self {
+        Self {
+            learning_rate: 1e-5,
+            schedule: Schedule::Cosine,
+            warmup: 0.03,
+            weight_decay: 0.0,
+            beta1: 0.9,
+            beta2: 0.999,
+            eps: 1e-8,
+            max_grad_norm: 1.0,
+        }
+    }
+}
+
+/// How the learning rate moves after the warm-up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Schedule {
+    /// Down to zero along half a cosine.
+    Cosine,
+    /// Down to zero along a line.
+    Linear,
+    Constant,
+}
+
+/// How much is trained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainSpec {
+    /// Optimizer steps in all.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub steps: u64,
+    /// Prompts (for `sft`: rows) in one optimizer step.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub prompts_per_step: u32,
+    /// How often each sampled completion is trained on; for `bolt` the epochs over a round's completions.
+    #[schemars(range(min = 1, max = 1024))]
+    pub updates_per_rollout: u32,
+    /// Tokens in one forward and backward pass; a step is as many passes as it needs. Bounds the memory.
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub micro_batch_tokens: u32,
+}
+
+impl Default for TrainSpec {
+    fn default() -> Self {
+        Self { steps: 100, prompts_per_step: 16, updates_per_rollout: 1, micro_batch_tokens: 2048 }
+    }
+}
+
+/// How held-out accuracy is measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EvalSpec {
+    /// Evaluate every so many optimizer steps besides the end; 0 only at the end.
+    pub every_steps: u64,
+    /// Completions per prompt.
+    #[schemars(range(min = 1, max = 1024))]
+    pub samples: u32,
+    /// The k of pass@k; none may exceed `samples`.
+    pub pass_at: Vec<u32>,
+    /// Also evaluate before the first step.
+    pub before: bool,
+    /// Held-out prompts to use, from the first on.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub prompts: u32,
+}
+
+impl Default for EvalSpec {
+    fn default() -> Self {
+        Self { every_steps: 0, samples: 8, pass_at: vec![1, 8], before: true, prompts: 200 }
+    }
+}
+
+/// What is kept on the way and how the result is written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CheckpointSpec {
+    /// Save the training state every so many optimizer steps, so that a lost worker costs no more than these.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub every_steps: u64,
+    /// Training checkpoints to keep.
+    #[schemars(range(min = 1, max = 1000))]
+    pub keep_last: u32,
+    /// Number format of the weights in the finished model.
+    pub dtype: WeightDtype,
+}
+
+impl Default for CheckpointSpec {
+    fn default() -> Self {
+        Self { every_steps: 50, keep_last: 2, dtype: WeightDtype::F32 }
+    }
+}
+
+/// Number format of exported weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WeightDtype {
+    F32,
+    Bf16,
+}
+
+impl JobSpec {
+    /// Reads and checks everything that does not need the objective, the verifier or the store.
+    pub fn parse(value: &Value) -> Result<Self, Vec<FieldError>> {
+        let spec: Self = field::parse(value, "").map_err(|error| vec![error])?;
+        let errors = [
+            spec.check_sampling(),
+            spec.optimizer.check(),
+            spec.check_train(),
+            spec.eval.check(),
+            spec.check_rest(),
+        ]
+        .into_iter()
+        .filter_map(Result::err)
+        .flatten()
+        .collect::<Vec<_>>();
+        if errors.is_empty() { Ok(spec) } else { Err(errors) }
+    }
+
+    fn check_sampling(&self) -> Result<(), Vec<FieldError>> {
+        let s = &self.sampling;
+        let mut fields = Fields::below("/sampling");
+        fields.require((0.0..=10.0).contains(&s.temperature), "temperature", "must lie between 0 (greedy) and 10");
+        fields.require(s.top_p > 0.0 && s.top_p <= 1.0, "top_p", "must be above 0 and at most 1");
+        fields.require((1..=131_072).contains(&s.max_new_tokens), "max_new_tokens", "must lie between 1 and 131072");
+        fields.require((1..=1024).contains(&s.batch_size), "batch_size", "must lie between 1 and 1024");
+        fields.require(
+            s.stop.len() <= 16 && s.stop.iter().all(|t| !t.is_empty() && t.len() <= 256),
+            "stop",
+            "takes at most 16 non-empty texts of at most 256 bytes",
+        );
+        fields.finish()
+    }
+
+    fn check_train(&self) -> Result<(), Vec<FieldError>> {
+        let t = &self.train;
+        let mut fields = Fields::below("/train");
+        fields.require((1..=MAX_STEPS).contains(&t.steps), "steps", format!("must lie between 1 and {MAX_STEPS}"));
+        fields.require((1..=65_536).contains(&t.prompts_per_step), "prompts_per_step", "must lie between 1 and 65536");
+        fields.require(
+            (1..=1024).contains(&t.updates_per_rollout),
+            "updates_per_rollout",
+            "must lie between 1 and 1024",
+        );
+        fields.require(
+            (1..=1 << 20).contains(&t.micro_batch_tokens),
+            "micro_batch_tokens",
+            "must lie between 1 and 1048576",
+        );
+        fields.finish()
+    }
+
+    fn check_rest(&self) -> Result<(), Vec<FieldError>> {
+        let mut fields = Fields::below("");
+        fields.require(
+            (1..=MAX_STEPS).contains(&self.checkpoints.every_steps),
+            "checkpoints/every_steps",
+            format!("must lie between 1 and {MAX_STEPS}"),
+        );
+        fields.require(
+            (1..=1000).contains(&self.checkpoints.keep_last),
+            "checkpoints/keep_last",
+            "must lie between 1 and 1000",
+        );
+        fields.require(
+            self.name.as_ref().is_none_or(|name| name.len() <= 200),
+            "name",
+            "may have at most 200 bytes",
+        );
+        // JSON numbers above 2^53 do not survive every client.
+        fields.require(self.seed < 1 << 53, "seed", "must be below 2^53");
+        fields.require(
+            self.metadata.len() <= 16 && self.metadata.iter().all(|(k, v)| k.len() <= 64 && v.len() <= 512),
+            "metadata",
+            "takes at most 16 pairs, keys of at most 64 and values of at most 512 bytes",
+        );
+        fields.require(
+            self.dataset.template.as_ref().is_none_or(|t| t.contains("{prompt}") && t.len() <= 65_536),
+            "dataset/template",
+            "must contain `{prompt}` and have at most 65536 bytes",
+        );
+        fields.finish()
+    }
+}
+
+impl OptimizerSpec {
+    fn check(&self) -> Result<(), Vec<FieldError>> {
+        let mut fields = Fields::below("/optimizer");
+        fields.require(
+            self.learning_rate > 0.0 && self.learning_rate <= 1.0,
+            "learning_rate",
+            "must be above 0 and at most 1",
+        );
+        fields.require((0.0..=1.0).contains(&self.warmup), "warmup", "is a share of the steps, between 0 and 1");
+        fields.require((0.0..=1.0).contains(&self.weight_decay), "weight_decay", "must lie between 0 and 1");
+        fields.require((0.0..1.0).contains(&self.beta1), "beta1", "must be at least 0 and below 1");
+        fields.require((0.0..1.0).contains(&self.beta2), "beta2", "must be at least 0 and below 1");
+        fields.require(self.eps > 0.0 && self.eps <= 1.0, "eps", "must be above 0 and at most 1");
+        fields.require(
+            self.max_grad_norm >= 0.0 && self.max_grad_norm.is_finite(),
+            "max_grad_norm",
+            "must be at least 0 (0 turns clipping off)",
+        );
+        fields.finish()
+    }
+}
+
+impl EvalSpec {
+    fn check(&self) -> Result<(), Vec<FieldError>> {
+        let mut fields = Fields::below("/eval");
+        fields.require((1..=1024).contains(&self.samples), "samples", "must lie between 1 and 1024");
+        fields.require(
+            !self.pass_at.is_empty() && self.pass_at.iter().all(|k| (1..=self.samples).contains(k)),
+            "pass_at",
+            "takes one or more k between 1 and `samples`",
+        );
+        fields.require((1..=100_000).contains(&self.prompts), "prompts", "must lie between 1 and 100000");
+        fields.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn minimal() -> Value {
+        json!({
+            "model": "builtin:arith-tiny",
+            "dataset": {"train": "builtin:arithmetic"},
+            "objective": {"type": "bolt"},
+        })
+    }
+
+    #[test]
+    fn defaults_are_filled_in_and_survive_a_round_trip() {
+        let spec = JobSpec::parse(&minimal()).unwrap();
+        assert_eq!(spec.sampling.temperature, 1.0);
+        let resolved = serde_json::to_value(&spec).unwrap();
+        assert_eq!(JobSpec::parse(&resolved).unwrap(), spec);
+    }
+
+    #[test]
+    fn every_range_error_is_reported_at_its_pointer() {
+        let mut value = minimal();
+        value["sampling"] = json!({"temperature": -1.0});
+        value["train"] = json!({"steps": 0});
+        value["eval"] = json!({"samples": 4, "pass_at": [8]});
+        let pointers: Vec<String> = JobSpec::parse(&value).unwrap_err().into_iter().map(|e| e.pointer).collect();
+        assert_eq!(pointers, ["/sampling/temperature", "/train/steps", "/eval/pass_at"]);
+    }
+
+    #[test]
+    fn an_unknown_field_is_named() {
+        let mut value = minimal();
+        value["train"] = json!({"step": 5});
+        let errors = JobSpec::parse(&value).unwrap_err();
+        assert_eq!((errors[0].pointer.as_str(), errors[0].code), ("/train/step", "unknown_field"));
+    }
+}

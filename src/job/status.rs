@@ -1,0 +1,119 @@
+//! The states of a job, what it is doing within `running`, and why it failed.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Text that names no member of a closed set.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a known name")]
+pub struct UnknownName(pub String);
+
+/// A closed set of names that is written the same way in the database, in JSON and in logs.
+macro_rules! names {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum $name { $($(#[$variant_doc])* #[serde(rename = $text)] $variant),+ }
+
+        impl $name {
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = UnknownName;
+
+            fn from_str(text: &str) -> Result<Self, UnknownName> {
+                Self::ALL.iter().copied().find(|name| name.as_str() == text).ok_or_else(|| UnknownName(text.to_owned()))
+            }
+        }
+    };
+}
+pub(crate) use names;
+
+names!(
+    /// Where a job stands. `succeeded`, `failed` and `cancelled` are final.
+    JobStatus {
+        /// Waiting for a device.
+        Queued = "queued",
+        /// Claimed by a worker that has not begun to load yet.
+        Starting = "starting",
+        /// A worker holds the lease and reports progress; `phase` says what it does.
+        Running = "running",
+        /// A client asked for an end; the worker has not let go yet.
+        Cancelling = "cancelling",
+        Succeeded = "succeeded",
+        Failed = "failed",
+        Cancelled = "cancelled",
+    }
+);
+
+impl JobStatus {
+    pub fn is_final(self) -> bool {
+        match self {
+            Self::Succeeded | Self::Failed | Self::Cancelled => true,
+            Self::Queued | Self::Starting | Self::Running | Self::Cancelling => false,
+        }
+    }
+}
+
+names!(
+    /// What a running job does at the moment.
+    Phase {
+        Loading = "loading",
+        Sampling = "sampling",
+        Verifying = "verifying",
+        Training = "training",
+        Evaluating = "evaluating",
+        Checkpointing = "checkpointing",
+        Exporting = "exporting",
+    }
+);
+
+names!(
+    /// Why a job failed; decides whether another attempt makes sense.
+    FailureKind {
+        InvalidData = "invalid_data",
+        OutOfMemory = "out_of_memory",
+        Diverged = "diverged",
+        VerifierErrorRate = "verifier_error_rate",
+        StorageFull = "storage_full",
+        /// The job ended its worker process again and again.
+        Poison = "poison",
+        Internal = "internal",
+    }
+);
+
+/// What a client reads about a failed job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    pub kind: FailureKind,
+    /// Stable, machine-readable reason.
+    pub code: String,
+    /// What happened and what to do about it.
+    pub message: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_status_reads_back_from_its_name() {
+        for status in JobStatus::ALL {
+            assert_eq!(status.as_str().parse(), Ok(*status));
+        }
+        assert!("done".parse::<JobStatus>().is_err());
+    }
+}

@@ -1,0 +1,3 @@
+pub mod clock;
+pub mod job;
+pub mod objective;

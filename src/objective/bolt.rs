@@ -1,0 +1,208 @@
+//! BOLT: Boltzmann-targeted weighted SFT (arXiv 2605.02469).
+//!
+//! The target is the reward-tilted reference, `pi*(y|x) = pi_ref(y|x) exp(r/beta) / Z(x)`. Each of the G completions
+//! of a prompt, sampled from the reference, is imitated with the weight
+//!
+//! ```text
+//! w_i = exp(r_i/beta) / ((1/G) sum_j exp(r_j/beta))                     mean 1 in every group
+//! L   = - (1/N_seq) sum_i w_i sum_t m l                                 ("token": divided by N_tok instead)
+//! ```
+//!
+//! One round is plain weighted SFT on stored completions. With K rounds the last policy becomes the reference, which
+//! is mirror descent in KL: `pi_K ~ pi_0 exp(K r/beta)`. `reference: "initial"` keeps the first one; then the
+//! density ratio enters, `w_i ~ exp(r_i/beta) prod_t pi_ref/behavior`, normalised within the group.
+
+use candle_core::{Result as TensorResult, Tensor};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::math::{boltzmann_weights, is_zero_spread};
+use super::{Group, Needs, Objective, Plan, StepTotals, TokenBatch, frontier};
+use crate::job::field::{FieldError, Fields};
+use crate::job::spec::TrainSpec;
+
+pub const SUMMARY: &str =
+    "Samples completions, weights them by exp(reward/beta) within their group and imitates them: reward \
+     maximisation as plain weighted SFT, with a closed-form target and no ratio or clip.";
+pub const FORMULA: &str =
+    "w_i = exp(r_i/beta) / ((1/G) sum_j exp(r_j/beta));  L = - (1/N_seq) sum_i w_i sum_t m l";
+pub const SOURCE: &str = "arXiv 2605.02469";
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Temperature of the target: smaller follows the reward more closely and needs more coverage.
+    #[schemars(range(min = 0.0))]
+    pub beta: f64,
+    /// Completions per prompt.
+    #[schemars(range(min = 1, max = 1024))]
+    pub group_size: u32,
+    /// Sampling phases; 1 is one-shot, more refresh the completions from the current policy.
+    #[schemars(range(min = 1))]
+    pub rounds: u64,
+    pub reference: Reference,
+    pub normalization: Normalization,
+    pub zero_spread: ZeroSpread,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            beta: 0.25,
+            group_size: 8,
+            rounds: 1,
+            reference: Reference::Previous,
+            normalization: Normalization::Sequence,
+            zero_spread: ZeroSpread::Keep,
+        }
+    }
+}
+
+/// What the target tilts in later rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reference {
+    /// The policy that sampled the round.
+    Previous,
+    /// The model the job started from.
+    Initial,
+}
+
+/// What the summed loss is divided by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Normalization {
+    /// The number of completions; the theorem's form.
+    Sequence,
+    /// The number of tokens.
+    Token,
+}
+
+/// What happens to groups in which all rewards are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ZeroSpread {
+    /// The formula: every completion keeps weight 1.
+    Keep,
+    /// Leave such groups out (a departure from the paper).
+    Skip,
+}
+
+impl Config {
+    pub fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
+        let mut fields = Fields::below(pointer);
+        fields.require(self.beta > 0.0 && self.beta.is_finite(), "beta", "must be above 0; 0.25 is a good start");
+        fields.require((1..=1024).contains(&self.group_size), "group_size", "must lie between 1 and 1024");
+        fields.require(self.rounds >= 1, "rounds", "must be at least 1");
+        fields.finish()
+    }
+}
+
+#[derive(Debug)]
+pub struct Bolt {
+    config: Config,
+}
+
+pub fn build(config: Config) -> Bolt {
+    Bolt { config }
+}
+
+impl Objective for Bolt {
+    fn needs(&self) -> Needs {
+        let reference = self.config.reference == Reference::Initial && self.config.rounds > 1;
+        Needs { verifier: true, reference, ..Needs::default() }
+    }
+
+    fn plan(&self, _train: &TrainSpec) -> Plan {
+        Plan { rounds: self.config.rounds, group_size: self.config.group_size }
+    }
+
+    fn credit(&self, group: &Group<'_>) -> Option<Vec<f64>> {
+        if self.config.zero_spread == ZeroSpread::Skip && is_zero_spread(group.rewards) {
+            return None;
+        }
+        let beta = self.config.beta;
+        let scores: Vec<f64> = match self.config.reference {
+            Reference::Initial if !group.reference_log_ratios.is_empty() => {
+                group.rewards.iter().zip(group.reference_log_ratios).map(|(r, ratio)| r / beta + ratio).collect()
+            }
+            Reference::Initial | Reference::Previous => group.rewards.iter().map(|r| r / beta).collect(),
+        };
+        Some(boltzmann_weights(&scores))
+    }
+
+    fn loss(&self, batch: &TokenBatch<'_>) -> TensorResult<Tensor> {
+        ((batch.mask * batch.credit)? * batch.policy_logprobs)?.sum_all()?.neg()
+    }
+
+    fn normalizer(&self, totals: &StepTotals) -> f64 {
+        match self.config.normalization {
+            Normalization::Sequence => totals.sequences,
+            Normalization::Token => totals.tokens,
+        }
+    }
+
+    fn round_report(&self, groups: &[frontier::ScoredGroup]) -> Vec<(&'static str, f64)> {
+        frontier::report(groups, self.config.beta)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::objective::math::{ess_share, mean};
+
+    fn credit(config: Config, rewards: &[f64]) -> Option<Vec<f64>> {
+        build(config).credit(&Group { rewards, reference_log_ratios: &[] })
+    }
+
+    #[test]
+    fn equal_rewards_keep_weight_one_or_leave_the_group_out() {
+        assert_eq!(credit(Config::default(), &[1.0, 1.0, 1.0]), Some(vec![1.0; 3]));
+        let skip = Config { zero_spread: ZeroSpread::Skip, ..Config::default() };
+        assert_eq!(credit(skip, &[0.0, 0.0]), None);
+    }
+
+    #[test]
+    fn a_cold_target_imitates_only_the_best_and_a_hot_one_everything() {
+        let rewards = [0.0, 1.0, 0.0, 0.0];
+        let cold = credit(Config { beta: 1e-3, ..Config::default() }, &rewards).unwrap();
+        assert!((ess_share(&cold) - 0.25).abs() < 1e-9);
+        let hot = credit(Config { beta: 1e6, ..Config::default() }, &rewards).unwrap();
+        assert!((ess_share(&hot) - 1.0).abs() < 1e-9);
+    }
+
+    /// On a policy small enough to enumerate, weighted SFT with exact expectations reaches the tilted reference, and
+    /// K refreshed rounds reach `pi_0 exp(K r/beta)`.
+    #[test]
+    fn the_fixed_point_is_the_tilted_reference_and_rounds_multiply_the_tilt() {
+        let start = [0.5_f64, 0.3, 0.15, 0.05];
+        let rewards = [0.0_f64, 1.0, 0.2, 0.7];
+        let beta = 0.5;
+        let mut policy = start;
+        for _ in 0..3 {
+            // The maximiser of sum_y pi(y) w(y) log q(y) over distributions q is pi w, normalised.
+            let weights = boltzmann_weights(&rewards.map(|r| r / beta));
+            let tilted: Vec<f64> = policy.iter().zip(&weights).map(|(p, w)| p * w).collect();
+            let total: f64 = tilted.iter().sum();
+            policy = std::array::from_fn(|y| tilted[y] / total);
+        }
+        let unnormalised = std::array::from_fn::<f64, 4, _>(|y| start[y] * (3.0 * rewards[y] / beta).exp());
+        let kl: f64 = policy
+            .iter()
+            .zip(&unnormalised)
+            .map(|(p, u)| p * (p / (u / unnormalised.iter().sum::<f64>())).ln())
+            .sum();
+        assert!(kl.abs() < 1e-12, "{kl}");
+    }
+
+    #[test]
+    fn the_density_ratio_enters_with_an_initial_reference() {
+        let config = Config { reference: Reference::Initial, rounds: 2, beta: 1.0, ..Config::default() };
+        let weights = build(config)
+            .credit(&Group { rewards: &[0.0, 0.0], reference_log_ratios: &[0.0, 3.0_f64.ln()] })
+            .unwrap();
+        assert!((weights[1] / weights[0] - 3.0).abs() < 1e-12);
+        assert!((mean(&weights) - 1.0).abs() < 1e-12);
+    }
+}
