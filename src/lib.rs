@@ -1,3 +1,27 @@
+//! Anneal: a self-hosted training service for verifiable-reward post-training of language models.
+//!
+//! Modules in reading order:
+//!
+//! * [`job`] what a job is: spec, states, events. No I/O; everything else may use it.
+//! * [`objective`], [`verifier`], [`dataset`], [`modelfile`] what is optimised, how completions are scored, what rows
+//!   are, and what model files hold. They know only [`job`].
+//! * [`engine`] computes: sampling, training, checkpoints. It reports through a trait and knows neither the database
+//!   nor HTTP.
+//! * [`store`] the database and the data directory.
+//! * [`worker`] claims a job from the store and runs the engine on it.
+//! * [`api`] the REST API; it meets the workers only in the store.
+//! * [`cli`] the commands; [`config`] their settings.
+
+pub mod api;
+pub mod cli;
 pub mod clock;
+pub mod config;
+pub mod dataset;
+pub mod engine;
 pub mod job;
+pub mod modelfile;
 pub mod objective;
+pub mod store;
+pub mod telemetry;
+pub mod verifier;
+pub mod worker;

@@ -3,10 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::status::{UnknownName, names};
+use super::status::names;
 use super::{EventId, JobId, Timestamp};
-use std::fmt;
-use std::str::FromStr;
 
 names!(
     /// What an event tells.

@@ -1,6 +1,7 @@
 //! What a job is, without any I/O: identifiers, the spec a client submits, the states a job moves
 //! through and the events it leaves behind. Every other module may import this one; it imports none.
 
+pub mod checkpoint;
 pub mod event;
 pub mod field;
 pub mod id;
@@ -8,6 +9,7 @@ pub mod spec;
 pub mod status;
 pub mod time;
 
+pub use checkpoint::{CheckpointKind, Manifest, ManifestFile};
 pub use event::{Event, EventKind, EventLevel, NewEvent};
 pub use field::{FieldError, Fields};
 pub use id::{CheckpointId, DatasetId, DatasetVersionId, EventId, JobId, ModelId, VerifierId, WorkerId};

@@ -1,8 +1,5 @@
 //! The states of a job, what it is doing within `running`, and why it failed.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 /// Text that names no member of a closed set.
@@ -14,7 +11,7 @@ pub struct UnknownName(pub String);
 macro_rules! names {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
         pub enum $name { $($(#[$variant_doc])* #[serde(rename = $text)] $variant),+ }
 
         impl $name {
@@ -25,17 +22,17 @@ macro_rules! names {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(self.as_str())
             }
         }
 
-        impl FromStr for $name {
-            type Err = UnknownName;
+        impl std::str::FromStr for $name {
+            type Err = $crate::job::status::UnknownName;
 
-            fn from_str(text: &str) -> Result<Self, UnknownName> {
-                Self::ALL.iter().copied().find(|name| name.as_str() == text).ok_or_else(|| UnknownName(text.to_owned()))
+            fn from_str(text: &str) -> Result<Self, $crate::job::status::UnknownName> {
+                Self::ALL.iter().copied().find(|name| name.as_str() == text).ok_or_else(|| $crate::job::status::UnknownName(text.to_owned()))
             }
         }
     };

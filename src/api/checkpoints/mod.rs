@@ -1,0 +1,62 @@
+//! Checkpoints: complete directories of files with digests.
+
+pub mod file;
+pub mod get;
+pub mod list;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::store::CheckpointRow;
+
+/// A complete checkpoint.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Checkpoint {
+    #[schema(example = "ckpt_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
+    pub id: String,
+    /// Always `checkpoint`.
+    pub object: &'static str,
+    pub job: String,
+    /// `training` (everything a resumed run needs) or `inference` (a Hugging Face directory).
+    pub kind: &'static str,
+    /// Optimizer steps taken.
+    pub step: u64,
+    pub attempt: u32,
+    /// Of all files together.
+    pub bytes: u64,
+    pub files: Vec<CheckpointFile>,
+    /// Unix seconds.
+    pub created_at: i64,
+}
+
+/// One file of a checkpoint; download it from `/v1/checkpoints/{id}/files/{path}`.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CheckpointFile {
+    #[schema(example = "model.safetensors")]
+    pub path: String,
+    /// Bytes.
+    pub size: u64,
+    /// Hexadecimal.
+    pub sha256: String,
+}
+
+impl From<CheckpointRow> for Checkpoint {
+    fn from(row: CheckpointRow) -> Self {
+        Self {
+            id: row.id.to_string(),
+            object: "checkpoint",
+            job: row.job.to_string(),
+            kind: row.kind.as_str(),
+            step: row.step,
+            attempt: row.manifest.attempt,
+            bytes: row.manifest.bytes(),
+            files: row
+                .manifest
+                .files
+                .into_iter()
+                .map(|file| CheckpointFile { path: file.path, size: file.size, sha256: file.sha256 })
+                .collect(),
+            created_at: row.created_at.unix_seconds(),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! `POST /v1/datasets`
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::Dataset;
+use super::upload::{ColumnParams, receive};
+use crate::api::App;
+use crate::api::error::{Problem, ProblemBody};
+use crate::api::extract::Params;
+use crate::job::DatasetId;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct CreateDataset {
+    /// A name for people.
+    name: Option<String>,
+}
+
+/// Upload a data set
+///
+/// The body is JSON Lines: one JSON object per line. It is streamed to disk and checked on the way; an error names
+/// the row, and nothing is kept of a file with a broken one.
+#[utoipa::path(
+    post,
+    path = "/v1/datasets",
+    tag = "datasets",
+    params(CreateDataset, ColumnParams),
+    request_body(content = String, description = "JSON Lines", content_type = "application/jsonl"),
+    responses(
+        (status = 201, body = Dataset),
+        (status = 400, description = "The upload was cut off", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "Too large", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "A row is broken, or there is none", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 507, description = "The disk is full", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub async fn create_dataset(
+    State(app): State<App>,
+    Params(params): Params<CreateDataset>,
+    Params(columns): Params<ColumnParams>,
+    body: Body,
+) -> Result<(StatusCode, Json<Dataset>), Problem> {
+    let id = DatasetId::generate();
+    let version = receive(&app, id, columns, body).await?;
+    app.store.add_dataset(params.name.as_deref(), &BTreeMap::new(), &version).await?;
+    Ok((StatusCode::CREATED, Json(app.store.dataset(id).await?.into())))
+}

@@ -1,0 +1,88 @@
+//! Data sets: uploaded once, validated row by row, immutable from then on.
+
+pub mod create;
+pub mod get;
+pub mod list;
+mod upload;
+pub mod versions;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::store::{DatasetRow, DatasetVersionRow};
+
+/// A data set with its newest version.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Dataset {
+    #[schema(example = "ds_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
+    pub id: String,
+    /// Always `dataset`.
+    pub object: &'static str,
+    pub name: Option<String>,
+    /// Unix seconds.
+    pub created_at: i64,
+    pub metadata: BTreeMap<String, String>,
+    pub latest: DatasetVersion,
+}
+
+/// One immutable version of a data set.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct DatasetVersion {
+    #[schema(example = "dsv_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
+    pub id: String,
+    /// Always `dataset.version`.
+    pub object: &'static str,
+    pub dataset: String,
+    /// 1, 2, 3, ...
+    pub number: u32,
+    /// Unix seconds.
+    pub created_at: i64,
+    pub rows: u64,
+    pub bytes: u64,
+    /// Of the file, hexadecimal.
+    pub sha256: String,
+    /// Rows with an answer.
+    pub answers: u64,
+    /// Rows with a completion.
+    pub completions: u64,
+    /// Rows whose prompt repeats an earlier one.
+    pub duplicates: u64,
+    /// Which column plays which part.
+    #[schema(value_type = Object)]
+    pub columns: Value,
+}
+
+impl From<DatasetRow> for Dataset {
+    fn from(row: DatasetRow) -> Self {
+        Self {
+            id: row.id.to_string(),
+            object: "dataset",
+            name: row.name,
+            created_at: row.created_at.unix_seconds(),
+            metadata: row.metadata,
+            latest: row.latest.into(),
+        }
+    }
+}
+
+impl From<DatasetVersionRow> for DatasetVersion {
+    fn from(row: DatasetVersionRow) -> Self {
+        Self {
+            id: row.id.to_string(),
+            object: "dataset.version",
+            dataset: row.dataset.to_string(),
+            number: row.number,
+            created_at: row.created_at.unix_seconds(),
+            rows: row.rows,
+            bytes: row.bytes,
+            sha256: row.sha256,
+            answers: row.answers,
+            completions: row.completions,
+            duplicates: row.duplicates,
+            columns: row.columns,
+        }
+    }
+}

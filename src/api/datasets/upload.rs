@@ -1,0 +1,101 @@
+//! Receives a JSON Lines body: streamed to disk and validated on the way, never held in memory. Nothing remains of
+//! an upload that is cut off or has a broken row.
+
+use std::path::Path;
+
+use axum::body::Body;
+use axum::http::StatusCode;
+use futures_util::StreamExt;
+use serde::Deserialize;
+use tokio::fs::{self, File};
+use tokio::io::AsyncWriteExt;
+use utoipa::IntoParams;
+
+use crate::api::App;
+use crate::api::error::Problem;
+use crate::clock;
+use crate::dataset::Columns;
+use crate::dataset::jsonl::{Limits, Summary, Validator};
+use crate::job::{DatasetId, DatasetVersionId};
+use crate::store::{DatasetVersionRow, files};
+
+/// Which columns play which part.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ColumnParams {
+    /// Column with the prompt: text, or an array of `{role, content}`. Default `prompt`, or else `messages`.
+    prompt_column: Option<String>,
+    /// Column with the expected answer. Default `answer`.
+    answer_column: Option<String>,
+    /// Column with a completion to learn from (`sft`). Default `completion`.
+    completion_column: Option<String>,
+}
+
+impl ColumnParams {
+    fn columns(self) -> Columns {
+        let default = Columns::default();
+        Columns {
+            prompt: self.prompt_column.unwrap_or(default.prompt),
+            answer: self.answer_column.unwrap_or(default.answer),
+            completion: self.completion_column.unwrap_or(default.completion),
+        }
+    }
+}
+
+/// Stores a body as a file of the data set and describes it; the row is the caller's business.
+pub async fn receive(
+    app: &App,
+    dataset: DatasetId,
+    columns: ColumnParams,
+    body: Body,
+) -> Result<DatasetVersionRow, Problem> {
+    let temporary = app.store.files().upload();
+    let result = stream_to(&temporary, columns.columns(), app.settings.max_upload_bytes, body).await;
+    let summary = match result {
+        Ok(summary) => summary,
+        Err(problem) => {
+            if let Err(error) = fs::remove_file(&temporary).await {
+                tracing::warn!(%error, path = %temporary.display(), "the remains of an upload could not be removed");
+            }
+            return Err(problem);
+        }
+    };
+    let id = DatasetVersionId::generate();
+    files::publish(&temporary, &app.store.files().dataset(id))?;
+    Ok(DatasetVersionRow {
+        id,
+        dataset,
+        number: 1,
+        sha256: summary.sha256,
+        rows: summary.rows,
+        bytes: summary.bytes,
+        answers: summary.has_answer,
+        completions: summary.has_completion,
+        duplicates: summary.duplicates,
+        columns: serde_json::json!(summary.columns),
+        created_at: clock::now(),
+    })
+}
+
+async fn stream_to(path: &Path, columns: Columns, limit: u64, body: Body) -> Result<Summary, Problem> {
+    let mut file = File::create(path).await?;
+    let mut validator = Validator::new(columns, Limits::default());
+    let mut chunks = body.into_data_stream();
+    let mut bytes = 0_u64;
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|error| {
+            Problem::bad_request("upload_incomplete", format!("the upload was cut off: {error}; send it again"))
+        })?;
+        bytes += chunk.len() as u64;
+        if bytes > limit {
+            let detail = format!("the upload is larger than {limit} bytes; raise max_upload_bytes or split the file");
+            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "upload_too_large", detail));
+        }
+        validator.feed(&chunk)?;
+        file.write_all(&chunk).await?;
+    }
+    let summary = validator.finish()?;
+    file.flush().await?;
+    file.sync_all().await?;
+    Ok(summary)
+}

@@ -1,0 +1,192 @@
+//! Errors as clients see them: RFC 9457 problem details with an OpenAI-style `error` object beside them. Status codes
+//! are chosen here and nowhere else.
+
+use axum::Json;
+use axum::extract::Request;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::dataset::DatasetError;
+use crate::job::FieldError;
+use crate::modelfile::ModelFileError;
+use crate::store::StoreError;
+
+/// An error on its way to a client; [`finish`] adds what it needs to know of the request.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    pub status: StatusCode,
+    /// Stable, machine-readable reason.
+    pub code: &'static str,
+    /// What happened and what to do.
+    pub detail: String,
+    pub errors: Vec<FieldError>,
+}
+
+/// The body of an error.
+#[derive(Serialize, ToSchema)]
+pub struct ProblemBody {
+    /// A URI reference for the kind of problem.
+    r#type: String,
+    title: String,
+    status: u16,
+    /// What happened and what to do about it.
+    detail: String,
+    /// The path of the request.
+    instance: String,
+    /// Stable, machine-readable reason.
+    code: String,
+    request_id: String,
+    /// The fields at fault.
+    errors: Vec<FieldProblem>,
+    /// The same in the form that OpenAI clients read.
+    error: OpenAiError,
+}
+
+/// What is wrong with one field.
+#[derive(Serialize, ToSchema)]
+struct FieldProblem {
+    /// JSON pointer (RFC 6901) into the request body.
+    pointer: String,
+    code: String,
+    detail: String,
+}
+
+#[derive(Serialize, ToSchema)]
+struct OpenAiError {
+    message: String,
+    r#type: String,
+    param: Option<String>,
+    code: String,
+}
+
+impl Problem {
+    pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+        Self { status, code, detail: detail.into(), errors: Vec::new() }
+    }
+
+    pub fn bad_request(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, code, detail)
+    }
+
+    /// A body whose fields are at fault.
+    pub fn invalid(errors: Vec<FieldError>) -> Self {
+        let detail = match errors.as_slice() {
+            [one] => one.to_string(),
+            many => format!("{} fields are invalid; see `errors`", many.len()),
+        };
+        Self { status: StatusCode::UNPROCESSABLE_ENTITY, code: "invalid_spec", detail, errors }
+    }
+
+    fn internal(error: &dyn std::error::Error) -> Self {
+        let mut text = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            text.push_str(&format!(": {cause}"));
+            source = cause.source();
+        }
+        tracing::error!(error = text, "request failed");
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal",
+            "something went wrong on the server; its log has the details under this request id",
+        )
+    }
+
+    fn storage_full() -> Self {
+        Self::new(
+            StatusCode::INSUFFICIENT_STORAGE,
+            "storage_full",
+            "the server's disk is full; nothing was stored, try again when there is space",
+        )
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        match &error {
+            StoreError::NotFound { .. } => Self::new(StatusCode::NOT_FOUND, "not_found", error.to_string()),
+            StoreError::Conflict(detail) => Self::new(StatusCode::CONFLICT, "conflict", detail.clone()),
+            StoreError::Full(_) => Self::storage_full(),
+            StoreError::LeaseLost | StoreError::Database(_) | StoreError::Io { .. } | StoreError::Corrupt { .. } => {
+                Self::internal(&error)
+            }
+        }
+    }
+}
+
+impl From<DatasetError> for Problem {
+    fn from(error: DatasetError) -> Self {
+        match &error {
+            DatasetError::Io { .. } | DatasetError::IndexOutOfRange { .. } => Self::internal(&error),
+            _ => Self::new(StatusCode::UNPROCESSABLE_ENTITY, error.code(), error.to_string()),
+        }
+    }
+}
+
+impl From<ModelFileError> for Problem {
+    fn from(error: ModelFileError) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, error.code(), error.to_string())
+    }
+}
+
+impl From<std::io::Error> for Problem {
+    fn from(error: std::io::Error) -> Self {
+        if error.kind() == std::io::ErrorKind::StorageFull { Self::storage_full() } else { Self::internal(&error) }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = self.status.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// Writes the body of every [`Problem`], with the request's path and id.
+pub async fn finish(request: Request, next: Next) -> Response {
+    let instance = request.uri().path().to_owned();
+    let id = request.headers().get("x-request-id").and_then(|v| v.to_str().ok()).unwrap_or_default().to_owned();
+    let response = next.run(request).await;
+    let Some(problem) = response.extensions().get::<Problem>().cloned() else {
+        return response;
+    };
+    let body = body(&problem, instance, id);
+    let mut finished = (problem.status, Json(body)).into_response();
+    finished.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    if problem.status == StatusCode::CONFLICT {
+        // Deterministic: the same request will fail the same way.
+        finished.headers_mut().insert("x-should-retry", HeaderValue::from_static("false"));
+    }
+    if let Some(range) = response.headers().get(header::CONTENT_RANGE) {
+        finished.headers_mut().insert(header::CONTENT_RANGE, range.clone());
+    }
+    finished
+}
+
+fn body(problem: &Problem, instance: String, request_id: String) -> ProblemBody {
+    let kind = if problem.status.is_server_error() { "server_error" } else { "invalid_request_error" };
+    ProblemBody {
+        r#type: format!("/docs/errors#{}", problem.code),
+        title: problem.status.canonical_reason().unwrap_or("Error").to_owned(),
+        status: problem.status.as_u16(),
+        detail: problem.detail.clone(),
+        instance,
+        code: problem.code.to_owned(),
+        request_id,
+        errors: problem
+            .errors
+            .iter()
+            .map(|e| FieldProblem { pointer: e.pointer.clone(), code: e.code.to_owned(), detail: e.detail.clone() })
+            .collect(),
+        error: OpenAiError {
+            message: problem.detail.clone(),
+            r#type: kind.to_owned(),
+            param: problem.errors.first().map(|e| e.pointer.trim_start_matches('/').replace('/', ".")),
+            code: problem.code.to_owned(),
+        },
+    }
+}

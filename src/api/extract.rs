@@ -1,0 +1,134 @@
+//! Request parts with errors that name what is wrong.
+
+use axum::RequestExt;
+use axum::body::to_bytes;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+use super::error::Problem;
+use crate::store::Page;
+
+/// Largest JSON body in bytes.
+pub const MAX_JSON_BYTES: usize = 1 << 20;
+
+/// A JSON body, not yet read as anything.
+#[derive(Debug)]
+pub struct JsonBody(pub Value);
+
+impl<S: Send + Sync> FromRequest<S> for JsonBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, Problem> {
+        let bytes = to_bytes(request.with_limited_body().into_body(), MAX_JSON_BYTES).await.map_err(|_| {
+            Problem::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "body_too_large",
+                format!("the body is larger than {MAX_JSON_BYTES} bytes, or was cut off"),
+            )
+        })?;
+        serde_json::from_slice(&bytes)
+            .map(Self)
+            .map_err(|error| Problem::bad_request("invalid_json", format!("the body is not valid JSON: {error}")))
+    }
+}
+
+/// Query parameters; unknown ones are errors where the type denies them.
+#[derive(Debug)]
+pub struct Params<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Query(params) = Query::<T>::from_request_parts(parts, state)
+            .await
+            .map_err(|error| Problem::bad_request("invalid_parameter", error.body_text()))?;
+        Ok(Self(params))
+    }
+}
+
+/// The id in a path. One that is malformed belongs to nothing, so it is not found.
+#[derive(Debug)]
+pub struct Id<T>(pub T);
+
+impl<T, S> FromRequestParts<S> for Id<T>
+where
+    T: std::str::FromStr<Err = crate::job::id::InvalidId>,
+    S: Send + Sync,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Path(segments) = Path::<Vec<(String, String)>>::from_request_parts(parts, state)
+            .await
+            .map_err(|error| Problem::bad_request("invalid_path", error.body_text()))?;
+        let text = segments.first().map(|(_, text)| text.as_str()).unwrap_or_default();
+        text.parse().map(Self).map_err(|error: crate::job::id::InvalidId| {
+            Problem::new(StatusCode::NOT_FOUND, "not_found", error.to_string())
+        })
+    }
+}
+
+/// Which part of a list to return.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct PageParams {
+    /// Items to return, 1 to 100.
+    #[param(minimum = 1, maximum = 100)]
+    #[serde(default = "default_limit")]
+    pub limit: u32,
+    /// Start behind the item with this id.
+    pub after: Option<String>,
+    /// `desc` (newest first) or `asc`.
+    #[serde(default)]
+    pub order: Order,
+}
+
+fn default_limit() -> u32 {
+    20
+}
+
+/// The order of a list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    Asc,
+    #[default]
+    Desc,
+}
+
+impl PageParams {
+    /// One row more than asked for is fetched, to know whether there are more.
+    pub fn page(&self) -> Result<Page, Problem> {
+        if !(1..=100).contains(&self.limit) {
+            return Err(Problem::bad_request("invalid_parameter", "`limit` must lie between 1 and 100"));
+        }
+        Ok(Page { after: self.after.clone(), limit: self.limit + 1, newest_first: self.order == Order::Desc })
+    }
+}
+
+/// One page of a list.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct List<T> {
+    /// Always `list`.
+    object: &'static str,
+    data: Vec<T>,
+    has_more: bool,
+    first_id: Option<String>,
+    last_id: Option<String>,
+}
+
+impl<T> List<T> {
+    /// A list of at most `limit` of the given rows; `id` names an item.
+    pub fn new(rows: impl IntoIterator<Item = T>, limit: u32, id: impl Fn(&T) -> String) -> Self {
+        let mut data: Vec<T> = rows.into_iter().collect();
+        let has_more = data.len() > limit as usize;
+        data.truncate(limit as usize);
+        Self { object: "list", first_id: data.first().map(&id), last_id: data.last().map(&id), has_more, data }
+    }
+}

@@ -1,0 +1,48 @@
+//! `GET /healthz` and `GET /readyz`
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::App;
+use super::error::{Problem, ProblemBody};
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Health {
+    /// Always `ok`.
+    status: &'static str,
+    version: &'static str,
+}
+
+fn healthy() -> Json<Health> {
+    Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION") })
+}
+
+/// Whether the process lives
+#[utoipa::path(get, path = "/healthz", tag = "health", responses((status = 200, body = Health)))]
+pub async fn healthz() -> Json<Health> {
+    healthy()
+}
+
+/// Whether requests can be served
+#[utoipa::path(
+    get,
+    path = "/readyz",
+    tag = "health",
+    responses(
+        (status = 200, body = Health),
+        (status = 503, description = "Not ready", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub async fn readyz(State(app): State<App>) -> Result<Json<Health>, Problem> {
+    if *app.shutdown.borrow() {
+        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", "the server is about to end"));
+    }
+    app.store.ping().await.map_err(|error| {
+        tracing::error!(%error, "not ready");
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", "the database does not answer")
+    })?;
+    Ok(healthy())
+}

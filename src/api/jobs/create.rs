@@ -1,0 +1,59 @@
+//! `POST /v1/jobs`
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use sha2::{Digest, Sha256};
+
+use super::Job;
+use super::resolve::resolve;
+use crate::api::App;
+use crate::api::error::{Problem, ProblemBody};
+use crate::api::extract::JsonBody;
+use crate::clock;
+use crate::store::IdempotencyKey;
+
+/// Submit a job
+///
+/// Checks the spec, fills in defaults and puts the job into the queue. With an `Idempotency-Key` header the same
+/// request can be repeated for 24 hours without making a second job.
+#[utoipa::path(
+    post,
+    path = "/v1/jobs",
+    tag = "jobs",
+    params(("Idempotency-Key" = Option<String>, Header, description = "Makes the request safe to repeat")),
+    request_body(content = Object, description = "The job spec", content_type = "application/json"),
+    responses(
+        (status = 201, description = "Queued", body = Job),
+        (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 409, description = "The key was used with another body", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "Too large", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "The spec is invalid; `errors` names the fields", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 507, description = "The disk is full", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub async fn create_job(
+    State(app): State<App>,
+    headers: HeaderMap,
+    JsonBody(body): JsonBody,
+) -> Result<Response, Problem> {
+    let key = idempotency_key(&headers, &body)?;
+    let new = resolve(&app.store, body).await?;
+    let submitted = app.store.submit_job(new, key, clock::now()).await?;
+    let mut response = (StatusCode::CREATED, Json(Job::from(submitted.job))).into_response();
+    if submitted.replayed {
+        response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
+    }
+    Ok(response)
+}
+
+fn idempotency_key(headers: &HeaderMap, body: &serde_json::Value) -> Result<Option<IdempotencyKey>, Problem> {
+    let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
+    let key = value.to_str().ok().filter(|key| (1..=255).contains(&key.len())).ok_or_else(|| {
+        Problem::bad_request("invalid_idempotency_key", "an Idempotency-Key has 1 to 255 printable ASCII characters")
+    })?;
+    let digest = Sha256::digest(body.to_string().as_bytes());
+    let digest = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(Some(IdempotencyKey { key: key.to_owned(), digest }))
+}

@@ -1,0 +1,25 @@
+//! `GET /v1/jobs/{id}`
+
+use axum::Json;
+use axum::extract::State;
+
+use super::Job;
+use crate::api::App;
+use crate::api::error::{Problem, ProblemBody};
+use crate::api::extract::Id;
+use crate::job::JobId;
+
+/// Get a job
+#[utoipa::path(
+    get,
+    path = "/v1/jobs/{id}",
+    tag = "jobs",
+    params(("id" = String, Path, description = "The job")),
+    responses(
+        (status = 200, body = Job),
+        (status = 404, description = "No such job", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub async fn get_job(State(app): State<App>, Id(id): Id<JobId>) -> Result<Json<Job>, Problem> {
+    Ok(Json(app.store.job(id).await?.into()))
+}

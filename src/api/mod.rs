@@ -1,0 +1,116 @@
+//! The REST API. Handlers read the request, ask the store and shape the answer; they meet the workers only in the
+//! database. Every route is on this page; each endpoint has a file with its request, response and description.
+
+pub mod checkpoints;
+pub mod datasets;
+mod devices;
+pub mod error;
+mod extract;
+mod feed;
+mod health;
+pub mod jobs;
+pub mod models;
+mod objectives;
+mod openapi;
+mod queue;
+mod verifiers;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::{HeaderName, StatusCode};
+use axum::middleware;
+use axum::response::IntoResponse;
+use tokio::sync::watch;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
+use tower_http::trace::TraceLayer;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::store::Store;
+use error::Problem;
+use feed::Feed;
+
+pub use openapi::document;
+
+/// What handlers work with.
+#[derive(Clone)]
+pub struct App {
+    pub store: Store,
+    pub settings: Arc<ApiSettings>,
+    feed: Feed,
+    /// Becomes true when the server is about to end; streams and waits then end too.
+    shutdown: watch::Receiver<bool>,
+}
+
+/// The operator's choices.
+#[derive(Clone, Debug)]
+pub struct ApiSettings {
+    /// Folders below which models may be imported.
+    pub import_roots: Vec<PathBuf>,
+    pub max_upload_bytes: u64,
+}
+
+/// Every route, with its description.
+fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(jobs::create::create_job, jobs::list::list_jobs))
+        .routes(routes!(jobs::get::get_job))
+        .routes(routes!(jobs::cancel::cancel_job))
+        .routes(routes!(jobs::wait::wait_for_job))
+        .routes(routes!(jobs::events::job_events))
+        .routes(routes!(jobs::metrics::job_metrics))
+        .routes(routes!(jobs::checkpoints::job_checkpoints))
+        .routes(routes!(datasets::create::create_dataset, datasets::list::list_datasets))
+        .routes(routes!(datasets::get::get_dataset))
+        .routes(routes!(datasets::versions::create_dataset_version))
+        .routes(routes!(models::import::import_model, models::list::list_models))
+        .routes(routes!(models::get::get_model))
+        .routes(routes!(verifiers::create::create_verifier, verifiers::list::list_verifiers))
+        .routes(routes!(verifiers::get::get_verifier))
+        .routes(routes!(checkpoints::list::list_checkpoints))
+        .routes(routes!(checkpoints::get::get_checkpoint))
+        .routes(routes!(checkpoints::get::get_checkpoint_manifest))
+        .routes(routes!(checkpoints::file::download_checkpoint_file))
+        .routes(routes!(objectives::list_objectives))
+        .routes(routes!(devices::list_devices))
+        .routes(routes!(queue::get_queue))
+        .routes(routes!(health::healthz))
+        .routes(routes!(health::readyz))
+}
+
+/// The whole service. Must be called within a tokio runtime.
+pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bool>) -> Router {
+    let feed = Feed::start(store.clone(), shutdown.clone());
+    let app = App { store, settings: Arc::new(settings), feed, shutdown };
+    let (router, _) = routes().split_for_parts();
+    let request_id = HeaderName::from_static("x-request-id");
+    openapi::mount(router)
+        .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "no_such_route", "there is nothing here; see /docs") })
+        .method_not_allowed_fallback(|| async {
+            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this path has other methods; see /docs")
+        })
+        .with_state(app)
+        .layer(CatchPanicLayer::custom(|_panic| {
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "something went wrong on the server")
+                .into_response()
+        }))
+        .layer(middleware::from_fn(error::finish))
+        .layer(TraceLayer::new_for_http())
+        .layer(PropagateRequestIdLayer::new(request_id.clone()))
+        .layer(SetRequestIdLayer::new(request_id, MakeRequestUuid))
+}
+
+/// The service, ready to be given connections.
+pub type Service = Router;
+
+/// Serves connections until `shutdown` is ready.
+pub async fn serve(
+    listener: tokio::net::TcpListener,
+    service: Service,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> std::io::Result<()> {
+    axum::serve(listener, service).with_graceful_shutdown(shutdown).await
+}

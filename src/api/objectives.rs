@@ -1,0 +1,63 @@
+//! `GET /v1/objectives`
+
+use axum::Json;
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::extract::List;
+use crate::objective::{self, Description};
+
+/// A training objective.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Objective {
+    /// The `type` in a spec.
+    #[schema(example = "bolt")]
+    id: String,
+    /// Always `objective`.
+    object: &'static str,
+    summary: &'static str,
+    formula: &'static str,
+    /// Where it was published.
+    source: &'static str,
+    needs: ObjectiveNeeds,
+    /// JSON Schema of its fields, with defaults and bounds.
+    #[schema(value_type = Object)]
+    schema: Value,
+}
+
+/// What an objective asks for.
+#[derive(Debug, Serialize, ToSchema)]
+struct ObjectiveNeeds {
+    /// Rows with a `completion`; nothing is sampled.
+    completions: bool,
+    verifier: bool,
+    /// Log-probabilities under the model the job starts from.
+    reference: bool,
+}
+
+impl From<Description> for Objective {
+    fn from(description: Description) -> Self {
+        Self {
+            id: description.name.to_owned(),
+            object: "objective",
+            summary: description.summary,
+            formula: description.formula,
+            source: description.source,
+            needs: ObjectiveNeeds {
+                completions: description.needs.completions,
+                verifier: description.needs.verifier,
+                reference: description.needs.reference,
+            },
+            schema: description.schema,
+        }
+    }
+}
+
+/// List objectives
+///
+/// Every objective with its formula and fields.
+#[utoipa::path(get, path = "/v1/objectives", tag = "objectives", responses((status = 200, body = List<Objective>)))]
+pub async fn list_objectives() -> Json<List<Objective>> {
+    Json(List::new(objective::catalog().into_iter().map(Objective::from), u32::MAX, |o| o.id.clone()))
+}

@@ -1,0 +1,61 @@
+//! `POST /v1/verifiers`
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Deserialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
+
+use super::Verifier;
+use crate::api::App;
+use crate::api::error::{Problem, ProblemBody};
+use crate::api::extract::JsonBody;
+use crate::clock;
+use crate::job::{VerifierId, field};
+use crate::store::VerifierRow;
+use crate::verifier;
+
+/// A verifier to store.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateVerifier {
+    /// A name for people.
+    name: Option<String>,
+    /// `{"type": "numeric", ...}`, as it would stand in a job spec.
+    #[schema(value_type = Object)]
+    config: Value,
+}
+
+/// Store a verifier
+#[utoipa::path(
+    post,
+    path = "/v1/verifiers",
+    tag = "verifiers",
+    request_body = CreateVerifier,
+    responses(
+        (status = 201, body = Verifier),
+        (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "Too large", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "The configuration is invalid", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 507, description = "The disk is full", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub async fn create_verifier(
+    State(app): State<App>,
+    JsonBody(body): JsonBody,
+) -> Result<(StatusCode, Json<Verifier>), Problem> {
+    let request: CreateVerifier = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
+    let config = verifier::Config::parse(&request.config, "/config").map_err(Problem::invalid)?.resolved();
+    let hash = Sha256::digest(config.to_string().as_bytes());
+    let row = VerifierRow {
+        id: VerifierId::generate(),
+        name: request.name,
+        digest: format!("sha256:{}", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>()),
+        config,
+        created_at: clock::now(),
+    };
+    app.store.add_verifier(&row).await?;
+    Ok((StatusCode::CREATED, Json(row.into())))
+}

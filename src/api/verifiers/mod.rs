@@ -1,0 +1,41 @@
+//! Stored verifiers, for specs that name one instead of spelling it out.
+
+pub mod create;
+pub mod get;
+pub mod list;
+
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::store::VerifierRow;
+
+/// A stored verifier.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Verifier {
+    #[schema(example = "vf_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
+    pub id: String,
+    /// Always `verifier`.
+    pub object: &'static str,
+    pub name: Option<String>,
+    /// The configuration with every default filled in.
+    #[schema(value_type = Object)]
+    pub config: Value,
+    /// `sha256:` and the digest of the configuration.
+    pub digest: String,
+    /// Unix seconds.
+    pub created_at: i64,
+}
+
+impl From<VerifierRow> for Verifier {
+    fn from(row: VerifierRow) -> Self {
+        Self {
+            id: row.id.to_string(),
+            object: "verifier",
+            name: row.name,
+            config: row.config,
+            digest: row.digest,
+            created_at: row.created_at.unix_seconds(),
+        }
+    }
+}

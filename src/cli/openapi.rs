@@ -1,0 +1,11 @@
+//! `anneal openapi`
+
+use std::process::ExitCode;
+
+use crate::api;
+
+/// Prints the document as it is committed in `openapi/openapi.json`.
+pub fn run() -> anyhow::Result<ExitCode> {
+    println!("{}", serde_json::to_string_pretty(&api::document())?);
+    Ok(ExitCode::SUCCESS)
+}

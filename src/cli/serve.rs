@@ -1,0 +1,136 @@
+//! `anneal serve`
+
+use std::fs::{File, TryLockError};
+use std::future::IntoFuture;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+
+use crate::api::{self, ApiSettings};
+use crate::config::Config;
+use crate::engine::device;
+use crate::store::Store;
+use crate::worker::supervisor::{Launch, supervise};
+
+/// Requests under way get this long when the server ends.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A running server.
+pub struct Server {
+    pub address: SocketAddr,
+    stop: watch::Sender<bool>,
+    http: JoinHandle<std::io::Result<()>>,
+    workers: JoinSet<()>,
+    /// Held while the server runs: one server per data directory.
+    _lock: File,
+}
+
+pub fn run(config: Config) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Runtime::new()?;
+    let result = runtime.block_on(async {
+        let server = Server::start(&config).await?;
+        println!("anneal serves http://{0} (docs: http://{0}/docs/)", server.address);
+        super::worker::signalled().await;
+        tracing::info!("saving running jobs and ending");
+        server.stop().await;
+        Ok(ExitCode::SUCCESS)
+    });
+    runtime.shutdown_background();
+    result
+}
+
+impl Server {
+    /// Opens the data directory, starts the API and one worker per device.
+    pub async fn start(config: &Config) -> anyhow::Result<Self> {
+        let store = Store::open(&config.data_dir).await.context("the data directory cannot be opened")?;
+        let lock = lock(&store)?;
+        store.files().sweep_uploads()?;
+        let listener = TcpListener::bind(config.listen).await.with_context(|| {
+            format!("cannot listen on {}; choose another address with --listen", config.listen)
+        })?;
+        let address = listener.local_addr()?;
+        let (stop, shutdown) = watch::channel(false);
+
+        let settings = ApiSettings {
+            import_roots: config.import_roots.clone(),
+            max_upload_bytes: config.max_upload_bytes,
+        };
+        let service = api::service(store.clone(), settings, shutdown.clone());
+        let mut http_shutdown = shutdown.clone();
+        let http = axum_serve(listener, service, async move {
+            // An error means that the sender is gone, which is an end as well.
+            drop(http_shutdown.wait_for(|down| *down).await);
+        });
+
+        let launch = Launch { program: std::env::current_exe()?, arguments: worker_arguments(config) };
+        let mut workers = JoinSet::new();
+        for device in devices(&config.devices)? {
+            workers.spawn(supervise(store.clone(), launch.clone(), device, shutdown.clone()));
+        }
+        Ok(Self { address, stop, http, workers, _lock: lock })
+    }
+
+    /// Ends everything: running jobs are saved and go back to the queue.
+    pub async fn stop(self) {
+        self.stop.send_replace(true);
+        self.workers.join_all().await;
+        match tokio::time::timeout(GRACE, self.http).await {
+            Ok(Ok(Err(error))) => tracing::error!(%error, "the API ended with an error"),
+            Ok(Err(error)) => tracing::error!(%error, "the API ended with an error"),
+            Ok(Ok(Ok(()))) => {}
+            Err(_) => tracing::info!("requests that did not end in time are cut off"),
+        }
+    }
+}
+
+fn axum_serve(
+    listener: TcpListener,
+    service: api::Service,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> JoinHandle<std::io::Result<()>> {
+    tokio::spawn(api::serve(listener, service, shutdown).into_future())
+}
+
+fn lock(store: &Store) -> anyhow::Result<File> {
+    let path = store.files().root().join("server.lock");
+    let file = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            bail!("another server uses {}; stop it or choose another --data-dir", store.files().root().display())
+        }
+        Err(TryLockError::Error(error)) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
+    }
+}
+
+fn worker_arguments(config: &Config) -> Vec<String> {
+    vec![
+        String::from("worker"),
+        String::from("--data-dir"),
+        config.data_dir.display().to_string(),
+        String::from("--lease-seconds"),
+        config.lease_seconds.to_string(),
+        String::from("--log"),
+        config.log.clone(),
+    ]
+}
+
+/// The devices of a setting such as `all` or `cpu` or `cuda:0,cuda:1`.
+fn devices(setting: &str) -> anyhow::Result<Vec<String>> {
+    let known: Vec<String> = device::enumerate().into_iter().map(|device| device.name).collect();
+    if setting == "all" {
+        return Ok(known);
+    }
+    let chosen: Vec<String> = setting.split(',').map(|name| name.trim().to_owned()).collect();
+    for name in &chosen {
+        if name != "cpu" && !known.contains(name) {
+            bail!("there is no device `{name}`; this machine has: {}", known.join(", "));
+        }
+    }
+    Ok(chosen)
+}

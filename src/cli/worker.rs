@@ -1,0 +1,76 @@
+//! `anneal worker`
+
+use std::process::ExitCode;
+
+use tokio::io::AsyncReadExt;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::config::Config;
+use crate::job::WorkerId;
+use crate::store::Store;
+use crate::worker::{self, Options};
+
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// The device to run jobs on: cpu or cuda:N
+    #[arg(long, default_value = "cpu")]
+    device: String,
+    /// The worker's id; made up when absent
+    #[arg(long, hide = true)]
+    id: Option<WorkerId>,
+    /// End when standard input closes, which tells that the supervisor is gone
+    #[arg(long, hide = true)]
+    supervised: bool,
+}
+
+pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let result = runtime.block_on(async {
+        let store = Store::open(&config.data_dir).await?;
+        let (stop, shutdown) = watch::channel(false);
+        tokio::spawn(async move {
+            wait_for_end(args.supervised).await;
+            stop.send_replace(true);
+        });
+        let options = Options {
+            id: args.id.unwrap_or_else(WorkerId::generate),
+            device: args.device,
+            lease_seconds: config.lease_seconds,
+        };
+        worker::run(store, options, shutdown).await?;
+        Ok(ExitCode::SUCCESS)
+    });
+    // A read of standard input cannot be interrupted; do not wait for it.
+    runtime.shutdown_background();
+    result
+}
+
+/// Returns on SIGTERM, on SIGINT, or when the supervisor's pipe closes.
+async fn wait_for_end(supervised: bool) {
+    let pipe = async {
+        if supervised {
+            let mut sink = [0; 64];
+            let mut stdin = tokio::io::stdin();
+            while stdin.read(&mut sink).await.is_ok_and(|count| count > 0) {}
+        } else {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        () = signalled() => {}
+        () = pipe => tracing::warn!("the supervisor is gone"),
+    }
+}
+
+/// Returns on SIGTERM or SIGINT.
+pub async fn signalled() {
+    let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+        // Without handlers the default action of the signals ends the process, which is safe if less tidy.
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = int.recv() => {}
+    }
+}

@@ -1,0 +1,147 @@
+//! Settings: from flags, then the environment (`ANNEAL_*`), then `anneal.toml`, then defaults. This is the only
+//! reader of the environment (through clap) and of the file.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Deserialize;
+
+/// What is wrong with the settings.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("reading {path} failed")]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{path} is not a valid settings file: {detail}")]
+    Invalid { path: PathBuf, detail: String },
+    #[error("{setting}: {detail}")]
+    Setting { setting: &'static str, detail: String },
+}
+
+/// Settings shared by the commands that work on a data directory. Every one can stand in `anneal.toml` under the same
+/// name with underscores.
+#[derive(Args, Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SettingArgs {
+    /// Settings file to read instead of ./anneal.toml (which may be absent)
+    #[arg(long, env = "ANNEAL_CONFIG", value_name = "FILE", global = true)]
+    #[serde(skip)]
+    pub config: Option<PathBuf>,
+
+    /// Folder for the database, data sets, models and checkpoints [default: anneal-data]
+    #[arg(long, env = "ANNEAL_DATA_DIR", value_name = "DIR", global = true)]
+    pub data_dir: Option<PathBuf>,
+
+    /// Address and port of the API; must be a loopback address [default: 127.0.0.1:8080]
+    #[arg(long, env = "ANNEAL_LISTEN", value_name = "ADDR:PORT", global = true)]
+    pub listen: Option<SocketAddr>,
+
+    /// Devices to run jobs on: `all`, or a list such as `cpu` or `cuda:0,cuda:1` [default: all]
+    #[arg(long, env = "ANNEAL_DEVICES", value_name = "LIST", global = true)]
+    pub devices: Option<String>,
+
+    /// Folders below which the API may import models; separate several by `:` [default: none]
+    #[arg(long, env = "ANNEAL_IMPORT_ROOTS", value_name = "DIRS", value_delimiter = ':', global = true)]
+    pub import_roots: Option<Vec<PathBuf>>,
+
+    /// Largest data set upload in bytes [default: 2147483648]
+    #[arg(long, env = "ANNEAL_MAX_UPLOAD_BYTES", value_name = "BYTES", global = true)]
+    pub max_upload_bytes: Option<u64>,
+
+    /// Seconds after which a silent worker's job goes back to the queue [default: 15]
+    #[arg(long, env = "ANNEAL_LEASE_SECONDS", value_name = "SECONDS", global = true)]
+    pub lease_seconds: Option<u64>,
+
+    /// Which log lines to write, for example `info` or `anneal=debug` [default: info]
+    #[arg(long, env = "ANNEAL_LOG", value_name = "FILTER", global = true)]
+    pub log: Option<String>,
+}
+
+/// Settings with every default filled in.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub data_dir: PathBuf,
+    pub listen: SocketAddr,
+    pub devices: String,
+    pub import_roots: Vec<PathBuf>,
+    pub max_upload_bytes: u64,
+    pub lease_seconds: u64,
+    pub log: String,
+}
+
+impl Config {
+    /// Fills the gaps of `args` from the settings file and the defaults.
+    pub fn load(args: SettingArgs) -> Result<Self, ConfigError> {
+        let file = match &args.config {
+            Some(path) => read(path)?,
+            None if Path::new("anneal.toml").exists() => read(Path::new("anneal.toml"))?,
+            None => SettingArgs::default(),
+        };
+        let config = Self {
+            data_dir: args.data_dir.or(file.data_dir).unwrap_or_else(|| PathBuf::from("anneal-data")),
+            listen: args.listen.or(file.listen).unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 8080))),
+            devices: args.devices.or(file.devices).unwrap_or_else(|| String::from("all")),
+            import_roots: args.import_roots.or(file.import_roots).unwrap_or_default(),
+            max_upload_bytes: args.max_upload_bytes.or(file.max_upload_bytes).unwrap_or(2 << 30),
+            lease_seconds: args.lease_seconds.or(file.lease_seconds).unwrap_or(15),
+            log: args.log.or(file.log).unwrap_or_else(|| String::from("info")),
+        };
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        let wrong = |setting, detail: &str| Err(ConfigError::Setting { setting, detail: detail.to_owned() });
+        if !is_loopback(self.listen.ip()) {
+            return wrong(
+                "listen",
+                "only loopback addresses are served, because there are no API keys yet; put a proxy that \
+                 authenticates in front to reach it from elsewhere",
+            );
+        }
+        if !(2..=3600).contains(&self.lease_seconds) {
+            return wrong("lease_seconds", "must lie between 2 and 3600");
+        }
+        Ok(())
+    }
+}
+
+fn is_loopback(ip: IpAddr) -> bool {
+    ip.to_canonical().is_loopback()
+}
+
+fn read(path: &Path) -> Result<SettingArgs, ConfigError> {
+    let text =
+        std::fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+    toml::from_str(&text).map_err(|error| ConfigError::Invalid { path: path.to_owned(), detail: error.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> (tempfile::TempDir, SettingArgs) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("anneal.toml");
+        std::fs::write(&path, text).unwrap();
+        (folder, SettingArgs { config: Some(path), ..SettingArgs::default() })
+    }
+
+    #[test]
+    fn flags_win_over_the_file_and_the_file_over_defaults() {
+        let (_folder, mut args) = file("data_dir = \"/srv/anneal\"\nlease_seconds = 30\n");
+        args.lease_seconds = Some(60);
+        let config = Config::load(args).unwrap();
+        assert_eq!((config.data_dir.to_str(), config.lease_seconds), (Some("/srv/anneal"), 60));
+        assert_eq!(config.listen.port(), 8080);
+    }
+
+    #[test]
+    fn unknown_settings_and_public_addresses_are_refused() {
+        assert!(Config::load(file("data_dri = \"x\"").1).unwrap_err().to_string().contains("data_dri"));
+        let public = SettingArgs { listen: Some(([0, 0, 0, 0], 80).into()), ..file("").1 };
+        let (_folder, empty) = file("");
+        let public = SettingArgs { config: empty.config, ..public };
+        assert!(Config::load(public).unwrap_err().to_string().contains("loopback"));
+    }
+}

@@ -1,0 +1,328 @@
+//! Rows to train and to evaluate on: what a row is, where rows come from and what can be wrong with them.
+//!
+//! Rows are addressed by index, because a job walks them in an order that it derives from its seed and must find
+//! the same row again after a resume. A file is validated once, while it is uploaded ([`jsonl::Validator`]), so that
+//! a client learns of a broken row at once and not when a job reaches it; a job then reads rows one by one and
+//! never holds the file in memory ([`jsonl::JsonlFile`]).
+//!
+//! Left out: shuffling and batching (the engine's), storing files (the store's), formats other than JSON lines.
+
+pub mod arithmetic;
+pub mod jsonl;
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use arithmetic::Arithmetic;
+use jsonl::JsonlFile;
+
+/// The column of a conversation, read where the prompt column has its default name and a row lacks it.
+const MESSAGES_COLUMN: &str = "messages";
+
+/// One turn of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Message {
+    /// `system`, `user`, `assistant` or whatever else the model's chat template knows.
+    pub role: String,
+    pub content: String,
+}
+
+impl Message {
+    pub fn new(role: impl Into<String>, content: impl Into<String>) -> Self {
+        Self { role: role.into(), content: content.into() }
+    }
+}
+
+/// What the model is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Prompt {
+    /// Text that is put through the job's template or chat format.
+    Text(String),
+    /// A conversation, never empty; only models with a chat template can take it.
+    Messages(Vec<Message>),
+}
+
+/// One row of a data set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    pub prompt: Prompt,
+    /// What verifiers compare completions with; some verifiers need none.
+    pub answer: Option<String>,
+    /// A reference completion, which supervised objectives learn from.
+    pub completion: Option<String>,
+    /// The whole row, so that verifiers can read columns of their own; shared by the completions of a group.
+    pub fields: Arc<Map<String, Value>>,
+}
+
+/// Which column of a file plays which part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Columns {
+    /// Text, or an array of `{role, content}`. Where it has its default name and a row lacks it, `messages` is read.
+    pub prompt: String,
+    /// Text, a number or a boolean; optional.
+    pub answer: String,
+    /// Text; optional.
+    pub completion: String,
+}
+
+impl Default for Columns {
+    fn default() -> Self {
+        Self { prompt: "prompt".into(), answer: "answer".into(), completion: "completion".into() }
+    }
+}
+
+/// Which part of a built-in data set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Split {
+    Train,
+    Eval,
+}
+
+/// Rows from wherever they come. Reading a row takes `&self`, so that threads can share one data set.
+#[derive(Debug)]
+pub enum Dataset {
+    Jsonl(JsonlFile),
+    Arithmetic(Arithmetic),
+}
+
+impl Dataset {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Jsonl(file) => file.len(),
+            Self::Arithmetic(problems) => problems.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Row `index`, counted from 0.
+    pub fn row(&self, index: usize) -> Result<Row, DatasetError> {
+        match self {
+            Self::Jsonl(file) => file.row(index),
+            Self::Arithmetic(problems) => problems.row(index),
+        }
+    }
+}
+
+/// The built-in data set of that name, for example `builtin:arithmetic`.
+pub fn builtin(name: &str, split: Split) -> Option<Dataset> {
+    match name {
+        arithmetic::NAME => Some(Dataset::Arithmetic(Arithmetic::new(split))),
+        _ => None,
+    }
+}
+
+/// What is wrong with a data set. `row` is the line of the file, counted from 1 and with blank lines, as an editor
+/// shows it.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum DatasetError {
+    #[error("row {row}: not valid JSON: {detail}; every line must hold one whole JSON object")]
+    InvalidJson { row: u64, detail: String },
+    #[error(
+        "row {row}: {found} instead of an object; every line must hold one JSON object such as {{\"prompt\": ...}}"
+    )]
+    NotObject { row: u64, found: &'static str },
+    #[error("row {row}: no column `{column}`; {present}; name the column to use with `prompt_column=...`")]
+    MissingColumn {
+        row: u64,
+        column: String,
+        /// The columns that the row has, as a sentence.
+        present: String,
+    },
+    #[error("row {row}: column `{column}` {detail}")]
+    WrongType { row: u64, column: String, detail: String },
+    #[error("row {row}: longer than {limit} bytes, the most that one row may have")]
+    RowTooLong { row: u64, limit: usize },
+    #[error("row {row}: not UTF-8 from byte {byte} of the line on; save the file as UTF-8")]
+    NotUtf8 { row: u64, byte: usize },
+    #[error("row {row}: more than {limit} rows, the most that one data set may have")]
+    TooManyRows { row: u64, limit: u64 },
+    #[error("the data set has no rows")]
+    Empty,
+    #[error("row index {index} is beyond the {rows} rows of the data set")]
+    IndexOutOfRange { index: usize, rows: usize },
+    #[error("could not {operation}")]
+    Io {
+        /// What was tried on which file, for example `open /data/rows.jsonl`.
+        operation: String,
+        source: Arc<std::io::Error>,
+    },
+}
+
+impl DatasetError {
+    /// Stable, machine-readable reason.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::InvalidJson { .. } => "row_invalid_json",
+            Self::NotObject { .. } => "row_not_object",
+            Self::MissingColumn { .. } => "row_missing_column",
+            Self::WrongType { .. } => "row_wrong_type",
+            Self::RowTooLong { .. } => "row_too_long",
+            Self::NotUtf8 { .. } => "not_utf8",
+            Self::TooManyRows { .. } => "too_many_rows",
+            Self::Empty => "dataset_empty",
+            Self::IndexOutOfRange { .. } => "row_index_out_of_range",
+            Self::Io { .. } => "io",
+        }
+    }
+
+    /// The line, counted from 1, where the error is about one.
+    pub fn row(&self) -> Option<u64> {
+        match self {
+            Self::InvalidJson { row, .. }
+            | Self::NotObject { row, .. }
+            | Self::MissingColumn { row, .. }
+            | Self::WrongType { row, .. }
+            | Self::RowTooLong { row, .. }
+            | Self::NotUtf8 { row, .. }
+            | Self::TooManyRows { row, .. } => Some(*row),
+            Self::Empty | Self::IndexOutOfRange { .. } | Self::Io { .. } => None,
+        }
+    }
+}
+
+impl Row {
+    /// Reads line `row` of a file, counted from 1.
+    fn parse(row: u64, line: &[u8], columns: &Columns) -> Result<Self, DatasetError> {
+        let text =
+            str::from_utf8(line).map_err(|error| DatasetError::NotUtf8 { row, byte: error.valid_up_to() + 1 })?;
+        let value: Value = serde_json::from_str(text).map_err(|error| {
+            // The position that serde_json appends counts lines within this line.
+            let detail = error.to_string();
+            let reason = detail.rsplit_once(" at line ").map_or(detail.as_str(), |(reason, _)| reason);
+            DatasetError::InvalidJson { row, detail: format!("{reason} (column {})", error.column()) }
+        })?;
+        let Value::Object(fields) = value else {
+            return Err(DatasetError::NotObject { row, found: kind(&value) });
+        };
+        let wrong = |column: &str, detail: String| DatasetError::WrongType { row, column: column.to_owned(), detail };
+
+        let (column, prompt) = prompt_column(&fields, columns).ok_or_else(|| DatasetError::MissingColumn {
+            row,
+            column: columns.prompt.clone(),
+            present: present_columns(&fields),
+        })?;
+        let prompt = read_prompt(prompt).map_err(|detail| wrong(column, detail))?;
+        let answer = read_answer(fields.get(&columns.answer)).map_err(|detail| wrong(&columns.answer, detail))?;
+        let completion = read_completion(fields.get(&columns.completion));
+        let completion = completion.map_err(|detail| wrong(&columns.completion, detail))?;
+        Ok(Self { prompt, answer, completion, fields: Arc::new(fields) })
+    }
+}
+
+fn prompt_column<'a>(fields: &'a Map<String, Value>, columns: &Columns) -> Option<(&'a String, &'a Value)> {
+    let is_default = columns.prompt == Columns::default().prompt;
+    fields
+        .get_key_value(&columns.prompt)
+        .or_else(|| if is_default { fields.get_key_value(MESSAGES_COLUMN) } else { None })
+}
+
+fn read_prompt(value: &Value) -> Result<Prompt, String> {
+    match value {
+        Value::String(text) if text.is_empty() => Err("is empty; a prompt needs some text".into()),
+        Value::String(text) => Ok(Prompt::Text(text.clone())),
+        Value::Array(items) if items.is_empty() => Err("is an empty array; a conversation needs a message".into()),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .map(|(i, item)| read_message(i, item))
+            .collect::<Result<_, _>>()
+            .map(Prompt::Messages),
+        other => Err(format!("holds {}; a prompt is text or an array of {{role, content}}", kind(other))),
+    }
+}
+
+fn read_message(index: usize, item: &Value) -> Result<Message, String> {
+    let text = |name: &str| match item.get(name) {
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(other) => Err(format!("message {index}: `{name}` is {}; it must be text", kind(other))),
+        None => Err(format!("message {index}: no `{name}`; a message is {{role, content}}")),
+    };
+    Ok(Message { role: text("role")?, content: text("content")? })
+}
+
+fn read_answer(value: Option<&Value>) -> Result<Option<String>, String> {
+    /// From here on, not every integer has a 64-bit floating point number of its own.
+    const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(Value::Bool(truth)) => Ok(Some(truth.to_string())),
+        Some(Value::Number(number)) => {
+            if number.is_f64() && number.as_f64().is_none_or(|value| value.abs() >= LARGEST_EXACT) {
+                return Err("holds a number too large to be kept exactly; write it as text".into());
+            }
+            Ok(Some(number.to_string()))
+        }
+        Some(other) => Err(format!("holds {}; an answer is text, a number or a boolean", kind(other))),
+    }
+}
+
+fn read_completion(value: Option<&Value>) -> Result<Option<String>, String> {
+    match value {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(other) => Err(format!("holds {}; a completion is text", kind(other))),
+    }
+}
+
+/// The columns of a row as a sentence of bounded length.
+fn present_columns(fields: &Map<String, Value>) -> String {
+    const MOST_NAMED: usize = 20;
+    const LONGEST_NAME: usize = 60;
+    if fields.is_empty() {
+        return "the row has no columns".into();
+    }
+    let named: Vec<String> = fields
+        .keys()
+        .take(MOST_NAMED)
+        .map(|name| format!("`{}`", name.chars().take(LONGEST_NAME).collect::<String>()))
+        .collect();
+    let more = fields.len() - named.len();
+    let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("the row has {}{rest}", named.join(", "))
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_builtin_is_found_by_its_full_name_only() {
+        assert!(builtin("builtin:arithmetic", Split::Train).is_some_and(|dataset| !dataset.is_empty()));
+        for name in ["arithmetic", "builtin:", "builtin:arithmetic ", "builtin:Arithmetic"] {
+            assert!(builtin(name, Split::Train).is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_data_set_can_be_shared_between_threads() {
+        fn shareable<T: Send + Sync>() {}
+        shareable::<Dataset>();
+    }
+
+    #[test]
+    fn columns_have_defaults_and_refuse_unknown_parts() {
+        let columns: Columns = serde_json::from_str(r#"{"prompt": "question"}"#).unwrap();
+        assert_eq!(columns, Columns { prompt: "question".into(), ..Columns::default() });
+        assert!(serde_json::from_str::<Columns>(r#"{"promt": "question"}"#).is_err());
+    }
+}

@@ -1,0 +1,112 @@
+//! From token sequences to the packed micro-batches of one forward and backward pass.
+
+/// A prompt with a completion to learn from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sequence {
+    pub prompt: std::sync::Arc<[u32]>,
+    pub completion: Vec<u32>,
+    /// The objective's credit on every token of the completion.
+    pub credit: f32,
+    /// Log-probabilities at sampling time; empty when nothing was sampled.
+    pub behavior_logprobs: Vec<f32>,
+}
+
+impl Sequence {
+    /// Input rows: every token but the last, which predicts nothing.
+    fn rows(&self) -> usize {
+        self.prompt.len() + self.completion.len() - 1
+    }
+}
+
+/// Sequences side by side without padding. Row `i` holds one input token; the rows of `target_rows` predict
+/// `targets`, which are exactly the completion tokens.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MicroBatch {
+    pub tokens: Vec<u32>,
+    pub positions: Vec<u32>,
+    /// Start of every sequence and, last, the number of rows.
+    pub boundaries: Vec<usize>,
+    pub target_rows: Vec<u32>,
+    pub targets: Vec<u32>,
+    /// Per target.
+    pub credit: Vec<f32>,
+    /// Per target; empty if any sequence lacks them.
+    pub behavior_logprobs: Vec<f32>,
+}
+
+/// Packs sequences, in order, into micro-batches of at most `budget` rows; a longer sequence gets one of its own.
+/// A prompt must not be empty; completions without tokens are left out.
+pub fn pack<'a>(sequences: impl IntoIterator<Item = &'a Sequence>, budget: usize) -> Vec<MicroBatch> {
+    let mut batches: Vec<MicroBatch> = Vec::new();
+    for sequence in sequences.into_iter().filter(|s| !s.completion.is_empty()) {
+        let fits = batches.last().is_some_and(|b| b.tokens.len() + sequence.rows() <= budget);
+        if !fits {
+            batches.push(MicroBatch { boundaries: vec![0], ..MicroBatch::default() });
+        }
+        if let Some(batch) = batches.last_mut() {
+            batch.push(sequence);
+        }
+    }
+    batches
+}
+
+impl MicroBatch {
+    fn push(&mut self, sequence: &Sequence) {
+        let start = self.tokens.len();
+        let inputs = sequence.prompt.iter().chain(&sequence.completion).take(sequence.rows());
+        self.tokens.extend(inputs);
+        self.positions.extend(0..sequence.rows() as u32);
+        self.boundaries.push(self.tokens.len());
+        let first = start + sequence.prompt.len() - 1;
+        self.target_rows.extend((first..).take(sequence.completion.len()).map(|row| row as u32));
+        self.targets.extend(&sequence.completion);
+        self.credit.extend(std::iter::repeat_n(sequence.credit, sequence.completion.len()));
+        self.behavior_logprobs.extend(&sequence.behavior_logprobs);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sequence(prompt: usize, completion: usize) -> Sequence {
+        Sequence {
+            prompt: (0..prompt as u32).collect(),
+            completion: (100..100 + completion as u32).collect(),
+            credit: prompt as f32,
+            behavior_logprobs: vec![-1.0; completion],
+        }
+    }
+
+    #[test]
+    fn every_target_row_holds_the_token_before_its_target() {
+        let batches = pack(&[sequence(3, 2), sequence(1, 3)], 100);
+        assert_eq!(batches.len(), 1);
+        let batch = &batches[0];
+        assert_eq!(batch.tokens, [0, 1, 2, 100, 0, 100, 101]);
+        assert_eq!(batch.boundaries, [0, 4, 7]);
+        assert_eq!(batch.target_rows, [2, 3, 4, 5, 6]);
+        assert_eq!(batch.targets, [100, 101, 100, 101, 102]);
+        assert_eq!(batch.credit, [3.0, 3.0, 1.0, 1.0, 1.0]);
+    }
+
+    proptest! {
+        #[test]
+        fn packing_keeps_every_target_and_the_budget(
+            sizes in prop::collection::vec((1..20_usize, 0..20_usize), 0..30),
+            budget in 1..60_usize,
+        ) {
+            let sequences: Vec<Sequence> = sizes.iter().map(|(p, c)| sequence(*p, *c)).collect();
+            let batches = pack(&sequences, budget);
+            let targets: usize = batches.iter().map(|b| b.targets.len()).sum();
+            prop_assert_eq!(targets, sizes.iter().map(|(_, c)| c).sum::<usize>());
+            for batch in &batches {
+                prop_assert!(batch.tokens.len() <= budget || batch.boundaries.len() == 2);
+                prop_assert_eq!(batch.target_rows.len(), batch.credit.len());
+                prop_assert_eq!(batch.behavior_logprobs.len(), batch.targets.len());
+            }
+        }
+    }
+}

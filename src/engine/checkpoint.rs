@@ -1,0 +1,170 @@
+//! Checkpoint directories: written under a temporary name, synced, given a manifest and renamed, so that a reader
+//! sees a whole checkpoint or none.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::error::EngineError;
+use crate::job::checkpoint::MANIFEST;
+use crate::job::{Manifest, ManifestFile};
+
+/// A checkpoint that is complete on disk.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    pub directory: PathBuf,
+    pub manifest: Manifest,
+}
+
+/// Makes the checkpoint `directory` out of the files that `write` puts into the folder it is given. `header` is the
+/// manifest without its files. An existing directory of that name, left by an interrupted run, is replaced.
+pub fn save(
+    directory: &Path,
+    header: Manifest,
+    write: impl FnOnce(&Path) -> Result<(), EngineError>,
+) -> Result<Saved, EngineError> {
+    let parent = directory.parent().unwrap_or(Path::new("."));
+    let mut name = directory.file_name().unwrap_or_default().to_owned();
+    name.push(".tmp");
+    let temporary = parent.join(name);
+    let result = fill(&temporary, header, write).and_then(|manifest| {
+        remove_dir(directory)?;
+        fs::rename(&temporary, directory).map_err(|e| EngineError::io("renaming", &temporary, e))?;
+        sync(parent)?;
+        Ok(Saved { directory: directory.to_owned(), manifest })
+    });
+    if result.is_err() {
+        // The space matters more than the remains; what cannot be removed now is swept at the next start.
+        if let Err(error) = remove_dir(&temporary) {
+            tracing::warn!(%error, "an unfinished checkpoint is left behind");
+        }
+    }
+    result
+}
+
+fn fill(
+    temporary: &Path,
+    mut manifest: Manifest,
+    write: impl FnOnce(&Path) -> Result<(), EngineError>,
+) -> Result<Manifest, EngineError> {
+    remove_dir(temporary)?;
+    fs::create_dir_all(temporary).map_err(|e| EngineError::io("creating", temporary, e))?;
+    write(temporary)?;
+    let mut names: Vec<_> = fs::read_dir(temporary)
+        .and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect::<Result<Vec<_>, _>>())
+        .map_err(|e| EngineError::io("listing", temporary, e))?;
+    names.sort();
+    for name in names {
+        let path = temporary.join(&name);
+        sync(&path)?;
+        let (size, sha256) = digest(&path)?;
+        manifest.files.push(ManifestFile { path: name.to_string_lossy().into_owned(), size, sha256 });
+    }
+    let text = serde_json::to_vec_pretty(&manifest).map_err(|e| EngineError::Internal(e.to_string()))?;
+    write_file(&temporary.join(MANIFEST), &text)?;
+    sync(temporary)?;
+    Ok(manifest)
+}
+
+/// Reads a checkpoint's manifest and checks every file against it.
+pub fn verify(directory: &Path) -> Result<Manifest, EngineError> {
+    let path = directory.join(MANIFEST);
+    let broken = |detail: String| EngineError::InvalidData { code: "checkpoint_corrupt", detail };
+    let text = fs::read(&path).map_err(|e| EngineError::io("reading", &path, e))?;
+    let manifest: Manifest =
+        serde_json::from_slice(&text).map_err(|e| broken(format!("{} is not a manifest: {e}", path.display())))?;
+    for file in &manifest.files {
+        let path = directory.join(&file.path);
+        let (size, sha256) = digest(&path)?;
+        if size != file.size || sha256 != file.sha256 {
+            return Err(broken(format!("{} does not match its digest in the manifest", path.display())));
+        }
+    }
+    Ok(manifest)
+}
+
+/// Writes and syncs one file.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), EngineError> {
+    let mut file = File::create(path).map_err(|e| EngineError::io("creating", path, e))?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(|e| EngineError::io("writing", path, e))
+}
+
+/// Size and hexadecimal SHA-256 of a file.
+pub fn digest(path: &Path) -> Result<(u64, String), EngineError> {
+    let mut file = File::open(path).map_err(|e| EngineError::io("opening", path, e))?;
+    let (mut hasher, mut size) = (Sha256::new(), 0);
+    let mut buffer = vec![0_u8; 1 << 20];
+    loop {
+        match file.read(&mut buffer).map_err(|e| EngineError::io("reading", path, e))? {
+            0 => break,
+            count => {
+                hasher.update(&buffer[..count]);
+                size += count as u64;
+            }
+        }
+    }
+    Ok((size, hex(&hasher.finalize())))
+}
+
+/// Lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn sync(path: &Path) -> Result<(), EngineError> {
+    File::open(path).and_then(|file| file.sync_all()).map_err(|e| EngineError::io("syncing", path, e))
+}
+
+fn remove_dir(path: &Path) -> Result<(), EngineError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(EngineError::io("removing", path, error)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::{CheckpointKind, JobId};
+
+    fn header() -> Manifest {
+        Manifest {
+            format: 1,
+            kind: CheckpointKind::Training,
+            job: JobId::generate(),
+            attempt: 1,
+            step: 5,
+            spec_digest: String::from("sha256:00"),
+            files: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_saved_checkpoint_verifies_and_a_flipped_byte_does_not() {
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("1-5");
+        let saved = save(&directory, header(), |dir| write_file(&dir.join("weights"), b"0123456789")).unwrap();
+        assert_eq!(verify(&directory).unwrap(), saved.manifest);
+        assert_eq!(saved.manifest.bytes(), 10);
+        fs::write(directory.join("weights"), b"0123456780").unwrap();
+        assert!(matches!(verify(&directory), Err(EngineError::InvalidData { code: "checkpoint_corrupt", .. })));
+        fs::write(directory.join("weights"), b"012345").unwrap();
+        assert!(verify(&directory).is_err());
+    }
+
+    #[test]
+    fn a_failed_write_leaves_nothing_and_keeps_the_old_checkpoint() {
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("1-5");
+        save(&directory, header(), |dir| write_file(&dir.join("weights"), b"old")).unwrap();
+        let failed = save(&directory, header(), |dir| {
+            write_file(&dir.join("weights"), b"new")?;
+            Err(EngineError::Internal(String::from("power cut")))
+        });
+        assert!(failed.is_err());
+        assert_eq!(fs::read(directory.join("weights")).unwrap(), b"old");
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
+    }
+}

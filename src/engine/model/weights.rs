@@ -1,0 +1,273 @@
+//! A model's weights: loaded from Hugging Face safetensors or GGUF (dequantised), or drawn at random; shared by the
+//! trainer and the sampler, and written back as safetensors.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use candle_core::quantized::{GgmlDType, QStorage, QTensor};
+use candle_core::{Device, Tensor, Var};
+use half::{bf16, f16};
+use safetensors::{Dtype, View};
+
+use super::decoder::Decoder;
+use crate::engine::error::EngineError;
+use crate::engine::random::{Purpose, Stream};
+use crate::job::spec::WeightDtype;
+use crate::modelfile::config::ModelConfig;
+use crate::modelfile::{Format, Inspection, decoder_tensors, gguf, safetensors as header};
+
+/// Trainable f32 weights by Hugging Face name.
+#[derive(Debug)]
+pub struct Weights {
+    config: ModelConfig,
+    vars: BTreeMap<String, Var>,
+}
+
+impl Weights {
+    /// Loads an inspected model.
+    pub fn load(inspection: &Inspection, device: &Device) -> Result<Self, EngineError> {
+        let tensors = match inspection.format {
+            Format::HuggingFace => load_safetensors(&inspection.weights, device)?,
+            Format::Gguf => load_gguf(&inspection.weights[0], &inspection.config, device)?,
+        };
+        Self::from_tensors(&inspection.config, tensors)
+    }
+
+    /// Draws weights for training from scratch: normal with variance `2 / (5 hidden)` (Nguyen and Salazar, arXiv
+    /// 1910.05895), smaller by `sqrt(2 layers)` where a block writes to the residual stream; norms are 1.
+    pub fn random(config: &ModelConfig, seed: u64, device: &Device) -> Result<Self, EngineError> {
+        let std = (2.0 / (5.0 * config.hidden_size as f64)).sqrt();
+        let residual = std / (2.0 * config.num_hidden_layers as f64).sqrt();
+        let mut tensors = HashMap::new();
+        for (index, (name, shape)) in decoder_tensors(config, Format::HuggingFace).into_iter().enumerate() {
+            let count: usize = shape.iter().product();
+            let stream = Stream::new(seed, Purpose::Initialization, index as u64);
+            let std = if name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight") { residual } else { std };
+            let values: Vec<f32> = match shape.len() {
+                1 => vec![1.0; count],
+                _ => (0..count as u64).map(|i| (stream.normal(i) * std) as f32).collect(),
+            };
+            tensors.insert(name, Tensor::from_vec(values, shape, device)?);
+        }
+        Self::from_tensors(config, tensors)
+    }
+
+    fn from_tensors(config: &ModelConfig, mut tensors: HashMap<String, Tensor>) -> Result<Self, EngineError> {
+        let mut vars = BTreeMap::new();
+        for (name, shape) in decoder_tensors(config, Format::HuggingFace) {
+            let tensor = tensors
+                .remove(&name)
+                .ok_or_else(|| EngineError::Internal(format!("`{name}` vanished between inspection and loading")))?;
+            if tensor.dims() != shape {
+                return Err(EngineError::Internal(format!("`{name}` has shape {:?}, not {shape:?}", tensor.dims())));
+            }
+            vars.insert(name, Var::from_tensor(&tensor)?);
+        }
+        Ok(Self { config: config.clone(), vars })
+    }
+
+    pub fn config(&self) -> &ModelConfig {
+        &self.config
+    }
+
+    /// The trainable tensors, in the order of their names.
+    pub fn vars(&self) -> impl Iterator<Item = (&str, &Var)> {
+        self.vars.iter().map(|(name, var)| (name.as_str(), var))
+    }
+
+    /// A decoder whose forward pass is tracked for gradients.
+    pub fn trainable(&self) -> Result<Decoder, EngineError> {
+        Ok(Decoder::new(&self.config, |name| self.get(name).map(|var| var.as_tensor().clone()))?)
+    }
+
+    /// A decoder over the same memory that tracks nothing; it follows every optimizer step.
+    pub fn detached(&self) -> Result<Decoder, EngineError> {
+        Ok(Decoder::new(&self.config, |name| self.get(name).map(|var| var.as_tensor().detach()))?)
+    }
+
+    fn get(&self, name: &str) -> candle_core::Result<&Var> {
+        self.vars.get(name).ok_or_else(|| candle_core::Error::Msg(format!("no tensor `{name}`")))
+    }
+
+    /// Writes the weights as one safetensors file.
+    pub fn save(&self, path: &Path, dtype: WeightDtype) -> Result<(), EngineError> {
+        let views = self.vars.iter().map(|(name, var)| (name.clone(), WeightView { tensor: var.as_tensor(), dtype }));
+        write_safetensors(path, views)
+    }
+
+    /// Takes over the values of a file that [`Self::save`] wrote in f32.
+    pub fn restore(&self, path: &Path) -> Result<(), EngineError> {
+        let tensors = load_safetensors(&[path.to_owned()], &Device::Cpu)?;
+        for (name, var) in &self.vars {
+            let tensor = tensors.get(name).ok_or_else(|| EngineError::InvalidData {
+                code: "checkpoint_corrupt",
+                detail: format!("{} has no tensor `{name}`", path.display()),
+            })?;
+            var.set(&tensor.to_device(var.device())?)?;
+        }
+        Ok(())
+    }
+}
+
+/// Every tensor of the given safetensors files, as f32.
+pub fn load_safetensors(
+    paths: &[std::path::PathBuf],
+    device: &Device,
+) -> Result<HashMap<String, Tensor>, EngineError> {
+    let mut tensors = HashMap::new();
+    for path in paths {
+        let head = header::read_header(path)?;
+        let file = File::open(path).map_err(|e| EngineError::io("opening", path, e))?;
+        for (name, info) in &head.tensors {
+            let mut bytes = vec![0_u8; (info.offsets.1 - info.offsets.0) as usize];
+            file.read_exact_at(&mut bytes, head.data_start + info.offsets.0)
+                .map_err(|e| EngineError::io("reading", path, e))?;
+            let values = to_f32(&bytes, info.dtype);
+            tensors.insert(name.clone(), Tensor::from_vec(values, info.shape.clone(), device)?);
+        }
+    }
+    Ok(tensors)
+}
+
+fn to_f32(bytes: &[u8], dtype: header::Dtype) -> Vec<f32> {
+    let pairs = || bytes.chunks_exact(2).map(|b| [b[0], b[1]]);
+    match dtype {
+        header::Dtype::F32 => bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect(),
+        header::Dtype::F16 => pairs().map(|b| f16::from_le_bytes(b).to_f32()).collect(),
+        header::Dtype::Bf16 => pairs().map(|b| bf16::from_le_bytes(b).to_f32()).collect(),
+    }
+}
+
+fn load_gguf(path: &Path, config: &ModelConfig, device: &Device) -> Result<HashMap<String, Tensor>, EngineError> {
+    let head = gguf::read(path)?;
+    let file = File::open(path).map_err(|e| EngineError::io("opening", path, e))?;
+    let mut tensors = HashMap::new();
+    let names = decoder_tensors(config, Format::HuggingFace).into_iter().zip(decoder_tensors(config, Format::Gguf));
+    for ((name, _), (name_in_file, _)) in names {
+        let missing = || EngineError::Internal(format!("`{name_in_file}` vanished between inspection and loading"));
+        let info = head.tensor(&name_in_file).ok_or_else(missing)?;
+        let dtype = ggml_dtype(info.ggml_type)?;
+        let mut bytes = vec![0_u8; info.size_bytes as usize];
+        file.read_exact_at(&mut bytes, head.data_start + info.offset)
+            .map_err(|e| EngineError::io("reading", path, e))?;
+        let storage = QStorage::from_data(Cow::Owned(bytes), &Device::Cpu, dtype)?;
+        let mut tensor = QTensor::new(storage, info.shape.clone())?.dequantize(&Device::Cpu)?;
+        // The format stores the rotated pairs of a head next to each other; Hugging Face keeps halves.
+        if name.ends_with("q_proj.weight") {
+            tensor = halves(&tensor, config.num_attention_heads)?;
+        } else if name.ends_with("k_proj.weight") {
+            tensor = halves(&tensor, config.num_key_value_heads)?;
+        }
+        tensors.insert(name, tensor.to_device(device)?);
+    }
+    Ok(tensors)
+}
+
+/// Reorders the output rows of each head from `(0, h), (1, h + 1), ...` pairs to first and second half.
+fn halves(weight: &Tensor, heads: usize) -> candle_core::Result<Tensor> {
+    let (out, input) = weight.dims2()?;
+    weight.reshape((heads, out / heads / 2, 2, input))?.transpose(1, 2)?.contiguous()?.reshape((out, input))
+}
+
+/// The block formats of GGUF by their number in the file (ggml's `enum ggml_type`).
+fn ggml_dtype(number: u32) -> Result<GgmlDType, EngineError> {
+    Ok(match number {
+        0 => GgmlDType::F32,
+        1 => GgmlDType::F16,
+        2 => GgmlDType::Q4_0,
+        3 => GgmlDType::Q4_1,
+        6 => GgmlDType::Q5_0,
+        7 => GgmlDType::Q5_1,
+        8 => GgmlDType::Q8_0,
+        10 => GgmlDType::Q2K,
+        11 => GgmlDType::Q3K,
+        12 => GgmlDType::Q4K,
+        13 => GgmlDType::Q5K,
+        14 => GgmlDType::Q6K,
+        30 => GgmlDType::BF16,
+        other => {
+            return Err(EngineError::InvalidData {
+                code: "unsupported_dtype",
+                detail: format!("GGUF tensor type {other} is not supported; convert the file to F16 or Q8_0"),
+            });
+        }
+    })
+}
+
+/// A tensor on its way into a safetensors file, converted when its turn comes.
+struct WeightView<'a> {
+    tensor: &'a Tensor,
+    dtype: WeightDtype,
+}
+
+impl View for WeightView<'_> {
+    fn dtype(&self) -> Dtype {
+        match self.dtype {
+            WeightDtype::F32 => Dtype::F32,
+            WeightDtype::Bf16 => Dtype::BF16,
+        }
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.tensor.dims()
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        // Weights are f32 on a device that can be read; the format leaves no way to report an error here.
+        let values = self
+            .tensor
+            .flatten_all()
+            .and_then(|flat| flat.to_vec1::<f32>())
+            .expect("weights are readable f32 tensors");
+        Cow::Owned(match self.dtype {
+            WeightDtype::F32 => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            WeightDtype::Bf16 => values.iter().flat_map(|v| bf16::from_f32(*v).to_le_bytes()).collect(),
+        })
+    }
+
+    fn data_len(&self) -> usize {
+        self.tensor.elem_count() * self.dtype().bitsize() / 8
+    }
+}
+
+/// A flat f32 tensor on its way into a safetensors file.
+pub struct FlatView<'a>(pub [usize; 1], pub &'a [f32]);
+
+impl<'a> FlatView<'a> {
+    pub fn new(values: &'a [f32]) -> Self {
+        Self([values.len()], values)
+    }
+}
+
+impl View for FlatView<'_> {
+    fn dtype(&self) -> Dtype {
+        Dtype::F32
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.0
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        Cow::Owned(self.1.iter().flat_map(|v| v.to_le_bytes()).collect())
+    }
+
+    fn data_len(&self) -> usize {
+        size_of_val(self.1)
+    }
+}
+
+/// Writes one safetensors file; the caller syncs it.
+pub fn write_safetensors<V: View>(
+    path: &Path,
+    views: impl IntoIterator<Item = (String, V)>,
+) -> Result<(), EngineError> {
+    let metadata = HashMap::from([(String::from("format"), String::from("pt"))]);
+    safetensors::serialize_to_file(views, Some(metadata), path).map_err(|error| match error {
+        safetensors::SafeTensorError::IoError(source) => EngineError::io("writing", path, source),
+        other => EngineError::Internal(format!("writing {}: {other}", path.display())),
+    })
+}

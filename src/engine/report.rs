@@ -1,0 +1,60 @@
+//! How the engine tells what it does, without knowing who listens.
+
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+use super::checkpoint::Saved;
+use super::error::{EngineError, Stop};
+use crate::job::{EventKind, NewEvent, Phase};
+
+/// The engine's view of its surroundings.
+pub trait Reporter {
+    /// Adds an event to the job's log. May wait while the log is behind.
+    fn event(&mut self, event: NewEvent) -> Result<(), Stop>;
+
+    /// Makes a checkpoint visible; returns once that is durable. Old ones may be removed.
+    fn checkpoint(&mut self, saved: &Saved) -> Result<(), Stop>;
+
+    /// Whether to stop; asked before every micro-batch and after every sampled token.
+    fn should_stop(&self) -> Option<Stop>;
+
+    fn check(&self) -> Result<(), EngineError> {
+        self.should_stop().map_or(Ok(()), |stop| Err(EngineError::Stopped(stop)))
+    }
+
+    fn phase(&mut self, phase: Phase, step: u64) -> Result<(), EngineError> {
+        let data = json!({"phase": phase, "step": step});
+        self.event(NewEvent::info(EventKind::Phase, phase.as_str(), data)).map_err(EngineError::Stopped)
+    }
+}
+
+impl From<Stop> for EngineError {
+    fn from(stop: Stop) -> Self {
+        Self::Stopped(stop)
+    }
+}
+
+/// Progress within a long phase, reported at most once a second.
+pub struct Progress {
+    phase: Phase,
+    unit: &'static str,
+    total: usize,
+    last: Instant,
+}
+
+impl Progress {
+    pub fn new(phase: Phase, unit: &'static str, total: usize) -> Self {
+        Self { phase, unit, total, last: Instant::now() }
+    }
+
+    pub fn update(&mut self, reporter: &mut dyn Reporter, done: usize) -> Result<(), EngineError> {
+        reporter.check()?;
+        if self.last.elapsed() < Duration::from_secs(1) && done < self.total {
+            return Ok(());
+        }
+        self.last = Instant::now();
+        let message = format!("{}: {done} of {} {}", self.phase, self.total, self.unit);
+        let data = json!({"phase": self.phase, "done": done, "total": self.total, "unit": self.unit});
+        Ok(reporter.event(NewEvent::info(EventKind::Progress, message, data))?)
+    }
+}

@@ -1,0 +1,142 @@
+//! What a training checkpoint and a finished model hold.
+//!
+//! A training checkpoint has everything a resumed run needs: weights, optimizer moments, counters, evaluations so
+//! far and the scored completions of the round under way. A finished model is a complete Hugging Face directory.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::checkpoint::{self, Saved, digest, write_file};
+use super::error::EngineError;
+use super::evaluate::Evaluation;
+use super::model::weights::{FlatView, load_safetensors, write_safetensors};
+use super::rollout;
+use super::trainer::Trainer;
+use crate::job::spec::WeightDtype;
+use crate::job::{CheckpointKind, Manifest};
+
+const WEIGHTS: &str = "model.safetensors";
+const OPTIMIZER: &str = "optimizer.safetensors";
+const STATE: &str = "state.json";
+const ROLLOUTS: &str = "rollouts.jsonl";
+
+/// The counters of a training checkpoint.
+#[derive(Debug, Serialize, Deserialize)]
+struct State {
+    step: u64,
+    /// Steps the optimizer has taken; fewer than `step` when steps had nothing to train on.
+    optimizer_steps: u64,
+    evaluations: Vec<Evaluation>,
+}
+
+impl Trainer<'_> {
+    /// Writes a training checkpoint.
+    pub(super) fn save(&self) -> Result<Saved, EngineError> {
+        let directory = self.job.directory.join(format!("training-{}-{}", self.job.attempt, self.step));
+        checkpoint::save(&directory, self.header(CheckpointKind::Training), |dir| {
+            self.weights.save(&dir.join(WEIGHTS), WeightDtype::F32)?;
+            let (optimizer_steps, tensors) = self.optimizer.state();
+            write_safetensors(&dir.join(OPTIMIZER), tensors.map(|(name, values)| (name, FlatView::new(values))))?;
+            let state = State { step: self.step, optimizer_steps, evaluations: self.evaluations.clone() };
+            write_file(&dir.join(STATE), &pretty(&json!(state)))?;
+            rollout::write(&dir.join(ROLLOUTS), &self.rollouts)
+        })
+    }
+
+    /// Takes over a training checkpoint after checking its digests.
+    pub(super) fn restore(&mut self, directory: &Path) -> Result<(), EngineError> {
+        checkpoint::verify(directory)?;
+        let path = directory.join(STATE);
+        let text = std::fs::read(&path).map_err(|e| EngineError::io("reading", &path, e))?;
+        let state: State = serde_json::from_slice(&text).map_err(|e| EngineError::InvalidData {
+            code: "checkpoint_corrupt",
+            detail: format!("{} cannot be read: {e}", path.display()),
+        })?;
+        self.weights.restore(&directory.join(WEIGHTS))?;
+        let moments = load_safetensors(&[directory.join(OPTIMIZER)], &candle_core::Device::Cpu)?;
+        self.optimizer.restore(state.optimizer_steps, moments)?;
+        self.rollouts = rollout::read(&directory.join(ROLLOUTS))?;
+        self.step = state.step;
+        self.evaluations = state.evaluations;
+        Ok(())
+    }
+
+    /// Writes the finished model.
+    pub(super) fn export(&self) -> Result<Saved, EngineError> {
+        let directory = self.job.directory.join(format!("model-{}-{}", self.job.attempt, self.step));
+        let dtype = self.job.spec.checkpoints.dtype;
+        let dtype_name = match dtype {
+            WeightDtype::F32 => "float32",
+            WeightDtype::Bf16 => "bfloat16",
+        };
+        let config = self.weights.config();
+        checkpoint::save(&directory, self.header(CheckpointKind::Inference), |dir| {
+            self.weights.save(&dir.join(WEIGHTS), dtype)?;
+            write_file(&dir.join("config.json"), &pretty(&config.to_hf(dtype_name)))?;
+            let generation = json!({"bos_token_id": config.bos_token_id, "eos_token_id": config.eos_token_ids});
+            write_file(&dir.join("generation_config.json"), &pretty(&generation))?;
+            write_file(&dir.join("tokenizer.json"), self.tokenizer.to_json().as_bytes())?;
+            write_file(&dir.join("tokenizer_config.json"), &pretty(&self.tokenizer_config()))?;
+            if let Some(chat) = &self.chat {
+                write_file(&dir.join("chat_template.jinja"), chat.source().as_bytes())?;
+            }
+            let (_, sha256) = digest(&dir.join(WEIGHTS))?;
+            write_file(&dir.join("README.md"), self.model_card(&sha256).as_bytes())
+        })
+    }
+
+    fn header(&self, kind: CheckpointKind) -> Manifest {
+        Manifest {
+            format: 1,
+            kind,
+            job: self.job.id,
+            attempt: self.job.attempt,
+            step: self.step,
+            spec_digest: self.job.spec_digest.clone(),
+            files: Vec::new(),
+        }
+    }
+
+    fn tokenizer_config(&self) -> serde_json::Value {
+        let config = self.weights.config();
+        let token = |id: Option<u32>| id.and_then(|id| self.tokenizer.id_to_token(id));
+        let eos = token(config.eos_token_ids.first().copied());
+        let mut value = json!({
+            "tokenizer_class": "PreTrainedTokenizerFast",
+            "model_max_length": config.max_position_embeddings,
+            "bos_token": token(config.bos_token_id),
+            "eos_token": eos,
+            "pad_token": eos,
+            "clean_up_tokenization_spaces": false,
+        });
+        if let Some(chat) = &self.chat {
+            value["chat_template"] = json!(chat.source());
+        }
+        value
+    }
+
+    fn model_card(&self, weights_sha256: &str) -> String {
+        let evaluations: String =
+            self.evaluations.iter().map(|e| format!("- after {} steps: {}\n", e.step, e.summary())).collect();
+        let spec = String::from_utf8_lossy(&pretty(&json!(self.job.spec))).into_owned();
+        format!(
+            "# {}\n\nTrained by Anneal {} as job `{}` with the objective `{}`, {} optimizer steps.\n\n\
+             ## Held-out accuracy\n\n{}\n## Digests\n\n- `model.safetensors`: sha256 `{weights_sha256}`\n- spec: `{}`\n\n\
+             ## Spec\n\n```json\n{spec}\n```\n",
+            self.job.spec.name.as_deref().unwrap_or("Model"),
+            env!("CARGO_PKG_VERSION"),
+            self.job.id,
+            self.job.objective.name(),
+            self.step,
+            if evaluations.is_empty() { "Not evaluated.\n" } else { &evaluations },
+            self.job.spec_digest,
+        )
+    }
+}
+
+fn pretty(value: &serde_json::Value) -> Vec<u8> {
+    // Serialising a `Value` into memory cannot fail.
+    serde_json::to_vec_pretty(value).unwrap_or_default()
+}

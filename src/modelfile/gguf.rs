@@ -1,0 +1,600 @@
+//! The header of a GGUF file (versions 2 and 3) and the tokenizer inside it.
+//!
+//! Every count and length is checked against what is left of the file before memory is taken for it, and the whole
+//! header has a limit of its own, so a hostile file costs no more than its size. Tensor data is not read here.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{ModelFileError, file_name};
+
+/// The largest vocabularies in use need about 20 MB.
+const HEADER_LIMIT_BYTES: u64 = 64 << 20;
+const ARRAY_LIMIT: u64 = 1 << 22;
+const NAME_LIMIT_BYTES: u64 = 1024;
+const RANK_LIMIT: u32 = 4;
+const DEFAULT_ALIGNMENT: u64 = 32;
+
+pub type Metadata = BTreeMap<String, GgufValue>;
+
+/// One metadata value. An F32 becomes the shortest decimal that rounds to it, so that 1e-5 stays 1e-5.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GgufValue {
+    Integer(i128),
+    Float(f64),
+    Bool(bool),
+    Text(String),
+    Integers(Vec<i64>),
+    Floats(Vec<f64>),
+    Bools(Vec<bool>),
+    Texts(Vec<String>),
+}
+
+impl GgufValue {
+    pub fn as_u64(&self) -> Option<u64> {
+        if let Self::Integer(value) = self { u64::try_from(*value).ok() } else { None }
+    }
+
+    pub fn as_f64(&self) -> Option<f64> {
+        if let Self::Float(value) = self { Some(*value) } else { None }
+    }
+
+    pub fn as_bool(&self) -> Option<bool> {
+        if let Self::Bool(value) = self { Some(*value) } else { None }
+    }
+
+    pub fn as_str(&self) -> Option<&str> {
+        if let Self::Text(value) = self { Some(value) } else { None }
+    }
+
+    pub fn as_texts(&self) -> Option<&[String]> {
+        if let Self::Texts(values) = self { Some(values) } else { None }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorInfo {
+    pub name: String,
+    /// Row-major, as Hugging Face counts: the slowest dimension first.
+    pub shape: Vec<usize>,
+    pub ggml_type: u32,
+    /// In bytes from `Gguf::data_start`.
+    pub offset: u64,
+    pub size_bytes: u64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gguf {
+    pub metadata: Metadata,
+    pub tensors: Vec<TensorInfo>,
+    /// Where the data begins, in bytes from the start of the file.
+    pub data_start: u64,
+}
+
+impl Gguf {
+    pub fn tensor(&self, name: &str) -> Option<&TensorInfo> {
+        self.tensors.iter().find(|tensor| tensor.name == name)
+    }
+}
+
+/// Reads and checks the header; every tensor lies inside the file.
+pub fn read(path: &Path) -> Result<Gguf, ModelFileError> {
+    let open = |source| ModelFileError::Io { operation: "open", path: path.to_owned(), source };
+    let file = File::open(path).map_err(open)?;
+    let file_bytes = file.metadata().map_err(open)?.len();
+    parse(BufReader::new(file), file_bytes, &file_name(path))
+}
+
+/// The values of one F32 tensor of at most `limit` elements; `None` for another type or a larger tensor.
+pub fn read_f32(path: &Path, gguf: &Gguf, name: &str, limit: u64) -> Result<Option<Vec<f32>>, ModelFileError> {
+    let Some(tensor) = gguf.tensor(name).filter(|tensor| tensor.ggml_type == 0 && tensor.size_bytes <= 4 * limit)
+    else {
+        return Ok(None);
+    };
+    let failed = |source| ModelFileError::Io { operation: "read", path: path.to_owned(), source };
+    let mut file = File::open(path).map_err(failed)?;
+    file.seek(SeekFrom::Start(gguf.data_start + tensor.offset)).map_err(failed)?;
+    let mut bytes = Vec::new();
+    file.take(tensor.size_bytes).read_to_end(&mut bytes).map_err(failed)?;
+    Ok(Some(bytes.as_chunks::<4>().0.iter().map(|chunk| f32::from_le_bytes(*chunk)).collect()))
+}
+
+/// Elements and bytes of one block of a tensor type that the engine reads.
+fn block(ggml_type: u32) -> Option<(u64, u64)> {
+    match ggml_type {
+        0 => Some((1, 4)),      // F32
+        1 | 30 => Some((1, 2)), // F16, BF16
+        2 => Some((32, 18)),    // Q4_0
+        3 => Some((32, 20)),    // Q4_1
+        6 => Some((32, 22)),    // Q5_0
+        7 => Some((32, 24)),    // Q5_1
+        8 => Some((32, 34)),    // Q8_0
+        10 => Some((256, 84)),  // Q2_K
+        11 => Some((256, 110)), // Q3_K
+        12 => Some((256, 144)), // Q4_K
+        13 => Some((256, 176)), // Q5_K
+        14 => Some((256, 210)), // Q6_K
+        _ => None,
+    }
+}
+
+fn parse(input: impl Read, file_bytes: u64, file: &str) -> Result<Gguf, ModelFileError> {
+    let mut reader = Reader { input, file, file_bytes, position: 0 };
+    if &reader.array::<4>()? != b"GGUF" {
+        return Err(reader.invalid("it does not begin with the letters GGUF"));
+    }
+    let version = reader.u32()?;
+    if !matches!(version, 2 | 3) {
+        return Err(
+            reader.invalid(format!("GGUF version {version} is not read; convert it to version 3, little-endian"))
+        );
+    }
+    let tensor_count = reader.count(32)?;
+    let metadata_count = reader.count(13)?;
+    let mut metadata = Metadata::new();
+    for _ in 0..metadata_count {
+        let key = reader.text(NAME_LIMIT_BYTES)?;
+        let value = reader.value()?;
+        if metadata.insert(key, value).is_some() {
+            return Err(reader.invalid("one metadata key is there twice"));
+        }
+    }
+    let alignment = metadata.get("general.alignment").map_or(Some(DEFAULT_ALIGNMENT), GgufValue::as_u64);
+    let Some(alignment) = alignment.filter(|a| a.is_power_of_two() && (8..=1 << 16).contains(a)) else {
+        return Err(reader.invalid("general.alignment is not a power of two between 8 and 65536"));
+    };
+    let mut tensors = Vec::new();
+    for _ in 0..tensor_count {
+        tensors.push(reader.tensor(alignment)?);
+    }
+    let data_start = reader.position.next_multiple_of(alignment);
+    check_ranges(&tensors, data_start, &reader)?;
+    Ok(Gguf { metadata, tensors, data_start })
+}
+
+/// Every tensor lies inside the file, none shares bytes with another, and no name is there twice.
+fn check_ranges(tensors: &[TensorInfo], data_start: u64, reader: &Reader<impl Read>) -> Result<(), ModelFileError> {
+    let mut names: Vec<&str> = tensors.iter().map(|tensor| tensor.name.as_str()).collect();
+    names.sort_unstable();
+    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(reader.invalid(format!("tensor `{}` is there twice", pair[0])));
+    }
+    let mut sorted: Vec<&TensorInfo> = tensors.iter().collect();
+    sorted.sort_by_key(|tensor| tensor.offset);
+    let mut end = 0;
+    for tensor in sorted {
+        if tensor.offset < end {
+            return Err(reader.invalid(format!("tensor `{}` overlaps the one before it", tensor.name)));
+        }
+        let its_end = tensor.offset.checked_add(tensor.size_bytes);
+        end = its_end.ok_or_else(|| reader.invalid(format!("the offset of tensor `{}` is absurd", tensor.name)))?;
+        if data_start.checked_add(end).is_none_or(|end| end > reader.file_bytes) {
+            return Err(reader.truncated(format!("tensor `{}` reaches beyond the end of the file", tensor.name)));
+        }
+    }
+    Ok(())
+}
+
+struct Reader<'a, R> {
+    input: R,
+    file: &'a str,
+    file_bytes: u64,
+    position: u64,
+}
+
+impl<R: Read> Reader<'_, R> {
+    fn invalid(&self, detail: impl Into<String>) -> ModelFileError {
+        ModelFileError::WeightsInvalid { file: self.file.to_owned(), detail: detail.into() }
+    }
+
+    fn truncated(&self, detail: impl Into<String>) -> ModelFileError {
+        ModelFileError::WeightsTruncated { file: self.file.to_owned(), detail: detail.into() }
+    }
+
+    /// Refuses to go on unless `bytes` more are in the file and within the header's limit.
+    fn require(&self, bytes: u64) -> Result<(), ModelFileError> {
+        if bytes > self.file_bytes - self.position {
+            return Err(self.truncated(format!("byte {}: {bytes} more bytes should follow", self.position)));
+        }
+        if bytes > HEADER_LIMIT_BYTES.saturating_sub(self.position) {
+            return Err(self.invalid(format!("its header is longer than {HEADER_LIMIT_BYTES} bytes")));
+        }
+        Ok(())
+    }
+
+    fn read_into(&mut self, buffer: &mut [u8]) -> Result<(), ModelFileError> {
+        self.require(buffer.len() as u64)?;
+        self.input.read_exact(buffer).map_err(|source| ModelFileError::Io {
+            operation: "read",
+            path: self.file.into(),
+            source,
+        })?;
+        self.position += buffer.len() as u64;
+        Ok(())
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], ModelFileError> {
+        let mut bytes = [0; N];
+        self.read_into(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn u32(&mut self) -> Result<u32, ModelFileError> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Result<u64, ModelFileError> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    /// A number of items, each of which takes at least `item_bytes`.
+    fn count(&mut self, item_bytes: u64) -> Result<u64, ModelFileError> {
+        let count = self.u64()?;
+        self.require(count.saturating_mul(item_bytes))?;
+        Ok(count)
+    }
+
+    fn text(&mut self, limit_bytes: u64) -> Result<String, ModelFileError> {
+        let length = self.count(1)?;
+        if length > limit_bytes {
+            return Err(self.invalid(format!("a name of {length} bytes; the limit is {limit_bytes}")));
+        }
+        let mut bytes = vec![0; length as usize];
+        self.read_into(&mut bytes)?;
+        String::from_utf8(bytes).map_err(|_| self.invalid("a text in its header is not UTF-8"))
+    }
+
+    fn value(&mut self) -> Result<GgufValue, ModelFileError> {
+        match self.u32()? {
+            6 => {
+                let value = self.array().map(f32::from_le_bytes)?;
+                Ok(GgufValue::Float(value.to_string().parse().unwrap_or(f64::from(value))))
+            }
+            7 => self.bool().map(GgufValue::Bool),
+            8 => self.text(HEADER_LIMIT_BYTES).map(GgufValue::Text),
+            9 => self.list(),
+            12 => Ok(GgufValue::Float(self.array().map(f64::from_le_bytes)?)),
+            kind => self.integer(kind).map(GgufValue::Integer),
+        }
+    }
+
+    fn bool(&mut self) -> Result<bool, ModelFileError> {
+        match self.array()? {
+            [0] => Ok(false),
+            [1] => Ok(true),
+            [other] => Err(self.invalid(format!("a boolean with the value {other}"))),
+        }
+    }
+
+    fn integer(&mut self, kind: u32) -> Result<i128, ModelFileError> {
+        Ok(match kind {
+            0 => u8::from_le_bytes(self.array()?).into(),
+            1 => i8::from_le_bytes(self.array()?).into(),
+            2 => u16::from_le_bytes(self.array()?).into(),
+            3 => i16::from_le_bytes(self.array()?).into(),
+            4 => u32::from_le_bytes(self.array()?).into(),
+            5 => i32::from_le_bytes(self.array()?).into(),
+            10 => u64::from_le_bytes(self.array()?).into(),
+            11 => i64::from_le_bytes(self.array()?).into(),
+            other => return Err(self.invalid(format!("metadata of the unknown type {other}"))),
+        })
+    }
+
+    /// An array. Arrays of arrays are refused: nothing that the engine reads uses them.
+    fn list(&mut self) -> Result<GgufValue, ModelFileError> {
+        let kind = self.u32()?;
+        let item_bytes = match kind {
+            0 | 1 | 7 => 1,
+            2 | 3 => 2,
+            4..=6 => 4,
+            8 | 10..=12 => 8,
+            9 => return Err(self.invalid("an array of arrays in its metadata")),
+            other => return Err(self.invalid(format!("an array of the unknown type {other}"))),
+        };
+        let count = self.count(item_bytes)?;
+        if count > ARRAY_LIMIT {
+            return Err(self.invalid(format!("an array of {count} items; the limit is {ARRAY_LIMIT}")));
+        }
+        let items = 0..count;
+        Ok(match kind {
+            6 => {
+                let float = |_| self.array().map(|bytes| f64::from(f32::from_le_bytes(bytes)));
+                GgufValue::Floats(items.map(float).collect::<Result<_, _>>()?)
+            }
+            12 => GgufValue::Floats(items.map(|_| self.array().map(f64::from_le_bytes)).collect::<Result<_, _>>()?),
+            7 => GgufValue::Bools(items.map(|_| self.bool()).collect::<Result<_, _>>()?),
+            8 => GgufValue::Texts(items.map(|_| self.text(HEADER_LIMIT_BYTES)).collect::<Result<_, _>>()?),
+            _ => {
+                let integers = items.map(|_| {
+                    let value = self.integer(kind)?;
+                    i64::try_from(value).map_err(|_| self.invalid(format!("{value} in an array of its metadata")))
+                });
+                GgufValue::Integers(integers.collect::<Result<_, _>>()?)
+            }
+        })
+    }
+
+    fn tensor(&mut self, alignment: u64) -> Result<TensorInfo, ModelFileError> {
+        let name = self.text(NAME_LIMIT_BYTES)?;
+        let rank = self.u32()?;
+        if !(1..=RANK_LIMIT).contains(&rank) {
+            return Err(self.invalid(format!("tensor `{name}` has {rank} dimensions")));
+        }
+        let sizes = (0..rank).map(|_| self.u64()).collect::<Result<Vec<u64>, _>>()?;
+        let ggml_type = self.u32()?;
+        let offset = self.u64()?;
+        let Some((block_elements, block_bytes)) = block(ggml_type) else {
+            let known = "F32, F16, BF16, Q4_0 to Q8_0 and Q2_K to Q6_K";
+            let detail = format!("tensor `{name}` has ggml type {ggml_type}; the engine reads {known}");
+            return Err(ModelFileError::UnsupportedDtype { file: self.file.to_owned(), detail });
+        };
+        let elements = sizes.iter().try_fold(1u64, |product, &size| product.checked_mul(size));
+        let size_bytes = elements.and_then(|elements| (elements / block_elements).checked_mul(block_bytes));
+        let shape = sizes.iter().rev().map(|&size| usize::try_from(size)).collect::<Result<Vec<usize>, _>>();
+        match (size_bytes, shape) {
+            (Some(size_bytes), Ok(shape))
+                if sizes[0].is_multiple_of(block_elements) && offset.is_multiple_of(alignment) && size_bytes > 0 =>
+            {
+                Ok(TensorInfo { name, shape, ggml_type, offset, size_bytes })
+            }
+            _ => Err(self.invalid(format!("tensor `{name}` has the shape {sizes:?} at {offset}, which cannot be"))),
+        }
+    }
+}
+
+/// The vocabulary of a GGUF file as a `tokenizer.json` that Hugging Face tokenizers load. It is the same for the same
+/// metadata, byte for byte, so a model exported after training keeps the tokenizer digest of the file it came from.
+pub fn tokenizer_json(metadata: &Metadata) -> Result<Vec<u8>, ModelFileError> {
+    let text = |key: &str| metadata.get(key).and_then(GgufValue::as_str);
+    let invalid = |detail: String| ModelFileError::TokenizerInvalid { detail };
+    let unsupported = |detail: String| ModelFileError::UnsupportedTokenizer { detail };
+    match text("tokenizer.ggml.model") {
+        Some("gpt2") => {}
+        Some(other) => return Err(unsupported(format!("the GGUF tokenizer model `{other}` is not read (gpt2 is)"))),
+        None => return Err(ModelFileError::TokenizerMissing { detail: "it has no tokenizer.ggml.model".to_owned() }),
+    }
+    let list = |key: &str| {
+        let values = metadata.get(key).and_then(GgufValue::as_texts);
+        values.ok_or_else(|| invalid(format!("the GGUF file has no list of texts {key}")))
+    };
+    let tokens = list("tokenizer.ggml.tokens")?;
+    let pre = text("tokenizer.ggml.pre").unwrap_or("(none is named)");
+    let Some((pre_tokenizer, normalizer, ignore_merges)) = pre_tokenizer(pre) else {
+        return Err(unsupported(format!("the GGUF pre-tokenizer `{pre}` is not read")));
+    };
+    let mut vocab = serde_json::Map::new();
+    for (id, token) in tokens.iter().enumerate() {
+        if vocab.insert(token.clone(), json!(id)).is_some() {
+            return Err(invalid(format!("token {id} of the GGUF vocabulary is there twice")));
+        }
+    }
+    let merges = list("tokenizer.ggml.merges")?.iter().map(|merge| match merge.split_once(' ') {
+        Some((left, right)) if !left.is_empty() && !right.is_empty() && !right.contains(' ') => {
+            Ok(json!([left, right]))
+        }
+        _ => Err(invalid("a merge of the GGUF vocabulary is not two tokens".to_owned())),
+    });
+    let merges = merges.collect::<Result<Vec<Value>, _>>()?;
+    let tokenizer = json!({
+        "version": "1.0",
+        "truncation": null,
+        "padding": null,
+        "added_tokens": added_tokens(metadata, tokens).map_err(invalid)?,
+        "normalizer": normalizer,
+        "pre_tokenizer": pre_tokenizer,
+        "post_processor": post_processor(metadata, tokens, pre),
+        "decoder": byte_level(true),
+        "model": {
+            "type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
+            "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false, "ignore_merges": ignore_merges,
+            "vocab": vocab, "merges": merges,
+        },
+    });
+    Ok(tokenizer.to_string().into_bytes())
+}
+
+fn byte_level(use_regex: bool) -> Value {
+    json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": use_regex})
+}
+
+/// Pre-tokenizer, normalizer and whether whole words in the vocabulary win over merges, by the name that llama.cpp
+/// gives them. `None` for a name that is not known: another split would give other tokens without any error.
+fn pre_tokenizer(name: &str) -> Option<(Value, Value, bool)> {
+    let split =
+        |regex: &str| json!({"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": false});
+    let sequence = |steps: Vec<Value>| json!({"type": "Sequence", "pretokenizers": steps});
+    // Llama 3 and Qwen 2 differ only in how many digits make one piece.
+    let words = |digits: &str| {
+        let letters = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+";
+        let others = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+        sequence(vec![split(&format!("{letters}|{digits}|{others}")), byte_level(false)])
+    };
+    match name {
+        "smollm" => {
+            let digits = json!({"type": "Digits", "individual_digits": true});
+            Some((sequence(vec![digits, byte_level(true)]), Value::Null, false))
+        }
+        "gpt-2" => Some((byte_level(true), Value::Null, false)),
+        // What llama.cpp does for this name: punctuation first, then the words of GPT-2, then digits in threes.
+        "default" => {
+            let gpt2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)";
+            let patterns = [r"[\p{P}\$\+<=>\^~\|]+", gpt2, r"\p{N}+", "[0-9][0-9][0-9]"];
+            let steps = patterns.into_iter().map(split).chain([byte_level(false)]);
+            Some((sequence(steps.collect()), Value::Null, false))
+        }
+        "llama-bpe" => Some((words(r"\p{N}{1,3}"), Value::Null, true)),
+        "qwen2" => Some((words(r"\p{N}"), json!({"type": "NFC"}), false)),
+        _ => None,
+    }
+}
+
+/// Control tokens (type 3) are special; tokens that a user added (type 4) are matched whole but stay in decoded text.
+fn added_tokens(metadata: &Metadata, tokens: &[String]) -> Result<Vec<Value>, String> {
+    let types: &[i64] = match metadata.get("tokenizer.ggml.token_type") {
+        Some(GgufValue::Integers(types)) if types.len() == tokens.len() => types,
+        None => &[],
+        Some(_) => return Err("tokenizer.ggml.token_type is not one number for each token".to_owned()),
+    };
+    let added = types.iter().zip(tokens).enumerate().filter(|(_, (kind, _))| matches!(kind, 3 | 4));
+    Ok(added
+        .map(|(id, (kind, token))| {
+            json!({
+                "id": id, "content": token, "single_word": false, "lstrip": false, "rstrip": false,
+                "normalized": false, "special": *kind == 3,
+            })
+        })
+        .collect())
+}
+
+/// Puts the first token in front where the model's own tokenizer does; the engine encodes without it.
+fn post_processor(metadata: &Metadata, tokens: &[String], pre: &str) -> Value {
+    let adds_bos = metadata.get("tokenizer.ggml.add_bos_token").and_then(GgufValue::as_bool);
+    let id = metadata.get("tokenizer.ggml.bos_token_id").and_then(GgufValue::as_u64);
+    let bos = id.and_then(|id| Some((id, tokens.get(usize::try_from(id).ok()?)?)));
+    let Some((id, token)) = bos.filter(|_| adds_bos.unwrap_or(pre == "llama-bpe")) else {
+        return Value::Null;
+    };
+    let (first, text) =
+        (json!({"SpecialToken": {"id": token, "type_id": 0}}), json!({"Sequence": {"id": "A", "type_id": 0}}));
+    let second = json!({"Sequence": {"id": "B", "type_id": 0}});
+    let mut special_tokens = serde_json::Map::new();
+    special_tokens.insert(token.clone(), json!({"id": token, "ids": [id], "tokens": [token]}));
+    json!({
+        "type": "TemplateProcessing", "single": [first, text], "pair": [first, text, second],
+        "special_tokens": special_tokens,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(bytes: &mut Vec<u8>, text: &str) {
+        bytes.extend((text.len() as u64).to_le_bytes());
+        bytes.extend(text.as_bytes());
+    }
+
+    /// Two tensors, a matrix of F32 and one block of Q8_0, and metadata of each kind.
+    fn sample() -> Vec<u8> {
+        let mut bytes = b"GGUF".to_vec();
+        bytes.extend(3u32.to_le_bytes());
+        bytes.extend([2u64, 5].map(u64::to_le_bytes).concat());
+        let mut entry = |key: &str, kind: u32, value: &[u8]| {
+            text(&mut bytes, key);
+            bytes.extend(kind.to_le_bytes());
+            bytes.extend(value);
+        };
+        entry("number", 4, &7u32.to_le_bytes());
+        entry("epsilon", 6, &1e-5f32.to_le_bytes());
+        entry("flag", 7, &[1]);
+        entry("integers", 9, &[&5u32.to_le_bytes()[..], &2u64.to_le_bytes(), &[3, 0, 0, 0, 4, 0, 0, 0]].concat());
+        let mut texts = [&8u32.to_le_bytes()[..], &2u64.to_le_bytes()].concat();
+        ["one", "zwei"].iter().for_each(|item| text(&mut texts, item));
+        entry("texts", 9, &texts);
+        for (name, sizes, kind, offset) in [("matrix", &[4u64, 2][..], 0u32, 0u64), ("block", &[32], 8, 32)] {
+            text(&mut bytes, name);
+            bytes.extend((sizes.len() as u32).to_le_bytes());
+            sizes.iter().for_each(|size| bytes.extend(size.to_le_bytes()));
+            bytes.extend(kind.to_le_bytes());
+            bytes.extend(offset.to_le_bytes());
+        }
+        bytes.resize(bytes.len().next_multiple_of(32) + 32 + 34, 9);
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> Result<Gguf, ModelFileError> {
+        parse(bytes, bytes.len() as u64, "model.gguf")
+    }
+
+    #[test]
+    fn a_header_gives_metadata_and_row_major_shapes() {
+        let gguf = read(&sample()).unwrap();
+        assert_eq!(gguf.metadata["number"].as_u64(), Some(7));
+        assert_eq!(gguf.metadata["epsilon"].as_f64(), Some(1e-5));
+        assert_eq!(gguf.metadata["flag"].as_bool(), Some(true));
+        assert_eq!(gguf.metadata["integers"], GgufValue::Integers(vec![3, 4]));
+        assert_eq!(gguf.metadata["texts"].as_texts().unwrap(), ["one", "zwei"]);
+        assert_eq!(gguf.tensor("matrix").unwrap().shape, [2, 4]);
+        assert_eq!(gguf.tensor("block").unwrap().size_bytes, 34);
+    }
+
+    #[test]
+    fn every_truncation_is_detected() {
+        let whole = sample();
+        for length in 0..whole.len() {
+            assert_eq!(read(&whole[..length]).unwrap_err().code(), "weights_truncated", "cut to {length} bytes");
+        }
+    }
+
+    #[test]
+    fn no_changed_byte_makes_the_reader_panic_or_place_a_tensor_outside_the_file() {
+        let whole = sample();
+        for at in 0..whole.len() {
+            for flip in [1u8, 0x08, 0x80, 0xff] {
+                let mut changed = whole.clone();
+                changed[at] ^= flip;
+                if let Ok(gguf) = read(&changed) {
+                    let ends = gguf.tensors.iter().map(|t| gguf.data_start + t.offset + t.size_bytes);
+                    assert!(ends.max().unwrap() <= whole.len() as u64);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn counts_beyond_the_file_are_refused_before_memory_is_taken() {
+        for at in [8, 16, 24] {
+            let mut bytes = sample();
+            bytes[at..at + 8].copy_from_slice(&(u64::MAX / 2).to_le_bytes());
+            assert_eq!(read(&bytes).unwrap_err().code(), "weights_truncated");
+        }
+    }
+
+    #[test]
+    fn an_array_of_arrays_and_an_unknown_tensor_type_are_refused() {
+        let (whole, array) = (sample(), 9u32.to_le_bytes());
+        let at = whole.windows(8).position(|w| w == [array, 5u32.to_le_bytes()].concat()).unwrap();
+        let mut nested = whole.clone();
+        nested[at + 4] = 9;
+        assert_eq!(read(&nested).unwrap_err().code(), "weights_invalid");
+        let at = whole.windows(5).position(|w| w == b"block").unwrap() + 5 + 4 + 8;
+        let mut unknown = whole;
+        unknown[at] = 39;
+        assert_eq!(read(&unknown).unwrap_err().code(), "unsupported_dtype");
+    }
+
+    fn vocabulary(pre: &str) -> Metadata {
+        let texts = |items: &[&str]| GgufValue::Texts(items.iter().map(|&item| item.to_owned()).collect());
+        Metadata::from([
+            ("tokenizer.ggml.model".to_owned(), GgufValue::Text("gpt2".to_owned())),
+            ("tokenizer.ggml.pre".to_owned(), GgufValue::Text(pre.to_owned())),
+            ("tokenizer.ggml.tokens".to_owned(), texts(&["a", "b", "ab", "<end>", "<mine>"])),
+            ("tokenizer.ggml.token_type".to_owned(), GgufValue::Integers(vec![1, 1, 1, 3, 4])),
+            ("tokenizer.ggml.merges".to_owned(), texts(&["a b"])),
+        ])
+    }
+
+    #[test]
+    fn control_tokens_become_special_and_user_tokens_do_not() {
+        let json: Value = serde_json::from_slice(&tokenizer_json(&vocabulary("smollm")).unwrap()).unwrap();
+        let added = json["added_tokens"].as_array().unwrap();
+        assert_eq!((added[0]["id"].as_u64(), added[0]["special"].as_bool()), (Some(3), Some(true)));
+        assert_eq!((added[1]["id"].as_u64(), added[1]["special"].as_bool()), (Some(4), Some(false)));
+        assert_eq!(added.len(), 2);
+    }
+
+    #[test]
+    fn a_vocabulary_that_cannot_be_split_as_its_authors_did_is_refused_by_name() {
+        let error = tokenizer_json(&vocabulary("tekken")).unwrap_err();
+        assert_eq!(error.code(), "unsupported_tokenizer");
+        assert!(error.to_string().contains("tekken"));
+        let mut sentencepiece = vocabulary("default");
+        sentencepiece.insert("tokenizer.ggml.model".to_owned(), GgufValue::Text("llama".to_owned()));
+        assert_eq!(tokenizer_json(&sentencepiece).unwrap_err().code(), "unsupported_tokenizer");
+        assert_eq!(tokenizer_json(&Metadata::new()).unwrap_err().code(), "tokenizer_missing");
+    }
+}

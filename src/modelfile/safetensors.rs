@@ -1,0 +1,372 @@
+//! The header of a safetensors file, and the index of a model kept in several such files.
+//!
+//! The format is small enough to read here, and reading it here keeps the rules strict: the header's length is checked
+//! before it is read, and the tensors must tile the data exactly, so that no two names share bytes and no bytes hide
+//! behind the last tensor. Only headers are read; the engine maps the data.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use super::{ModelFileError, file_name, read_json};
+
+/// The format's own limit on a header.
+const HEADER_LIMIT_BYTES: u64 = 100_000_000;
+const INDEX_LIMIT_BYTES: u64 = 64 << 20;
+const SHARDS_LIMIT: usize = 1024;
+const RANK_LIMIT: usize = 8;
+const SINGLE_FILE: &str = "model.safetensors";
+const INDEX_FILE: &str = "model.safetensors.index.json";
+
+/// Element types that the engine loads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dtype {
+    F32,
+    F16,
+    Bf16,
+}
+
+impl Dtype {
+    pub fn size_bytes(self) -> u64 {
+        match self {
+            Self::F32 => 4,
+            Self::F16 | Self::Bf16 => 2,
+        }
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        match name {
+            "F32" => Some(Self::F32),
+            "F16" => Some(Self::F16),
+            "BF16" => Some(Self::Bf16),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorInfo {
+    pub dtype: Dtype,
+    pub shape: Vec<usize>,
+    /// Begin and end in bytes, counted from `Header::data_start`.
+    pub offsets: (u64, u64),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    pub tensors: BTreeMap<String, TensorInfo>,
+    /// Where the data begins, in bytes from the start of the file.
+    pub data_start: u64,
+}
+
+/// All the weights of one directory: the files, and the tensors with the file that holds each.
+#[derive(Clone, Debug)]
+pub struct Weights {
+    pub files: Vec<PathBuf>,
+    /// Name to (index into `files`, description).
+    pub tensors: BTreeMap<String, (usize, TensorInfo)>,
+    /// `model.safetensors.index.json`, when the model is kept in several files.
+    pub index: Option<PathBuf>,
+}
+
+/// Reads and checks the header of one file.
+pub fn read_header(path: &Path) -> Result<Header, ModelFileError> {
+    let open = |source| ModelFileError::Io { operation: "open", path: path.to_owned(), source };
+    let file = File::open(path).map_err(open)?;
+    let file_bytes = file.metadata().map_err(open)?.len();
+    parse(file, file_bytes, &file_name(path))
+}
+
+/// Reads the headers of a directory: `model.safetensors`, or every file that the index names.
+/// `None` when the directory has neither.
+pub fn read_dir(dir: &Path) -> Result<Option<Weights>, ModelFileError> {
+    let single = dir.join(SINGLE_FILE);
+    if single.is_file() {
+        let header = read_header(&single)?;
+        let tensors = header.tensors.into_iter().map(|(name, tensor)| (name, (0, tensor))).collect();
+        return Ok(Some(Weights { files: vec![single], tensors, index: None }));
+    }
+    let index = dir.join(INDEX_FILE);
+    if !index.is_file() {
+        return Ok(None);
+    }
+    read_sharded(dir, index).map(Some)
+}
+
+fn read_sharded(dir: &Path, index: PathBuf) -> Result<Weights, ModelFileError> {
+    #[derive(Deserialize)]
+    struct Index {
+        weight_map: BTreeMap<String, String>,
+    }
+    let invalid = |detail: String| ModelFileError::WeightsInvalid { file: INDEX_FILE.to_owned(), detail };
+    let Index { weight_map } =
+        serde_json::from_value(read_json(&index, INDEX_LIMIT_BYTES)?).map_err(|error| invalid(error.to_string()))?;
+    let names: BTreeSet<&str> = weight_map.values().map(String::as_str).collect();
+    if !(1..=SHARDS_LIMIT).contains(&names.len()) {
+        return Err(invalid(format!("it names {} files; there must be 1 to {SHARDS_LIMIT}", names.len())));
+    }
+    if let Some(name) = names.iter().find(|name| !is_plain_name(name)) {
+        let shown: String = name.chars().take(80).collect();
+        return Err(invalid(format!("`{shown}` is not the plain name of a .safetensors file in the same directory")));
+    }
+    let mut weights = Weights { files: Vec::new(), tensors: BTreeMap::new(), index: Some(index.clone()) };
+    for name in names {
+        let path = dir.join(name);
+        if !path.is_file() {
+            return Err(invalid(format!("it names {name}, which is not there; download the model again")));
+        }
+        let at = weights.files.len();
+        for (tensor, info) in read_header(&path)?.tensors {
+            if weight_map.get(&tensor).map(String::as_str) != Some(name) {
+                return Err(invalid(format!("{name} holds tensor `{tensor}`, which the index does not place there")));
+            }
+            weights.tensors.insert(tensor, (at, info));
+        }
+        weights.files.push(path);
+    }
+    match weight_map.keys().find(|tensor| !weights.tensors.contains_key(*tensor)) {
+        Some(tensor) => Err(invalid(format!("tensor `{tensor}` is not in the file that the index names for it"))),
+        None => Ok(weights),
+    }
+}
+
+/// A name that stays inside the directory, whatever the operating system.
+fn is_plain_name(name: &str) -> bool {
+    name.ends_with(".safetensors")
+        && !name.starts_with('.')
+        && name.len() <= 255
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'))
+}
+
+fn parse(mut input: impl Read, file_bytes: u64, file: &str) -> Result<Header, ModelFileError> {
+    let truncated = |detail: String| ModelFileError::WeightsTruncated { file: file.to_owned(), detail };
+    let invalid = |detail: String| ModelFileError::WeightsInvalid { file: file.to_owned(), detail };
+    let failed = |source| ModelFileError::Io { operation: "read", path: file.into(), source };
+    let Some(after_length) = file_bytes.checked_sub(8) else {
+        return Err(truncated(format!("the file has only {file_bytes} bytes")));
+    };
+    let mut length = [0; 8];
+    input.read_exact(&mut length).map_err(failed)?;
+    let length = u64::from_le_bytes(length);
+    if length > HEADER_LIMIT_BYTES {
+        return Err(invalid(format!("its header claims {length} bytes; the limit is {HEADER_LIMIT_BYTES}")));
+    }
+    let Some(data_bytes) = after_length.checked_sub(length) else {
+        return Err(truncated(format!("its header claims {length} bytes but {after_length} are left in the file")));
+    };
+    let mut json = Vec::new();
+    input.take(length).read_to_end(&mut json).map_err(failed)?;
+    let RawHeader(raw) = serde_json::from_slice(&json).map_err(|error| invalid(format!("its header: {error}")))?;
+    let mut tensors = BTreeMap::new();
+    for (name, tensor) in raw {
+        let tensor = tensor.check(&name, file)?;
+        tensors.insert(name, tensor);
+    }
+    let end = tiled_end(&tensors).map_err(invalid)?;
+    if end > data_bytes {
+        return Err(truncated(format!("its tensors need {end} bytes but {data_bytes} are there")));
+    }
+    if end < data_bytes {
+        return Err(invalid(format!("{} bytes follow the last tensor", data_bytes - end)));
+    }
+    Ok(Header { tensors, data_start: 8 + length })
+}
+
+/// Where the last tensor ends, once it is certain that the tensors follow each other without a gap or an overlap.
+fn tiled_end(tensors: &BTreeMap<String, TensorInfo>) -> Result<u64, String> {
+    let mut ranges: Vec<(&str, (u64, u64))> = tensors.iter().map(|(name, t)| (name.as_str(), t.offsets)).collect();
+    ranges.sort_by_key(|(_, offsets)| *offsets);
+    let mut end = 0;
+    for (name, (begin, its_end)) in ranges {
+        if begin != end {
+            return Err(format!("tensor `{name}` begins at byte {begin} of the data, not at {end} where it should"));
+        }
+        end = its_end;
+    }
+    Ok(end)
+}
+
+/// The header as JSON. A map that names one tensor twice is refused: readers would disagree on which one counts.
+struct RawHeader(BTreeMap<String, RawTensor>);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTensor {
+    dtype: String,
+    shape: Vec<usize>,
+    data_offsets: (u64, u64),
+}
+
+impl RawTensor {
+    fn check(self, name: &str, file: &str) -> Result<TensorInfo, ModelFileError> {
+        let invalid = |detail: String| ModelFileError::WeightsInvalid { file: file.to_owned(), detail };
+        let Some(dtype) = Dtype::parse(&self.dtype) else {
+            let dtype: String = self.dtype.chars().take(32).collect();
+            let detail = format!("tensor `{name}` is {dtype}; the engine reads F32, F16 and BF16");
+            return Err(ModelFileError::UnsupportedDtype { file: file.to_owned(), detail });
+        };
+        let elements = self.shape.iter().try_fold(1u64, |product, &size| product.checked_mul(size as u64));
+        let (begin, end) = self.data_offsets;
+        let size = elements.and_then(|elements| elements.checked_mul(dtype.size_bytes()));
+        if self.shape.len() > RANK_LIMIT || size.is_none() || end.checked_sub(begin) != size {
+            return Err(invalid(format!("the shape of tensor `{name}` does not match bytes {begin} to {end}")));
+        }
+        Ok(TensorInfo { dtype, shape: self.shape, offsets: self.data_offsets })
+    }
+}
+
+impl<'de> Deserialize<'de> for RawHeader {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(RawHeaderVisitor)
+    }
+}
+
+struct RawHeaderVisitor;
+
+impl<'de> Visitor<'de> for RawHeaderVisitor {
+    type Value = RawHeader;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a map of tensors")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<RawHeader, M::Error> {
+        let mut tensors = BTreeMap::new();
+        while let Some(name) = map.next_key::<String>()? {
+            if name == "__metadata__" {
+                map.next_value::<BTreeMap<String, String>>()?;
+            } else {
+                let tensor = map.next_value()?;
+                if tensors.insert(name, tensor).is_some() {
+                    return Err(M::Error::custom("one tensor is named twice"));
+                }
+            }
+        }
+        Ok(RawHeader(tensors))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file with two tensors: a matrix of four f32 and a vector of three bf16.
+    fn sample() -> Vec<u8> {
+        let header = r#"{"__metadata__":{"format":"pt"},"b":{"dtype":"BF16","shape":[3],"data_offsets":[16,22]},
+            "a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}"#;
+        file(header, 22)
+    }
+
+    fn file(header: &str, data_bytes: usize) -> Vec<u8> {
+        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(header.as_bytes());
+        bytes.resize(bytes.len() + data_bytes, 7);
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> Result<Header, ModelFileError> {
+        parse(bytes, bytes.len() as u64, "model.safetensors")
+    }
+
+    fn code(header: &str, data_bytes: usize) -> &'static str {
+        read(&file(header, data_bytes)).unwrap_err().code()
+    }
+
+    #[test]
+    fn a_header_gives_names_types_and_shapes() {
+        let header = read(&sample()).unwrap();
+        assert_eq!(header.tensors["a"], TensorInfo { dtype: Dtype::F32, shape: vec![2, 2], offsets: (0, 16) });
+        assert_eq!(header.tensors["b"].dtype, Dtype::Bf16);
+        assert_eq!(header.data_start as usize, sample().len() - 22);
+    }
+
+    #[test]
+    fn every_truncation_is_detected() {
+        let whole = sample();
+        for length in 0..whole.len() {
+            assert_eq!(read(&whole[..length]).unwrap_err().code(), "weights_truncated", "cut to {length} bytes");
+        }
+    }
+
+    #[test]
+    fn no_changed_byte_makes_the_reader_panic_or_read_outside_the_file() {
+        let whole = sample();
+        for at in 0..whole.len() {
+            for flip in [1u8, 0x20, 0x80, 0xff] {
+                let mut changed = whole.clone();
+                changed[at] ^= flip;
+                if let Ok(header) = read(&changed) {
+                    assert!(header.tensors.values().all(|t| t.offsets.1 + header.data_start <= whole.len() as u64));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_header_longer_than_the_limit_is_refused_before_it_is_read() {
+        let mut bytes = sample();
+        bytes[..8].copy_from_slice(&u64::MAX.to_le_bytes());
+        assert_eq!(read(&bytes).unwrap_err().code(), "weights_invalid");
+    }
+
+    #[test]
+    fn tensors_must_tile_the_data() {
+        let gap = r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}"#;
+        assert_eq!(code(gap, 8), "weights_invalid");
+        let overlap = r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},
+            "b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}"#;
+        assert_eq!(code(overlap, 8), "weights_invalid");
+        let one = r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#;
+        assert_eq!(code(one, 5), "weights_invalid");
+        let shape = r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}"#;
+        assert_eq!(code(shape, 4), "weights_invalid");
+        let huge = r#"{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}}"#;
+        assert_eq!(code(huge, 0), "weights_invalid");
+        let backwards = r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}}"#;
+        assert_eq!(code(backwards, 4), "weights_invalid");
+        let twice = r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},
+            "a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#;
+        assert_eq!(code(twice, 4), "weights_invalid");
+    }
+
+    #[test]
+    fn an_element_type_the_engine_cannot_read_is_named() {
+        let error = read(&file(r#"{"a":{"dtype":"F8_E4M3","shape":[4],"data_offsets":[0,4]}}"#, 4)).unwrap_err();
+        assert_eq!(error.code(), "unsupported_dtype");
+        assert!(error.to_string().contains("F8_E4M3"));
+    }
+
+    #[test]
+    fn an_index_cannot_leave_its_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["../model.safetensors", "/etc/x.safetensors", "a\\\\b.safetensors", "..", "model.bin"] {
+            let index = format!(r#"{{"weight_map":{{"a":"{name}"}}}}"#);
+            std::fs::write(dir.path().join(INDEX_FILE), index).unwrap();
+            let error = read_dir(dir.path()).unwrap_err();
+            assert!(error.to_string().contains("plain name"), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_index_and_its_files_must_agree() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, bytes: &[u8]| std::fs::write(dir.path().join(name), bytes).unwrap();
+        write("one.safetensors", &sample());
+        write(INDEX_FILE, br#"{"weight_map":{"a":"one.safetensors","b":"one.safetensors"}}"#);
+        assert_eq!(read_dir(dir.path()).unwrap().unwrap().tensors.len(), 2);
+        write(INDEX_FILE, br#"{"weight_map":{"a":"one.safetensors"}}"#);
+        assert_eq!(read_dir(dir.path()).unwrap_err().code(), "weights_invalid");
+        let lost = br#"{"weight_map":{"a":"one.safetensors","b":"one.safetensors","c":"one.safetensors"}}"#;
+        write(INDEX_FILE, lost);
+        assert_eq!(read_dir(dir.path()).unwrap_err().code(), "weights_invalid");
+        write(INDEX_FILE, br#"{"weight_map":{}}"#);
+        assert_eq!(read_dir(dir.path()).unwrap_err().code(), "weights_invalid");
+        write(INDEX_FILE, br#"{"weight_map":{"a":"two.safetensors"}}"#);
+        assert_eq!(read_dir(dir.path()).unwrap_err().code(), "weights_invalid");
+    }
+}

@@ -1,0 +1,158 @@
+//! Data sets and their immutable versions.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::{Page, Result, Store, StoreError, read, read_json, write_json};
+use crate::job::{DatasetId, DatasetVersionId, Timestamp};
+
+/// A data set with its newest version.
+#[derive(Clone, Debug)]
+pub struct DatasetRow {
+    pub id: DatasetId,
+    pub name: Option<String>,
+    pub metadata: BTreeMap<String, String>,
+    pub created_at: Timestamp,
+    pub latest: DatasetVersionRow,
+}
+
+/// One version: a validated file.
+#[derive(Clone, Debug)]
+pub struct DatasetVersionRow {
+    pub id: DatasetVersionId,
+    pub dataset: DatasetId,
+    pub number: u32,
+    pub sha256: String,
+    pub rows: u64,
+    pub bytes: u64,
+    /// Rows with an answer, with a completion, and repeating an earlier prompt.
+    pub answers: u64,
+    pub completions: u64,
+    pub duplicates: u64,
+    /// The column map, as JSON.
+    pub columns: Value,
+    pub created_at: Timestamp,
+}
+
+const WITH_LATEST: &str = "select d.name, d.metadata, d.created_at as dataset_created_at, v.*
+     from dataset d join dataset_version v on v.dataset_id = d.id
+      and v.number = (select max(number) from dataset_version where dataset_id = d.id) where d.id = $1";
+
+impl Store {
+    /// Adds a data set with its first version, whose file is in place already.
+    pub async fn add_dataset(
+        &self,
+        name: Option<&str>,
+        metadata: &BTreeMap<String, String>,
+        version: &DatasetVersionRow,
+    ) -> Result<()> {
+        let mut tx = self.begin().await?;
+        sqlx::query("insert into dataset (id, name, metadata, created_at) values ($1, $2, $3, $4)")
+            .bind(version.dataset.to_string())
+            .bind(name)
+            .bind(write_json(metadata)?)
+            .bind(version.created_at.0)
+            .execute(tx.connection())
+            .await?;
+        insert_version(tx.connection(), version, 1).await?;
+        tx.commit().await
+    }
+
+    /// Adds the next version of an existing data set; `version.number` is ignored.
+    pub async fn add_dataset_version(&self, version: &DatasetVersionRow) -> Result<()> {
+        let mut tx = self.begin().await?;
+        let newest: Option<i64> = sqlx::query_scalar("select max(number) from dataset_version where dataset_id = $1")
+            .bind(version.dataset.to_string())
+            .fetch_one(tx.connection())
+            .await?;
+        let Some(newest) = newest else {
+            tx.commit().await?;
+            return Err(StoreError::NotFound { what: "data set", id: version.dataset.to_string() });
+        };
+        insert_version(tx.connection(), version, newest + 1).await?;
+        tx.commit().await
+    }
+
+    pub async fn dataset(&self, id: DatasetId) -> Result<DatasetRow> {
+        let row = sqlx::query(WITH_LATEST).bind(id.to_string()).fetch_optional(&self.readers).await?;
+        let row = row.ok_or_else(|| StoreError::NotFound { what: "data set", id: id.to_string() })?;
+        dataset(&row)
+    }
+
+    pub async fn datasets(&self, page: &Page) -> Result<Vec<DatasetRow>> {
+        let (low, high) = page.bounds();
+        let statement = if page.newest_first {
+            "select id from dataset where id > $1 and id < $2 order by id desc limit $3"
+        } else {
+            "select id from dataset where id > $1 and id < $2 order by id limit $3"
+        };
+        let ids: Vec<String> =
+            sqlx::query_scalar(statement).bind(low).bind(high).bind(page.limit).fetch_all(&self.readers).await?;
+        let mut datasets = Vec::with_capacity(ids.len());
+        for id in ids {
+            datasets.push(self.dataset(read("data set id", &id)?).await?);
+        }
+        Ok(datasets)
+    }
+
+    pub async fn dataset_version(&self, id: DatasetVersionId) -> Result<DatasetVersionRow> {
+        let row = sqlx::query("select * from dataset_version where id = $1")
+            .bind(id.to_string())
+            .fetch_optional(&self.readers)
+            .await?
+            .ok_or_else(|| StoreError::NotFound { what: "data set version", id: id.to_string() })?;
+        version(&row)
+    }
+}
+
+async fn insert_version(connection: &mut SqliteConnection, version: &DatasetVersionRow, number: i64) -> Result<()> {
+    sqlx::query(
+        "insert into dataset_version (id, dataset_id, number, sha256, row_count, bytes, answers, completions,
+                                      duplicates, columns, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+    )
+    .bind(version.id.to_string())
+    .bind(version.dataset.to_string())
+    .bind(number)
+    .bind(&version.sha256)
+    .bind(version.rows as i64)
+    .bind(version.bytes as i64)
+    .bind(version.answers as i64)
+    .bind(version.completions as i64)
+    .bind(version.duplicates as i64)
+    .bind(write_json(&version.columns)?)
+    .bind(version.created_at.0)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+fn dataset(row: &SqliteRow) -> Result<DatasetRow> {
+    Ok(DatasetRow {
+        id: read("data set id", row.try_get("dataset_id")?)?,
+        name: row.try_get("name")?,
+        metadata: read_json("metadata", row.try_get("metadata")?)?,
+        created_at: Timestamp(row.try_get("dataset_created_at")?),
+        latest: version(row)?,
+    })
+}
+
+fn version(row: &SqliteRow) -> Result<DatasetVersionRow> {
+    let count = |column| -> Result<u64> { Ok(row.try_get::<i64, _>(column)?.unsigned_abs()) };
+    Ok(DatasetVersionRow {
+        id: read("data set version id", row.try_get("id")?)?,
+        dataset: read("data set id", row.try_get("dataset_id")?)?,
+        number: row.try_get("number")?,
+        sha256: row.try_get("sha256")?,
+        rows: count("row_count")?,
+        bytes: count("bytes")?,
+        answers: count("answers")?,
+        completions: count("completions")?,
+        duplicates: count("duplicates")?,
+        columns: read_json("column map", row.try_get("columns")?)?,
+        created_at: Timestamp(row.try_get("created_at")?),
+    })
+}

@@ -1,0 +1,165 @@
+//! The event log and the metrics that are read from it.
+
+use serde_json::Value;
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::queue::fence;
+use super::{Lease, Result, Store, StoreError, read, read_json, write_json};
+use crate::job::{Event, EventId, EventKind, JobId, JobStatus, NewEvent, Timestamp};
+
+/// Adds an event with the job's next number, within the transaction of the change it reports.
+pub(super) async fn append(
+    connection: &mut SqliteConnection,
+    job: JobId,
+    event: &NewEvent,
+    now: Timestamp,
+) -> Result<()> {
+    let seq: i64 = sqlx::query_scalar("update job set last_seq = last_seq + 1 where id = $1 returning last_seq")
+        .bind(job.to_string())
+        .fetch_one(&mut *connection)
+        .await?;
+    sqlx::query(
+        "insert into event (id, job_id, seq, type, level, message, data, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+    )
+    .bind(EventId::generate().to_string())
+    .bind(job.to_string())
+    .bind(seq)
+    .bind(event.kind.as_str())
+    .bind(event.level.as_str())
+    .bind(&event.message)
+    .bind(write_json(&event.data)?)
+    .bind(now.0)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+impl Store {
+    /// Adds events of a running attempt and what follows from them: phase, step and metrics. All or none.
+    pub async fn record(&self, lease: Lease, events: &[NewEvent], now: Timestamp) -> Result<()> {
+        let mut tx = self.begin().await?;
+        if fence(tx.connection(), lease, now).await? == JobStatus::Starting {
+            sqlx::query("update job set status = 'running' where id = $1")
+                .bind(lease.job.to_string())
+                .execute(tx.connection())
+                .await?;
+            let event = super::jobs::status_event(JobStatus::Running, &format!("attempt {}", lease.attempt));
+            append(tx.connection(), lease.job, &event, now).await?;
+        }
+        for event in events {
+            append(tx.connection(), lease.job, event, now).await?;
+            match event.kind {
+                EventKind::Phase => {
+                    sqlx::query("update job set phase = $2 where id = $1")
+                        .bind(lease.job.to_string())
+                        .bind(event.data["phase"].as_str())
+                        .execute(tx.connection())
+                        .await?;
+                }
+                EventKind::Metrics => record_metrics(tx.connection(), lease.job, &event.data).await?,
+                EventKind::Status
+                | EventKind::Progress
+                | EventKind::Evaluation
+                | EventKind::Checkpoint
+                | EventKind::Log => {}
+            }
+        }
+        tx.commit().await
+    }
+
+    /// At most `limit` events of a job behind number `after`.
+    pub async fn events(&self, job: JobId, after: i64, limit: u32) -> Result<Vec<Event>> {
+        let rows = sqlx::query("select * from event where job_id = $1 and seq > $2 order by seq limit $3")
+            .bind(job.to_string())
+            .bind(after)
+            .bind(limit)
+            .fetch_all(&self.readers)
+            .await?;
+        rows.iter().map(event).collect()
+    }
+
+    /// The position of the newest event of any job.
+    pub async fn newest_event(&self) -> Result<i64> {
+        Ok(sqlx::query_scalar("select coalesce(max(position), 0) from event").fetch_one(&self.readers).await?)
+    }
+
+    /// The jobs that have events behind `position`.
+    pub async fn jobs_with_events_after(&self, position: i64) -> Result<Vec<JobId>> {
+        let ids: Vec<String> = sqlx::query_scalar("select distinct job_id from event where position > $1")
+            .bind(position)
+            .fetch_all(&self.readers)
+            .await?;
+        ids.iter().map(|id| read("job id", id)).collect()
+    }
+
+    /// Metric values `(name, step, value)` of a job, by name and step. Empty `names` means all.
+    pub async fn metrics(
+        &self,
+        job: JobId,
+        names: &[String],
+        from_step: u64,
+        to_step: u64,
+    ) -> Result<Vec<(String, u64, f64)>> {
+        let rows = sqlx::query(
+            "select name, step, value from metric
+             where job_id = $1 and step between $2 and $3
+               and ($4 = '[]' or name in (select value from json_each($4)))
+             order by name, step",
+        )
+        .bind(job.to_string())
+        .bind(i64::try_from(from_step).unwrap_or(i64::MAX))
+        .bind(i64::try_from(to_step).unwrap_or(i64::MAX))
+        .bind(write_json(&names)?)
+        .fetch_all(&self.readers)
+        .await?;
+        rows.iter()
+            .map(|row| {
+                Ok((row.try_get("name")?, row.try_get::<i64, _>("step")?.unsigned_abs(), row.try_get("value")?))
+            })
+            .collect()
+    }
+}
+
+async fn record_metrics(connection: &mut SqliteConnection, job: JobId, data: &Value) -> Result<()> {
+    let corrupt = || StoreError::Corrupt { what: "metrics event", detail: data.to_string() };
+    let step = data["step"].as_i64().ok_or_else(corrupt)?;
+    let values = data["values"].as_object().ok_or_else(corrupt)?;
+    sqlx::query("update job set step = $2 where id = $1")
+        .bind(job.to_string())
+        .bind(step)
+        .execute(&mut *connection)
+        .await?;
+    for (name, value) in values {
+        // JSON has no way to write infinity; such a value is in the event as null and not in the table.
+        let Some(value) = value.as_f64() else { continue };
+        // A resumed attempt repeats the steps behind its checkpoint; the later value stands.
+        sqlx::query(
+            "insert into metric (job_id, name, step, value) values ($1, $2, $3, $4)
+             on conflict (job_id, name, step) do update set value = excluded.value",
+        )
+        .bind(job.to_string())
+        .bind(name)
+        .bind(step)
+        .bind(value)
+        .execute(&mut *connection)
+        .await?;
+    }
+    Ok(())
+}
+
+fn event(row: &SqliteRow) -> Result<Event> {
+    Ok(Event {
+        id: read("event id", row.try_get("id")?)?,
+        job: read("job id", row.try_get("job_id")?)?,
+        seq: row.try_get("seq")?,
+        created_at: Timestamp(row.try_get("created_at")?),
+        body: NewEvent {
+            kind: read("event type", row.try_get("type")?)?,
+            level: read("event level", row.try_get("level")?)?,
+            message: row.try_get("message")?,
+            data: read_json("event data", row.try_get("data")?)?,
+        },
+    })
+}

@@ -1,0 +1,81 @@
+//! Where files lie in the data directory. Names are made by the server; a client's text never becomes a path.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use super::{Result, StoreError};
+use crate::job::{DatasetVersionId, JobId, ModelId};
+
+/// The folders of a data directory.
+#[derive(Clone, Debug)]
+pub struct Files {
+    root: PathBuf,
+}
+
+impl Files {
+    pub(super) fn open(root: &Path) -> Result<Self> {
+        for folder in ["datasets", "models", "jobs", "uploads"] {
+            let path = root.join(folder);
+            fs::create_dir_all(&path).map_err(|e| StoreError::io("creating", &path, e))?;
+        }
+        let root = root.canonicalize().map_err(|e| StoreError::io("opening", root, e))?;
+        Ok(Self { root })
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn dataset(&self, version: DatasetVersionId) -> PathBuf {
+        self.root.join("datasets").join(format!("{version}.jsonl"))
+    }
+
+    pub fn model(&self, id: ModelId) -> PathBuf {
+        self.root.join("models").join(id.to_string())
+    }
+
+    /// The folder of a built-in model; the digest in its name keeps versions of the program apart.
+    pub fn builtin_model(&self, name: &str, digest: &str) -> PathBuf {
+        self.root.join("models").join(format!("{}-{digest}", name.replace(':', "-")))
+    }
+
+    /// The folder of a job's checkpoints.
+    pub fn job(&self, id: JobId) -> PathBuf {
+        self.root.join("jobs").join(id.to_string())
+    }
+
+    /// A checkpoint's folder, from the name its row holds.
+    pub fn checkpoint(&self, directory: &str) -> PathBuf {
+        self.root.join("jobs").join(directory)
+    }
+
+    /// A fresh name for something that is being received.
+    pub fn upload(&self) -> PathBuf {
+        self.root.join("uploads").join(format!("{}.tmp", uuid::Uuid::new_v4().simple()))
+    }
+
+    /// Removes what interrupted uploads and imports left behind. Only the one server of a data directory may call it.
+    pub fn sweep_uploads(&self) -> Result<()> {
+        let folder = self.root.join("uploads");
+        let entries = fs::read_dir(&folder).map_err(|e| StoreError::io("listing", &folder, e))?;
+        for entry in entries {
+            let path = entry.map_err(|e| StoreError::io("listing", &folder, e))?.path();
+            let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            removed.map_err(|e| StoreError::io("removing", &path, e))?;
+        }
+        Ok(())
+    }
+
+    /// Free space for the data directory, in bytes.
+    pub fn free_bytes(&self) -> Result<u64> {
+        let stat = rustix::fs::statvfs(&self.root).map_err(|e| StoreError::io("measuring", &self.root, e.into()))?;
+        Ok(stat.f_bavail * stat.f_frsize)
+    }
+}
+
+/// Moves a complete, synced file or folder to its final name, durably.
+pub fn publish(temporary: &Path, target: &Path) -> Result<()> {
+    let parent = target.parent().unwrap_or(Path::new("."));
+    fs::rename(temporary, target).map_err(|e| StoreError::io("renaming", temporary, e))?;
+    File::open(parent).and_then(|folder| folder.sync_all()).map_err(|e| StoreError::io("syncing", parent, e))
+}

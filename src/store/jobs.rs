@@ -1,0 +1,228 @@
+//! Job rows: submitted, looked up, listed and cancelled.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+use super::events::append;
+use super::{Page, Result, Store, StoreError, read, read_json, write_json};
+use crate::job::{EventKind, Failure, JobId, JobStatus, NewEvent, Phase, Timestamp};
+
+/// A job about to be submitted.
+#[derive(Clone, Debug)]
+pub struct NewJob {
+    pub id: JobId,
+    pub name: Option<String>,
+    pub priority: i32,
+    /// The objective's type.
+    pub objective: String,
+    /// As the client sent it.
+    pub spec: Value,
+    /// With defaults filled in and references resolved.
+    pub spec_resolved: Value,
+    pub spec_digest: String,
+    pub steps: u64,
+}
+
+/// A key under which a client may repeat a request, with the digest of the request's body.
+#[derive(Clone, Debug)]
+pub struct IdempotencyKey {
+    pub key: String,
+    pub digest: String,
+}
+
+/// The answer to a submission.
+#[derive(Clone, Debug)]
+pub struct Submitted {
+    pub job: JobRow,
+    /// The job is the one that an earlier request with the same key made.
+    pub replayed: bool,
+}
+
+/// A job.
+#[derive(Clone, Debug)]
+pub struct JobRow {
+    pub id: JobId,
+    pub name: Option<String>,
+    pub status: JobStatus,
+    pub phase: Option<Phase>,
+    pub priority: i32,
+    pub objective: String,
+    pub spec: Value,
+    pub spec_resolved: Value,
+    pub spec_digest: String,
+    pub created_at: Timestamp,
+    pub started_at: Option<Timestamp>,
+    pub finished_at: Option<Timestamp>,
+    pub attempt: u32,
+    pub worker: Option<String>,
+    pub step: u64,
+    pub steps: u64,
+    pub last_seq: i64,
+    pub result: Option<Value>,
+    pub failure: Option<Failure>,
+}
+
+impl JobRow {
+    pub fn metadata(&self) -> BTreeMap<String, String> {
+        self.spec_resolved.get("metadata").and_then(|m| serde_json::from_value(m.clone()).ok()).unwrap_or_default()
+    }
+}
+
+/// Which jobs a listing shows.
+#[derive(Clone, Debug, Default)]
+pub struct JobFilter {
+    pub status: Option<JobStatus>,
+}
+
+/// How long a key protects against a second submission.
+const IDEMPOTENCY_MILLISECONDS: i64 = 24 * 3600 * 1000;
+
+impl Store {
+    /// Puts a job into the queue, once per idempotency key.
+    pub async fn submit_job(&self, new: NewJob, key: Option<IdempotencyKey>, now: Timestamp) -> Result<Submitted> {
+        let mut tx = self.begin().await?;
+        if let Some(key) = &key {
+            sqlx::query("delete from idempotency where created_at < $1")
+                .bind(now.0 - IDEMPOTENCY_MILLISECONDS)
+                .execute(tx.connection())
+                .await?;
+            let known = sqlx::query("select digest, resource from idempotency where key = $1")
+                .bind(&key.key)
+                .fetch_optional(tx.connection())
+                .await?;
+            if let Some(row) = known {
+                tx.commit().await?;
+                if row.try_get::<String, _>("digest")? != key.digest {
+                    return Err(StoreError::Conflict(String::from(
+                        "this Idempotency-Key was used with another body; use a new key for a new job",
+                    )));
+                }
+                let id: JobId = read("job id", row.try_get("resource")?)?;
+                return Ok(Submitted { job: self.job(id).await?, replayed: true });
+            }
+            sqlx::query("insert into idempotency (key, digest, resource, created_at) values ($1, $2, $3, $4)")
+                .bind(&key.key)
+                .bind(&key.digest)
+                .bind(new.id.to_string())
+                .bind(now.0)
+                .execute(tx.connection())
+                .await?;
+        }
+        sqlx::query(
+            "insert into job (id, name, status, priority, objective, spec, spec_resolved, spec_digest, steps,
+                              created_at, updated_at)
+             values ($1, $2, 'queued', $3, $4, $5, $6, $7, $8, $9, $9)",
+        )
+        .bind(new.id.to_string())
+        .bind(&new.name)
+        .bind(new.priority)
+        .bind(&new.objective)
+        .bind(write_json(&new.spec)?)
+        .bind(write_json(&new.spec_resolved)?)
+        .bind(&new.spec_digest)
+        .bind(new.steps as i64)
+        .bind(now.0)
+        .execute(tx.connection())
+        .await?;
+        append(tx.connection(), new.id, &status_event(JobStatus::Queued, "submitted"), now).await?;
+        tx.commit().await?;
+        Ok(Submitted { job: self.job(new.id).await?, replayed: false })
+    }
+
+    pub async fn job(&self, id: JobId) -> Result<JobRow> {
+        sqlx::query("select * from job where id = $1")
+            .bind(id.to_string())
+            .fetch_optional(&self.readers)
+            .await?
+            .map_or_else(|| Err(StoreError::NotFound { what: "job", id: id.to_string() }), |row| job(&row))
+    }
+
+    pub async fn jobs(&self, filter: &JobFilter, page: &Page) -> Result<Vec<JobRow>> {
+        let (low, high) = page.bounds();
+        let statement = if page.newest_first {
+            "select * from job where id > $1 and id < $2 and status = coalesce($3, status) order by id desc limit $4"
+        } else {
+            "select * from job where id > $1 and id < $2 and status = coalesce($3, status) order by id limit $4"
+        };
+        let rows = sqlx::query(statement)
+            .bind(low)
+            .bind(high)
+            .bind(filter.status.map(JobStatus::as_str))
+            .bind(page.limit)
+            .fetch_all(&self.readers)
+            .await?;
+        rows.iter().map(job).collect()
+    }
+
+    /// Cancels a queued job at once; a running one is told to stop. Cancelling twice is the same as once.
+    pub async fn cancel_job(&self, id: JobId, now: Timestamp) -> Result<JobRow> {
+        let mut tx = self.begin().await?;
+        let row = sqlx::query("select status from job where id = $1")
+            .bind(id.to_string())
+            .fetch_optional(tx.connection())
+            .await?
+            .ok_or_else(|| StoreError::NotFound { what: "job", id: id.to_string() })?;
+        let status: JobStatus = read("job status", row.try_get("status")?)?;
+        let next = match status {
+            JobStatus::Queued => JobStatus::Cancelled,
+            JobStatus::Starting | JobStatus::Running => JobStatus::Cancelling,
+            JobStatus::Cancelling => {
+                tx.commit().await?;
+                return self.job(id).await;
+            }
+            JobStatus::Succeeded | JobStatus::Failed | JobStatus::Cancelled => {
+                tx.commit().await?;
+                return Err(StoreError::Conflict(format!(
+                    "the job is {status} already; only a job that is not finished can be cancelled"
+                )));
+            }
+        };
+        sqlx::query(
+            "update job set status = $2, updated_at = $3, finished_at = case when $2 = 'cancelled' then $3 end
+             where id = $1",
+        )
+        .bind(id.to_string())
+        .bind(next.as_str())
+        .bind(now.0)
+        .execute(tx.connection())
+        .await?;
+        append(tx.connection(), id, &status_event(next, "cancelled by a client"), now).await?;
+        tx.commit().await?;
+        self.job(id).await
+    }
+}
+
+/// The event of a change of status.
+pub(super) fn status_event(status: JobStatus, reason: &str) -> NewEvent {
+    let data = json!({"status": status, "reason": reason});
+    NewEvent::info(EventKind::Status, format!("{status}: {reason}"), data)
+}
+
+fn job(row: &SqliteRow) -> Result<JobRow> {
+    let time = |column| -> Result<Option<Timestamp>> { Ok(row.try_get::<Option<i64>, _>(column)?.map(Timestamp)) };
+    let json = |column| -> Result<Option<String>> { Ok(row.try_get(column)?) };
+    Ok(JobRow {
+        id: read("job id", row.try_get("id")?)?,
+        name: row.try_get("name")?,
+        status: read("job status", row.try_get("status")?)?,
+        phase: json("phase")?.map(|text| read("phase", &text)).transpose()?,
+        priority: row.try_get("priority")?,
+        objective: row.try_get("objective")?,
+        spec: read_json("spec", row.try_get("spec")?)?,
+        spec_resolved: read_json("spec", row.try_get("spec_resolved")?)?,
+        spec_digest: row.try_get("spec_digest")?,
+        created_at: Timestamp(row.try_get("created_at")?),
+        started_at: time("started_at")?,
+        finished_at: time("finished_at")?,
+        attempt: row.try_get("attempt")?,
+        worker: row.try_get("worker")?,
+        step: row.try_get::<i64, _>("step")?.unsigned_abs(),
+        steps: row.try_get::<i64, _>("steps")?.unsigned_abs(),
+        last_seq: row.try_get("last_seq")?,
+        result: json("result")?.map(|text| read_json("result", &text)).transpose()?,
+        failure: json("failure")?.map(|text| read_json("failure", &text)).transpose()?,
+    })
+}

@@ -1,0 +1,187 @@
+//! The store: the only module that talks to the database, and the one that knows where files lie.
+//!
+//! SQLite in WAL mode with `synchronous=FULL`: an acknowledged write survives a power cut. There is one writer
+//! connection; a transaction holds it, and any error on the way drops it, because after a failed commit (a full disk)
+//! a connection's state cannot be trusted. Reads go through a pool.
+//!
+//! SQL is static, lower case and portable; what differs for another database stays in this file and in `migrations/`.
+
+mod checkpoints;
+mod datasets;
+mod events;
+pub mod files;
+mod jobs;
+mod models;
+mod queue;
+mod verifiers;
+mod workers;
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, Connection, SqlitePool};
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+pub use checkpoints::CheckpointRow;
+pub use datasets::{DatasetRow, DatasetVersionRow};
+pub use files::Files;
+pub use jobs::{IdempotencyKey, JobFilter, JobRow, NewJob, Submitted};
+pub use models::ModelRow;
+pub use queue::{Claim, Ended, Heartbeat, Lease, MAX_CRASHES, QueueEntry};
+pub use verifiers::VerifierRow;
+pub use workers::WorkerRow;
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("no {what} `{id}`")]
+    NotFound { what: &'static str, id: String },
+    /// The row is not in a state that allows this.
+    #[error("{0}")]
+    Conflict(String),
+    /// The worker does not own the job any more.
+    #[error("the lease is lost")]
+    LeaseLost,
+    #[error("the disk is full")]
+    Full(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error("database operation failed")]
+    Database(#[source] sqlx::Error),
+    #[error("{action} {path} failed")]
+    Io { action: &'static str, path: String, source: std::io::Error },
+    #[error("stored {what} cannot be read: {detail}")]
+    Corrupt { what: &'static str, detail: String },
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        // SQLITE_FULL; SQLITE_IOERR_WRITE is what some file systems say first.
+        let full = error.as_database_error().and_then(|e| e.code()).is_some_and(|code| code == "13" || code == "778");
+        if full { Self::Full(Box::new(error)) } else { Self::Database(error) }
+    }
+}
+
+impl StoreError {
+    pub fn io(action: &'static str, path: &Path, source: std::io::Error) -> Self {
+        if source.kind() == std::io::ErrorKind::StorageFull {
+            return Self::Full(Box::new(source));
+        }
+        Self::Io { action, path: path.display().to_string(), source }
+    }
+}
+
+pub type Result<T> = std::result::Result<T, StoreError>;
+
+/// A handle to the database and the data directory; clones share them.
+#[derive(Clone, Debug)]
+pub struct Store {
+    readers: SqlitePool,
+    writer: Arc<Mutex<Option<SqliteConnection>>>,
+    options: SqliteConnectOptions,
+    files: Files,
+}
+
+impl Store {
+    /// Opens the data directory, creating it and bringing the database up to date where needed.
+    pub async fn open(directory: &Path) -> Result<Self> {
+        let files = Files::open(directory)?;
+        let options = SqliteConnectOptions::new()
+            .filename(database(directory))
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .foreign_keys(true)
+            .busy_timeout(Duration::from_secs(30))
+            .disable_statement_logging();
+        let mut writer = SqliteConnection::connect_with(&options).await?;
+        sqlx::migrate!("migrations/sqlite").run(&mut writer).await.map_err(|e| StoreError::Database(e.into()))?;
+        let readers = SqlitePoolOptions::new()
+            .max_connections(8)
+            .acquire_timeout(Duration::from_secs(10))
+            .connect_lazy_with(options.clone().read_only(true));
+        Ok(Self { readers, writer: Arc::new(Mutex::new(Some(writer))), options, files })
+    }
+
+    pub fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// A cheap question to the database, for readiness.
+    pub async fn ping(&self) -> Result<()> {
+        sqlx::query("select 1").execute(&self.readers).await?;
+        Ok(())
+    }
+
+    /// Begins a write transaction, waiting for the one under way.
+    async fn begin(&self) -> Result<WriteTransaction> {
+        let mut guard = Arc::clone(&self.writer).lock_owned().await;
+        let mut connection = match guard.take() {
+            Some(connection) => connection,
+            None => SqliteConnection::connect_with(&self.options).await?,
+        };
+        // `immediate`: a read followed by a write must not find that another process wrote in between.
+        sqlx::query("begin immediate").execute(&mut connection).await?;
+        Ok(WriteTransaction { guard, connection: Some(connection) })
+    }
+}
+
+/// A write transaction. Unless it is committed, its connection is closed with it, which rolls it back.
+struct WriteTransaction {
+    guard: OwnedMutexGuard<Option<SqliteConnection>>,
+    connection: Option<SqliteConnection>,
+}
+
+impl WriteTransaction {
+    fn connection(&mut self) -> &mut SqliteConnection {
+        self.connection.as_mut().expect("the connection is only taken by commit, which consumes the transaction")
+    }
+
+    async fn commit(mut self) -> Result<()> {
+        sqlx::query("commit").execute(self.connection()).await?;
+        *self.guard = self.connection.take();
+        Ok(())
+    }
+}
+
+fn database(directory: &Path) -> PathBuf {
+    directory.join("anneal.db")
+}
+
+/// Reads a stored text as a domain type.
+fn read<T: FromStr>(what: &'static str, text: &str) -> Result<T>
+where
+    T::Err: std::fmt::Display,
+{
+    text.parse().map_err(|error: T::Err| StoreError::Corrupt { what, detail: error.to_string() })
+}
+
+/// Reads stored JSON.
+fn read_json<T: serde::de::DeserializeOwned>(what: &'static str, text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|error| StoreError::Corrupt { what, detail: error.to_string() })
+}
+
+/// Writes JSON for storage.
+fn write_json(value: &impl serde::Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| StoreError::Corrupt { what: "value", detail: error.to_string() })
+}
+
+/// Order and extent of a listing.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// Start behind this id.
+    pub after: Option<String>,
+    pub limit: u32,
+    pub newest_first: bool,
+}
+
+impl Page {
+    /// The bounds that a listing by id compares with: `low < id < high`.
+    fn bounds(&self) -> (&str, &str) {
+        match (&self.after, self.newest_first) {
+            (Some(after), true) => ("", after),
+            (Some(after), false) => (after, "~"),
+            (None, _) => ("", "~"),
+        }
+    }
+}

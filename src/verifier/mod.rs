@@ -1,0 +1,451 @@
+//! Verifiers: what a completion is worth, judged by a rule that anyone can read and repeat.
+//!
+//! A verifier is a pure function of a [`Case`]. It knows no clock, file or network, so a verdict can be reproduced
+//! from stored rollouts; the wall-clock limit on each verdict is kept by the engine. A verifier that cannot judge says
+//! so with [`ScoreStatus::Error`], which is counted and never becomes a zero reward: a broken reference answer must
+//! not teach the model that its completion was wrong.
+//!
+//! Adding a verifier takes one file with its configuration and its rule, a variant of [`Config`] and its lines below.
+
+pub mod exact;
+pub mod numeric;
+pub mod regex;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::job::field::{self, FieldError, Fields};
+use crate::job::status::names;
+
+/// The longest completion, and the longest expected answer, that is judged.
+pub const MAX_TEXT_BYTES: usize = 1 << 20;
+/// The longest marker or tag a configuration may name.
+const MAX_MARKER_BYTES: usize = 256;
+const DEFAULT_TIME_LIMIT_SECONDS: f64 = 10.0;
+
+/// One completion to judge.
+#[derive(Clone, Copy, Debug)]
+pub struct Case<'a> {
+    pub prompt: &'a str,
+    pub completion: &'a str,
+    /// The row's value in the data set's answer column.
+    pub answer: Option<&'a str>,
+    /// The whole row, for verifiers that name a column of their own.
+    pub row: &'a Map<String, Value>,
+}
+
+names!(
+    /// How a verification ended.
+    ScoreStatus {
+        /// The completion was judged; the reward says how.
+        Ok = "ok",
+        /// The completion holds nothing to judge; its reward counts.
+        Unparsable = "unparsable",
+        /// The verifier could not judge, for example because the expected answer is missing; there is no reward.
+        Error = "error",
+        /// The verifier did not end in time; there is no reward.
+        Timeout = "timeout",
+    }
+);
+
+/// The verdict on one completion.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Score {
+    pub status: ScoreStatus,
+    /// Meaningful only where [`Score::is_scored`] holds.
+    pub reward: f64,
+    /// One sentence for people: why there is no ordinary verdict.
+    pub detail: Option<String>,
+}
+
+impl Score {
+    pub fn ok(reward: f64) -> Self {
+        Self { status: ScoreStatus::Ok, reward, detail: None }
+    }
+
+    pub fn unparsable(detail: impl Into<String>) -> Self {
+        Self { status: ScoreStatus::Unparsable, reward: 0.0, detail: Some(detail.into()) }
+    }
+
+    pub fn error(detail: impl Into<String>) -> Self {
+        Self { status: ScoreStatus::Error, reward: 0.0, detail: Some(detail.into()) }
+    }
+
+    pub fn timeout(limit: Duration) -> Self {
+        let detail = format!("the verification did not end within {} s", limit.as_secs_f64());
+        Self { status: ScoreStatus::Timeout, reward: 0.0, detail: Some(detail) }
+    }
+
+    /// Whether `reward` may enter training and averages.
+    pub fn is_scored(&self) -> bool {
+        match self.status {
+            ScoreStatus::Ok | ScoreStatus::Unparsable => true,
+            ScoreStatus::Error | ScoreStatus::Timeout => false,
+        }
+    }
+}
+
+/// A rule that judges completions; called from several threads at once.
+pub trait Verifier: Send + Sync {
+    fn verify(&self, case: &Case<'_>) -> Score;
+}
+
+/// A checked verifier configuration; [`Config::parse`] is the way to one.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Config {
+    Exact(exact::Config),
+    Numeric(numeric::Config),
+    Regex(regex::Config),
+}
+
+/// What clients need to know to configure a verifier.
+#[derive(Clone, Debug, Serialize)]
+pub struct Description {
+    pub name: &'static str,
+    pub summary: &'static str,
+    /// JSON schema of the fields besides `type`.
+    pub schema: Value,
+}
+
+/// What [`Config`] asks of the configuration of each verifier.
+trait Settings {
+    const NAME: &'static str;
+    const SUMMARY: &'static str;
+
+    /// Checks what the types cannot: ranges, and fields that only make sense together.
+    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>>;
+    fn build(&self) -> Arc<dyn Verifier>;
+    /// Whether completions are compared with an expected answer at all.
+    fn compares_answer(&self) -> bool {
+        true
+    }
+    fn answer_column(&self) -> Option<&str>;
+    fn time_limit_seconds(&self) -> f64;
+}
+
+/// The names that `type` may take.
+const KNOWN: [&str; 3] = [exact::Config::NAME, numeric::Config::NAME, regex::Config::NAME];
+
+impl Config {
+    /// Reads `{"type": "numeric", ...}`; errors point below `pointer`.
+    pub fn parse(value: &Value, pointer: &str) -> Result<Self, Vec<FieldError>> {
+        let Value::Object(object) = value else {
+            let detail = "a verifier is an object with a `type`";
+            return Err(vec![FieldError::new(pointer, "wrong_type", detail)]);
+        };
+        let known = KNOWN.join("`, `");
+        let at = format!("{pointer}/type");
+        let name = match object.get("type") {
+            Some(Value::String(name)) => name,
+            Some(_) => {
+                let detail = format!("must be a text, one of `{known}`");
+                return Err(vec![FieldError::new(at, "wrong_type", detail)]);
+            }
+            None => {
+                let detail = format!("name the verifier, one of `{known}`");
+                return Err(vec![FieldError::new(at, "missing_field", detail)]);
+            }
+        };
+        let mut settings = object.clone();
+        settings.shift_remove("type");
+        let settings = Value::Object(settings);
+        match name.as_str() {
+            exact::Config::NAME => parse_settings(&settings, pointer).map(Self::Exact),
+            numeric::Config::NAME => parse_settings(&settings, pointer).map(Self::Numeric),
+            regex::Config::NAME => parse_settings(&settings, pointer).map(Self::Regex),
+            unknown => {
+                let detail = format!("{} is not a verifier; known ones are `{known}`", quote(unknown));
+                Err(vec![FieldError::new(at, "unknown_verifier", detail)])
+            }
+        }
+    }
+
+    /// The verifier itself.
+    pub fn build(&self) -> Arc<dyn Verifier> {
+        match self {
+            Self::Exact(settings) => settings.build(),
+            Self::Numeric(settings) => settings.build(),
+            Self::Regex(settings) => settings.build(),
+        }
+    }
+
+    /// The configuration with every default filled in; reads back as the same configuration.
+    pub fn resolved(&self) -> Value {
+        match self {
+            Self::Exact(settings) => resolve(settings),
+            Self::Numeric(settings) => resolve(settings),
+            Self::Regex(settings) => resolve(settings),
+        }
+    }
+
+    /// Columns that every row must have besides the data set's own.
+    pub fn required_columns(&self) -> Vec<&str> {
+        let column = match self {
+            Self::Exact(settings) => settings.answer_column(),
+            Self::Numeric(settings) => settings.answer_column(),
+            Self::Regex(settings) => settings.answer_column(),
+        };
+        column.into_iter().collect()
+    }
+
+    /// Whether the data set must have an answer column, because the verifier compares with it and names no other.
+    pub fn needs_answer(&self) -> bool {
+        let compares = match self {
+            Self::Exact(settings) => settings.compares_answer(),
+            Self::Numeric(settings) => settings.compares_answer(),
+            Self::Regex(settings) => settings.compares_answer(),
+        };
+        compares && self.required_columns().is_empty()
+    }
+
+    /// The wall-clock time one verification may take.
+    pub fn time_limit(&self) -> Duration {
+        let seconds = match self {
+            Self::Exact(settings) => settings.time_limit_seconds(),
+            Self::Numeric(settings) => settings.time_limit_seconds(),
+            Self::Regex(settings) => settings.time_limit_seconds(),
+        };
+        Duration::from_secs_f64(seconds)
+    }
+}
+
+/// Every verifier there is.
+pub fn catalog() -> Vec<Description> {
+    vec![describe::<exact::Config>(), describe::<numeric::Config>(), describe::<regex::Config>()]
+}
+
+fn parse_settings<T: Settings + DeserializeOwned>(value: &Value, pointer: &str) -> Result<T, Vec<FieldError>> {
+    let settings: T = field::parse(value, pointer).map_err(|error| vec![error])?;
+    settings.check(pointer)?;
+    Ok(settings)
+}
+
+fn resolve<T: Settings + Serialize>(settings: &T) -> Value {
+    let mut object = Map::new();
+    object.insert(String::from("type"), Value::from(T::NAME));
+    if let Value::Object(fields) = serde_json::to_value(settings).expect("settings are plain data") {
+        object.extend(fields);
+    }
+    Value::Object(object)
+}
+
+fn describe<T: Settings + JsonSchema>() -> Description {
+    Description { name: T::NAME, summary: T::SUMMARY, schema: schemars::schema_for!(T).to_value() }
+}
+
+/// The expected answer of a case as text: from `column` if one is named, otherwise from the data set's answer column.
+fn expected_answer<'a>(case: &Case<'a>, column: Option<&str>) -> Result<Cow<'a, str>, String> {
+    let answer = match column {
+        None => case.answer.map(Cow::Borrowed).ok_or_else(|| String::from("the row has no expected answer"))?,
+        Some(column) => match case.row.get(column) {
+            Some(Value::String(text)) => Cow::Borrowed(text.as_str()),
+            Some(Value::Number(number)) => Cow::Owned(number.to_string()),
+            Some(Value::Bool(truth)) => Cow::Borrowed(if *truth { "true" } else { "false" }),
+            Some(Value::Null) | None => return Err(format!("the row has no value in column {}", quote(column))),
+            Some(Value::Array(_) | Value::Object(_)) => {
+                return Err(format!("column {} holds neither text nor a number", quote(column)));
+            }
+        },
+    };
+    check_length("the expected answer", &answer)?;
+    Ok(answer)
+}
+
+/// Keeps the work of one verification bounded.
+fn check_length(what: &str, text: &str) -> Result<(), String> {
+    if text.len() > MAX_TEXT_BYTES {
+        return Err(format!("{what} has {} bytes; at most {MAX_TEXT_BYTES} are judged", text.len()));
+    }
+    Ok(())
+}
+
+/// The text inside the last complete pair of tags.
+fn last_tagged<'t>(text: &'t str, open_tag: &str, close_tag: &str) -> Option<&'t str> {
+    let last_close = text.rfind(close_tag)?;
+    let start = text[..last_close].rfind(open_tag)? + open_tag.len();
+    let end = start + text[start..].find(close_tag)?;
+    Some(&text[start..end])
+}
+
+/// What stands in the last `\boxed{...}` whose brace is closed; one pass, so that open braces cost no more.
+fn last_boxed(text: &str) -> Option<&str> {
+    let mut open: Vec<(usize, bool)> = Vec::new();
+    let mut last: Option<(usize, usize)> = None;
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'{' if !escaped => open.push((at + 1, text[..at].trim_end_matches(' ').ends_with("\\boxed"))),
+            b'}' if !escaped => {
+                if let Some((start, true)) = open.pop()
+                    && last.is_none_or(|(previous, _)| previous < start)
+                {
+                    last = Some((start, at));
+                }
+            }
+            _ => {}
+        }
+        escaped = byte == b'\\' && !escaped;
+    }
+    last.map(|(start, end)| &text[start..end])
+}
+
+/// One argument of a LaTeX command, a group in braces or a digit, and what follows it.
+fn latex_argument(text: &str) -> Option<(&str, &str)> {
+    // A longer argument is no number; without a bound nested open braces would take quadratic time.
+    const LONGEST: usize = 256;
+    if text.starts_with(|c: char| c.is_ascii_digit()) {
+        return Some(text.split_at(1));
+    }
+    let mut depth = 0_usize;
+    for (at, byte) in text.bytes().enumerate().take(LONGEST) {
+        match byte {
+            b'{' => depth += 1,
+            b'}' if depth > 0 => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return (at > 0).then(|| (&text[1..at], &text[at + 1..]));
+        }
+    }
+    None
+}
+
+/// The beginning of `text` in quotation marks, short enough for a message.
+fn quote(text: &str) -> String {
+    const SHOWN: usize = 60;
+    let mut shown: String = text.chars().take(SHOWN).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    format!("{shown:?}")
+}
+
+/// Checks the fields that all verifiers share.
+fn check_common(fields: &mut Fields, answer_column: Option<&str>, time_limit_seconds: f64) {
+    fields.require(answer_column != Some(""), "answer_column", "must name a column; leave it out for the default");
+    fields.require((0.01..=600.0).contains(&time_limit_seconds), "time_limit_seconds", "must lie between 0.01 and 600");
+}
+
+fn check_marker(fields: &mut Fields, name: &str, marker: &str) {
+    let fits = (1..=MAX_MARKER_BYTES).contains(&marker.len());
+    fields.require(fits, name, format!("must have between 1 and {MAX_MARKER_BYTES} bytes"));
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn refusal(value: Value) -> Vec<(String, &'static str)> {
+        Config::parse(&value, "/verifier").unwrap_err().into_iter().map(|error| (error.pointer, error.code)).collect()
+    }
+
+    fn examples() -> Vec<Value> {
+        vec![json!({"type": "exact"}), json!({"type": "numeric"}), json!({"type": "regex", "pattern": "a"})]
+    }
+
+    #[test]
+    fn a_refusal_names_the_field() {
+        assert_eq!(refusal(json!("numeric")), [("/verifier".to_owned(), "wrong_type")]);
+        assert_eq!(refusal(json!({})), [("/verifier/type".to_owned(), "missing_field")]);
+        assert_eq!(refusal(json!({"type": 3})), [("/verifier/type".to_owned(), "wrong_type")]);
+        assert_eq!(refusal(json!({"type": "python"})), [("/verifier/type".to_owned(), "unknown_verifier")]);
+        let unknown = json!({"type": "numeric", "tolerence": 0.1});
+        assert_eq!(refusal(unknown), [("/verifier/tolerence".to_owned(), "unknown_field")]);
+        let wrong = json!({"type": "exact", "ignore_case": "yes"});
+        assert_eq!(refusal(wrong), [("/verifier/ignore_case".to_owned(), "wrong_type")]);
+        assert_eq!(refusal(json!({"type": "regex"})), [("/verifier/pattern".to_owned(), "missing_field")]);
+    }
+
+    #[test]
+    fn an_unknown_verifier_is_answered_with_the_known_ones() {
+        let errors = Config::parse(&json!({"type": "python"}), "").unwrap_err();
+        for name in KNOWN {
+            assert!(errors[0].detail.contains(name), "{}", errors[0].detail);
+        }
+    }
+
+    #[test]
+    fn every_verifier_checks_the_shared_fields() {
+        for mut value in examples() {
+            value["time_limit_seconds"] = json!(0);
+            assert_eq!(refusal(value.clone()), [("/verifier/time_limit_seconds".to_owned(), "out_of_range")]);
+            value["time_limit_seconds"] = json!(0.01);
+            let config = Config::parse(&value, "").unwrap();
+            assert_eq!(config.time_limit(), Duration::from_millis(10));
+            value["answer_column"] = json!("");
+            let pointers: Vec<String> = refusal(value).into_iter().map(|(pointer, _)| pointer).collect();
+            assert!(pointers.contains(&"/verifier/answer_column".to_owned()), "{pointers:?}");
+        }
+    }
+
+    #[test]
+    fn a_resolved_configuration_names_every_field_and_reads_back_the_same() {
+        for (value, description) in examples().into_iter().zip(catalog()) {
+            let config = Config::parse(&value, "").unwrap();
+            let resolved = config.resolved();
+            assert_eq!(resolved["type"], description.name);
+            assert_eq!(Config::parse(&resolved, "").unwrap(), config);
+            let fields = description.schema["properties"].as_object().unwrap();
+            assert_eq!(resolved.as_object().unwrap().len(), fields.len() + 1);
+            for (name, schema) in fields {
+                assert!(resolved.get(name).is_some(), "{name} is missing");
+                assert!(schema.get("description").is_some(), "{name} is not documented");
+            }
+        }
+    }
+
+    #[test]
+    fn the_columns_a_row_needs_follow_the_configuration() {
+        let columns = |value: Value| {
+            let config = Config::parse(&value, "").unwrap();
+            (config.required_columns().join(","), config.needs_answer())
+        };
+        assert_eq!(columns(json!({"type": "numeric"})), (String::new(), true));
+        assert_eq!(columns(json!({"type": "exact", "answer_column": "label"})), ("label".to_owned(), false));
+        assert_eq!(columns(json!({"type": "regex", "pattern": "a"})), (String::new(), false));
+        assert_eq!(columns(json!({"type": "regex", "pattern": "(a)", "group": 1})), (String::new(), true));
+    }
+
+    #[test]
+    fn only_judged_completions_are_scored() {
+        assert!(Score::ok(1.0).is_scored());
+        assert!(Score::unparsable("no number").is_scored());
+        assert!(!Score::error("no answer").is_scored());
+        assert!(!Score::timeout(Duration::from_secs(1)).is_scored());
+        for status in ScoreStatus::ALL {
+            assert_eq!(status.as_str().parse(), Ok(*status));
+        }
+    }
+
+    #[test]
+    fn a_named_column_replaces_the_answer_and_numbers_and_bools_become_text() {
+        let row = json!({"n": 12, "f": 0.5, "b": true, "s": "text", "z": null, "l": [1]});
+        let row = row.as_object().unwrap();
+        let case = Case { prompt: "", completion: "", answer: Some("default"), row };
+        assert_eq!(expected_answer(&case, None).unwrap(), "default");
+        for (column, text) in [("n", "12"), ("f", "0.5"), ("b", "true"), ("s", "text")] {
+            assert_eq!(expected_answer(&case, Some(column)).unwrap(), text);
+        }
+        for column in ["z", "l", "absent"] {
+            assert!(expected_answer(&case, Some(column)).is_err(), "{column}");
+        }
+    }
+
+    #[test]
+    fn the_last_complete_pair_of_tags_counts() {
+        let tagged = |text| last_tagged(text, "<a>", "</a>");
+        assert_eq!(tagged("<a>1</a> <a>2</a> <a>3"), Some("2"));
+        assert_eq!(tagged("<a>1</a> </a>"), Some("1"));
+        assert_eq!(tagged("<a><a>1</a>"), Some("1"));
+        assert_eq!(tagged("</a> <a>1"), None);
+        assert_eq!(last_tagged("$$1$$ and $$2$$", "$$", "$$"), Some("2"));
+    }
+}

@@ -1,0 +1,389 @@
+//! The worker process: claims a job, runs the engine on a thread of its own, keeps the lease alive and writes down
+//! what the engine reports. One worker tends one device.
+
+mod assignment;
+pub mod supervisor;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use crate::clock;
+use crate::engine::checkpoint::Saved;
+use crate::engine::device::Device;
+use crate::engine::{self, EngineError, Outcome, Reporter, Stop};
+use crate::job::{CheckpointId, CheckpointKind, Failure, FailureKind, NewEvent, WorkerId};
+use crate::store::{Claim, Ended, Heartbeat, Lease, Store, StoreError, WorkerRow};
+
+/// Events that may wait to be written before the engine has to wait.
+const EVENT_QUEUE: usize = 256;
+/// How often an idle worker looks for work, and a busy one for a cancellation.
+const POLL: Duration = Duration::from_millis(100);
+/// How long a write is tried again while the disk is full.
+const STORAGE_PATIENCE: Duration = Duration::from_secs(300);
+/// The graph of a step is dropped recursively, which takes stack in proportion to its depth.
+const ENGINE_STACK_BYTES: usize = 512 << 20;
+
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerError {
+    #[error("device `{device}` cannot be used")]
+    Device { device: String, source: EngineError },
+    #[error("the store failed")]
+    Store(#[from] StoreError),
+    #[error("the engine thread could not be started")]
+    Thread(#[source] std::io::Error),
+}
+
+/// Who this worker is and how it works.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub id: WorkerId,
+    /// `cpu` or `cuda:N`.
+    pub device: String,
+    pub lease_seconds: u64,
+}
+
+/// Claims and runs jobs until `shutdown` becomes true; a running job is then saved and put back into the queue.
+pub async fn run(store: Store, options: Options, mut shutdown: watch::Receiver<bool>) -> Result<(), WorkerError> {
+    let device = engine::device::open(&options.device)
+        .map_err(|source| WorkerError::Device { device: options.device.clone(), source })?;
+    let description = engine::device::enumerate()
+        .into_iter()
+        .find(|d| d.name == options.device)
+        .map_or_else(|| options.device.clone(), |d| d.description);
+    let now = clock::now();
+    store
+        .add_worker(&WorkerRow {
+            id: options.id,
+            device: options.device.clone(),
+            description,
+            pid: std::process::id(),
+            started_at: now,
+            seen_at: now,
+            job: None,
+        })
+        .await?;
+    tracing::info!(worker = %options.id, device = options.device, "waiting for jobs");
+    let mut ticks = interval(POLL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut seen = Instant::now();
+    while !*shutdown.borrow() {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            _ = shutdown.changed() => continue,
+        }
+        let attempt = next_claim(&store, &options).await;
+        match attempt {
+            Ok(Some(claim)) => run_claim(&store, &options, claim, &device, &mut shutdown).await?,
+            Ok(None) => {}
+            Err(error) => {
+                tracing::warn!(error = chain(&error), "no job could be claimed; trying again");
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        }
+        if seen.elapsed() > Duration::from_secs(5) {
+            seen = Instant::now();
+            if let Err(error) = store.touch_worker(options.id, clock::now()).await {
+                tracing::warn!(error = chain(&error), "the worker could not report that it is alive");
+            }
+        }
+    }
+    store.release_worker(options.id, "the worker ended", clock::now()).await?;
+    Ok(())
+}
+
+async fn next_claim(store: &Store, options: &Options) -> Result<Option<Claim>, StoreError> {
+    store.reap_expired(clock::now()).await?;
+    store.claim(options.id, &options.device, options.lease_seconds, clock::now()).await
+}
+
+/// What the engine thread sends to the part that writes.
+enum Message {
+    Event(NewEvent),
+    Checkpoint(Saved, oneshot::Sender<Result<(), Stop>>),
+}
+
+/// The engine's side of the channel.
+struct LeaseReporter {
+    messages: mpsc::Sender<Message>,
+    stop: Arc<StopFlag>,
+}
+
+impl Reporter for LeaseReporter {
+    fn event(&mut self, event: NewEvent) -> Result<(), Stop> {
+        self.messages.blocking_send(Message::Event(event)).map_err(|_| Stop::LeaseLost)
+    }
+
+    fn checkpoint(&mut self, saved: &Saved) -> Result<(), Stop> {
+        let (reply, answer) = oneshot::channel();
+        self.messages.blocking_send(Message::Checkpoint(saved.clone(), reply)).map_err(|_| Stop::LeaseLost)?;
+        answer.blocking_recv().unwrap_or(Err(Stop::LeaseLost))
+    }
+
+    fn should_stop(&self) -> Option<Stop> {
+        self.stop.get()
+    }
+}
+
+/// A reason to stop that can only become more urgent.
+#[derive(Debug, Default)]
+struct StopFlag(AtomicU8);
+
+impl StopFlag {
+    const ORDER: [Stop; 3] = [Stop::Drain, Stop::Cancel, Stop::LeaseLost];
+
+    fn raise(&self, stop: Stop) {
+        let level = Self::ORDER.iter().position(|s| *s == stop).map_or(0, |i| i as u8 + 1);
+        self.0.fetch_max(level, Ordering::Release);
+    }
+
+    fn get(&self) -> Option<Stop> {
+        match self.0.load(Ordering::Acquire) {
+            0 => None,
+            level => Self::ORDER.get(usize::from(level) - 1).copied(),
+        }
+    }
+}
+
+/// Runs one claimed job to whatever end it takes.
+async fn run_claim(
+    store: &Store,
+    options: &Options,
+    claim: Claim,
+    device: &Device,
+    shutdown: &mut watch::Receiver<bool>,
+) -> Result<(), WorkerError> {
+    let lease = claim.lease;
+    tracing::info!(job = %lease.job, attempt = lease.attempt, "starting");
+    let (messages, inbox) = mpsc::channel(EVENT_QUEUE);
+    let stop = Arc::new(StopFlag::default());
+    let mut reporter = LeaseReporter { messages, stop: Arc::clone(&stop) };
+    let job = match assignment::prepare(store, &claim, device).await {
+        Ok(job) => job,
+        Err(failure) => {
+            tracing::warn!(job = %lease.job, failure.message, "refused");
+            return end(store, lease, Ended::Failed(failure)).await;
+        }
+    };
+    let keep = job.spec.checkpoints.keep_last;
+    let (done, finished) = oneshot::channel();
+    std::thread::Builder::new()
+        .name(String::from("engine"))
+        .stack_size(ENGINE_STACK_BYTES)
+        .spawn(move || {
+            let run = std::panic::AssertUnwindSafe(|| engine::run(&job, &mut reporter));
+            let result = std::panic::catch_unwind(run)
+                .unwrap_or_else(|panic| Err(EngineError::Internal(panic_text(panic.as_ref()))));
+            // The receiver is gone only when the lease was lost; then nobody wants the result.
+            drop(done.send(result));
+        })
+        .map_err(WorkerError::Thread)?;
+
+    let mut tending = Tending { store, lease, lease_seconds: options.lease_seconds, keep, stop: &stop, model: None };
+    let result = tending.tend(inbox, finished, shutdown).await;
+    let ended = match result {
+        Ok(outcome) => Ended::Succeeded { result: result_json(&outcome, tending.model) },
+        Err(EngineError::Stopped(Stop::LeaseLost)) => {
+            tracing::warn!(job = %lease.job, "the lease is lost; nothing more is written");
+            return Ok(());
+        }
+        Err(EngineError::Stopped(Stop::Drain)) => Ended::Drained,
+        Err(EngineError::Stopped(Stop::Cancel)) => Ended::Cancelled,
+        Err(error) => {
+            tracing::error!(job = %lease.job, error = chain(&error), "the job failed");
+            Ended::Failed(error.failure())
+        }
+    };
+    end(store, lease, ended).await
+}
+
+async fn end(store: &Store, lease: Lease, ended: Ended) -> Result<(), WorkerError> {
+    match patiently(|| store.end_attempt(lease, ended.clone(), clock::now())).await {
+        Err(StoreError::LeaseLost) => {
+            tracing::warn!(job = %lease.job, "the lease was lost before the end could be written");
+            Ok(())
+        }
+        other => Ok(other?),
+    }
+}
+
+/// Writes down what a running engine reports and keeps its lease.
+struct Tending<'a> {
+    store: &'a Store,
+    lease: Lease,
+    lease_seconds: u64,
+    keep: u32,
+    stop: &'a StopFlag,
+    /// The finished model's checkpoint.
+    model: Option<CheckpointId>,
+}
+
+impl Tending<'_> {
+    async fn tend(
+        &mut self,
+        mut inbox: mpsc::Receiver<Message>,
+        mut finished: oneshot::Receiver<Result<Outcome, EngineError>>,
+        shutdown: &mut watch::Receiver<bool>,
+    ) -> Result<Outcome, EngineError> {
+        let mut beats = interval(Duration::from_secs((self.lease_seconds / 3).max(1)));
+        let mut polls = interval(POLL);
+        for ticks in [&mut beats, &mut polls] {
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        }
+        let mut batch = Vec::new();
+        loop {
+            if *shutdown.borrow() {
+                self.stop.raise(Stop::Drain);
+            }
+            tokio::select! {
+                biased;
+                _ = beats.tick() => self.heartbeat(true).await,
+                _ = polls.tick() => self.heartbeat(false).await,
+                count = inbox.recv_many(&mut batch, EVENT_QUEUE) => {
+                    if count == 0 {
+                        // The engine thread has dropped its reporter; its result is there or on its way.
+                        let ended = (&mut finished).await;
+                        return ended.unwrap_or_else(|_| Err(EngineError::Internal(String::from("the engine vanished"))));
+                    }
+                    if let Err(error) = self.write(batch.drain(..)).await {
+                        tracing::error!(job = %self.lease.job, error = chain(&error), "nothing more can be written");
+                        self.stop.raise(Stop::LeaseLost);
+                        return Err(EngineError::Stopped(Stop::LeaseLost));
+                    }
+                }
+            }
+        }
+    }
+
+    async fn heartbeat(&self, renew: bool) {
+        let answer = if renew {
+            self.store.heartbeat(self.lease, self.lease_seconds, clock::now()).await
+        } else {
+            self.store.peek_lease(self.lease).await
+        };
+        match answer {
+            Ok(Heartbeat::GoOn) => {}
+            Ok(Heartbeat::Cancel) => self.stop.raise(Stop::Cancel),
+            Ok(Heartbeat::Lost) => self.stop.raise(Stop::LeaseLost),
+            // Should it go on like this, the lease runs out and the fence keeps this attempt from writing.
+            Err(error) => tracing::warn!(job = %self.lease.job, error = chain(&error), "heartbeat failed"),
+        }
+    }
+
+    /// Writes messages in order, events in as few transactions as possible.
+    async fn write(&mut self, messages: impl Iterator<Item = Message>) -> Result<(), StoreError> {
+        let mut events = Vec::new();
+        for message in messages {
+            match message {
+                Message::Event(event) => events.push(event),
+                Message::Checkpoint(saved, reply) => {
+                    self.record(&mut events).await?;
+                    self.add_checkpoint(&saved).await?;
+                    if reply.send(Ok(())).is_err() {
+                        tracing::debug!("the engine ended without waiting for its checkpoint");
+                    }
+                }
+            }
+        }
+        self.record(&mut events).await
+    }
+
+    async fn record(&self, events: &mut Vec<NewEvent>) -> Result<(), StoreError> {
+        if !events.is_empty() {
+            patiently(|| self.store.record(self.lease, events, clock::now())).await?;
+            events.clear();
+        }
+        Ok(())
+    }
+
+    async fn add_checkpoint(&mut self, saved: &Saved) -> Result<(), StoreError> {
+        let directory = directory_name(self.lease, &saved.directory);
+        let add = || self.store.add_checkpoint(self.lease, &directory, &saved.manifest, self.keep, clock::now());
+        let (id, dropped) = patiently(add).await?;
+        if saved.manifest.kind == CheckpointKind::Inference {
+            self.model = Some(id);
+        }
+        for directory in dropped {
+            let path = self.store.files().checkpoint(&directory);
+            if let Err(error) = tokio::fs::remove_dir_all(&path).await {
+                tracing::warn!(%error, path = %path.display(), "an old checkpoint could not be removed");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A checkpoint directory as its row names it.
+fn directory_name(lease: Lease, directory: &Path) -> String {
+    let name = directory.file_name().unwrap_or_default().to_string_lossy();
+    format!("{}/{name}", lease.job)
+}
+
+/// Repeats a write while the disk is full, in the hope of space.
+async fn patiently<T, F>(mut write: impl FnMut() -> F) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    let deadline = Instant::now() + STORAGE_PATIENCE;
+    loop {
+        match write().await {
+            Err(StoreError::Full(_)) if Instant::now() < deadline => {
+                tracing::warn!("the disk is full; waiting for space");
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+            result => return result,
+        }
+    }
+}
+
+fn result_json(outcome: &Outcome, model: Option<CheckpointId>) -> serde_json::Value {
+    let sha256 = outcome.model.manifest.file("model.safetensors").map(|file| file.sha256.clone());
+    json!({
+        "checkpoint": model,
+        "weights_sha256": sha256,
+        "before": outcome.before,
+        "after": outcome.after,
+    })
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string).or_else(|| panic.downcast_ref::<String>().cloned());
+    format!("the engine panicked: {}", text.unwrap_or_default())
+}
+
+/// An error with its causes on one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    text
+}
+
+/// A failure that is nobody's fault but ours.
+fn internal(message: impl Into<String>) -> Failure {
+    Failure { kind: FailureKind::Internal, code: String::from("internal"), message: message.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stop_only_becomes_more_urgent() {
+        let flag = StopFlag::default();
+        assert_eq!(flag.get(), None);
+        flag.raise(Stop::Cancel);
+        flag.raise(Stop::Drain);
+        assert_eq!(flag.get(), Some(Stop::Cancel));
+        flag.raise(Stop::LeaseLost);
+        assert_eq!(flag.get(), Some(Stop::LeaseLost));
+    }
+}

@@ -1,0 +1,599 @@
+//! The architecture, checked by reading `src/**`: who may import whom, which crates may be named where, what is
+//! banned, and how long functions and files may grow. ARCHITECTURE.md gives the reasons.
+//!
+//! The rules read text and not syntax trees: comments and literals are blanked, then names are searched. That is
+//! enough to catch what is done by accident, and an accident is all that a rule like this is against. Every rule is
+//! a function over (path, text), and a test below shows it a planted violation.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use regex::Regex;
+
+/// Every top-level module and the ones it may import besides itself; `*` stands for all.
+const IMPORTS: &[(&str, &[&str])] = &[
+    ("job", &[]),
+    ("clock", &["job"]),
+    ("config", &["job"]),
+    ("telemetry", &["job"]),
+    ("modelfile", &["job"]),
+    ("objective", &["job"]),
+    ("verifier", &["job"]),
+    ("dataset", &["job"]),
+    ("store", &["job"]),
+    ("engine", &["job", "objective", "verifier", "dataset", "modelfile"]),
+    ("worker", &["job", "store", "engine", "objective", "verifier", "dataset", "modelfile", "clock", "config"]),
+    ("api", &["job", "objective", "verifier", "dataset", "modelfile", "store", "clock", "config"]),
+    ("cli", &["*"]),
+    ("lib", &["*"]),
+    ("main", &["*"]),
+];
+
+/// Modules that compute from their arguments alone, and the part of them that may do more.
+const PURE: &[&str] = &["src/objective", "src/verifier"];
+const SANDBOX: &str = "src/verifier/sandbox";
+
+/// What may be named, outside tests, in some modules only or nowhere: rule, pattern, those modules, and why.
+const NAMES: &[(&str, &str, &[&str], &str)] = &[
+    ("crates", r"\bsqlx\b", &["src/store"], "only the store talks to the database"),
+    ("crates", r"\b(axum|utoipa|utoipa_axum|utoipa_swagger_ui|tower_http)\b", &["src/api"], "only the API speaks HTTP"),
+    (
+        "crates",
+        r"\bcandle_(core|nn)\b",
+        &["src/engine", "src/objective"],
+        "only the engine and objectives know tensors",
+    ),
+    ("world", r"\benv\s*::\s*vars?(_os)?\b", &["src/config"], "only the configuration reads the environment"),
+    ("world", r"\bSystemTime\s*::\s*now\b", &["src/clock"], "only src/clock.rs reads the clock; time is an argument"),
+    ("bans", r"\b(todo|unimplemented)!", &[], "unfinished code is not merged"),
+    ("bans", r"\bdbg!", &[], "use `tracing`"),
+    ("bans", r"\.\s*unwrap\s*\(\s*\)", &[], "use `?`, or `expect` with the invariant that holds"),
+    ("bans", r"\bprintln!", &["src/cli"], "only commands write to standard output"),
+];
+
+/// Functions of candle without a backward pass: the loss still falls, but a part of the model gets no gradient.
+const CUTS_BY_PATH: &[&str] = &["rms_norm", "layer_norm", "rope", "rope_i", "rope_thd", "sdpa", "RmsNorm", "LayerNorm"];
+const CUTS_BY_NAME: &str = r"\b(softmax_last_dim|slice_set|flash_attn\w*)\b";
+/// (path, name) of such functions where no gradient is wanted.
+const ALLOWED_CUTS: &[(&str, &str)] = &[];
+
+const MOST_FUNCTION_LINES: usize = 70;
+const MOST_FILE_LINES: usize = 600;
+/// (path, function, lines): longer than allowed; a number here may only fall.
+const LONG_FUNCTIONS: &[(&str, &str, usize)] = &[];
+/// (path, lines): longer than allowed; a number here may only fall.
+const LONG_FILES: &[(&str, usize)] = &[];
+
+#[test]
+fn the_sources_keep_the_architecture() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    read_sources(root, "src", &mut files);
+    assert!(!files.is_empty(), "no sources under {}", root.display());
+    let test_files: Vec<String> = files.iter().flat_map(|(path, text)| test_modules_of(path, text)).collect();
+
+    let mut violations = Vec::new();
+    for (path, text) in &files {
+        violations.extend(ignored_tests(path, text));
+        violations.extend(function_lengths(path, text, LONG_FUNCTIONS));
+        violations.extend(file_length(path, text, LONG_FILES));
+        if test_files.iter().any(|module| inside(path, module)) {
+            continue;
+        }
+        for rule in [imports, names, cuda, purity] {
+            violations.extend(rule(path, text));
+        }
+        violations.extend(gradient_cuts(path, text, ALLOWED_CUTS));
+    }
+    let known: BTreeSet<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
+    let listed = LONG_FUNCTIONS.iter().map(|entry| entry.0).chain(LONG_FILES.iter().map(|entry| entry.0));
+    let stale: Vec<&str> =
+        listed.chain(ALLOWED_CUTS.iter().map(|entry| entry.0)).filter(|path| !known.contains(path)).collect();
+    assert!(stale.is_empty(), "tests/tidy.rs makes exceptions for files that are gone: {stale:?}");
+    let report: Vec<String> = violations.iter().map(Violation::to_string).collect();
+    assert!(report.is_empty(), "{} violations of the architecture:\n{}", report.len(), report.join("\n"));
+}
+
+/// Collects the Rust files under `folder`, with paths relative to `root` and slashes between the parts.
+fn read_sources(root: &Path, folder: &str, files: &mut Vec<(String, String)>) {
+    let mut names: Vec<String> = fs::read_dir(root.join(folder))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.starts_with('.'))
+        .collect();
+    names.sort();
+    for name in names {
+        let path = format!("{folder}/{name}");
+        if root.join(&path).is_dir() {
+            read_sources(root, &path, files);
+        } else if name.ends_with(".rs") {
+            let text = fs::read_to_string(root.join(&path)).unwrap();
+            files.push((path, text));
+        }
+    }
+}
+
+/// A place that breaks a rule.
+#[derive(Debug)]
+struct Violation {
+    path: String,
+    line: usize,
+    rule: &'static str,
+    detail: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}: {}", self.path, self.line, self.rule, self.detail)
+    }
+}
+
+fn violation(path: &str, line: usize, rule: &'static str, detail: impl Into<String>) -> Violation {
+    Violation { path: path.to_owned(), line, rule, detail: detail.into() }
+}
+
+// Rules.
+
+fn imports(path: &str, text: &str) -> Vec<Violation> {
+    let module = module_of(path);
+    let Some((_, allowed)) = IMPORTS.iter().find(|(name, _)| *name == module) else {
+        return vec![violation(path, 1, "imports", format!("module `{module}` is not in IMPORTS of tests/tidy.rs"))];
+    };
+    if allowed.contains(&"*") {
+        return Vec::new();
+    }
+    let mut violations = Vec::new();
+    for (line, names) in paths(&production(text)) {
+        let Some(target) = from_crate_root(path, &names) else { continue };
+        let is_module = IMPORTS.iter().any(|(name, _)| *name == target);
+        if is_module && target != module && !allowed.contains(&target) {
+            let may =
+                if allowed.is_empty() { "no other module".to_owned() } else { format!("only {}", allowed.join(", ")) };
+            let detail = format!("`{module}` may import {may}, not `{target}`");
+            violations.push(violation(path, line, "imports", detail));
+        }
+    }
+    violations
+}
+
+fn cuda(path: &str, text: &str) -> Vec<Violation> {
+    if inside(path, "src/engine/device") {
+        return Vec::new();
+    }
+    // The feature's name is a literal, so that literals are kept here.
+    let code = without_tests(&mask(text, Literals::Kept));
+    lines_with(&code, r#"\bfeature\s*=\s*"cuda""#)
+        .map(|line| violation(path, line, "cuda", "the feature may be asked for only in src/engine/device.rs"))
+        .collect()
+}
+
+fn purity(path: &str, text: &str) -> Vec<Violation> {
+    if !inside_any(path, PURE) || inside(path, SANDBOX) {
+        return Vec::new();
+    }
+    let impure = |names: &[String]| match names.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["std", "net" | "fs", ..] => true,
+        ["std", "time", name, ..] => name != "Duration",
+        ["std", "time"] => true,
+        _ => false,
+    };
+    paths(&production(text))
+        .into_iter()
+        .filter(|(_, names)| impure(names))
+        .map(|(line, names)| {
+            violation(path, line, "purity", format!("no clock, files or network here, but `{}`", names.join("::")))
+        })
+        .collect()
+}
+
+fn names(path: &str, text: &str) -> Vec<Violation> {
+    let code = production(text);
+    let mut violations = Vec::new();
+    for (rule, searched, _, why) in NAMES.iter().filter(|(_, _, homes, _)| !inside_any(path, homes)) {
+        for line in lines_with(&code, searched) {
+            let found = code.lines().nth(line - 1).unwrap_or_default().trim();
+            violations.push(violation(path, line, rule, format!("{why}: `{found}`")));
+        }
+    }
+    violations
+}
+
+/// Unlike the other bans this one is about tests: a test that nobody runs guards nothing.
+fn ignored_tests(path: &str, text: &str) -> Vec<Violation> {
+    lines_with(&mask(text, Literals::Blanked), r"#\s*\[\s*ignore\b")
+        .map(|line| violation(path, line, "bans", "no test is ignored; delete it or make it run"))
+        .collect()
+}
+
+fn gradient_cuts(path: &str, text: &str, allowed: &[(&str, &str)]) -> Vec<Violation> {
+    if !inside_any(path, &["src/engine", "src/objective"]) {
+        return Vec::new();
+    }
+    let code = production(text);
+    let paths = paths(&code);
+    let ours = own_names(&code, &paths);
+    let mut found: Vec<(usize, String)> = Vec::new();
+    for (line, names) in paths.iter().filter(|(_, names)| !ours.contains(&names[0])) {
+        found
+            .extend(names[1..].iter().filter(|name| CUTS_BY_PATH.contains(&name.as_str())).map(|n| (*line, n.clone())));
+    }
+    let by_name = pattern(CUTS_BY_NAME);
+    found.extend(by_name.find_iter(&code).map(|hit| (line_of(&code, hit.start()), hit.as_str().to_owned())));
+    found
+        .into_iter()
+        .filter(|(_, name)| !allowed.contains(&(path, name.as_str())))
+        .map(|(line, name)| violation(path, line, "gradients", format!("candle's `{name}` has no backward pass")))
+        .collect()
+}
+
+fn function_lengths(path: &str, text: &str, allowed: &[(&str, &str, usize)]) -> Vec<Violation> {
+    let functions = functions(&mask(text, Literals::Blanked));
+    let mut violations = Vec::new();
+    for (name, line, length) in &functions {
+        let entry = allowed.iter().find(|entry| (entry.0, entry.1) == (path, name.as_str()));
+        violations.extend(ratchet(path, *line, &format!("`{name}`"), *length, MOST_FUNCTION_LINES, entry.map(|e| e.2)));
+    }
+    for entry in allowed.iter().filter(|entry| entry.0 == path && !functions.iter().any(|f| f.0 == entry.1)) {
+        violations.push(violation(path, 1, "length", format!("`{}` is gone; strike it from tests/tidy.rs", entry.1)));
+    }
+    violations
+}
+
+fn file_length(path: &str, text: &str, allowed: &[(&str, usize)]) -> Vec<Violation> {
+    let entry = allowed.iter().find(|entry| entry.0 == path);
+    ratchet(path, 1, "the file", text.lines().count(), MOST_FILE_LINES, entry.map(|entry| entry.1))
+        .into_iter()
+        .collect()
+}
+
+/// Holds `lines` to `most`, or to the exception in its place, which must be exact so that it can only fall.
+fn ratchet(
+    path: &str,
+    at: usize,
+    what: &str,
+    lines: usize,
+    most: usize,
+    exception: Option<usize>,
+) -> Option<Violation> {
+    let detail = match exception {
+        None if lines > most => format!("{what} has {lines} lines; at most {most}"),
+        Some(limit) if lines > limit => format!("{what} grew from {limit} to {lines} lines"),
+        Some(_) if lines <= most => format!("{what} is within {most} lines; strike its exception from tests/tidy.rs"),
+        Some(limit) if lines < limit => format!("{what} has {lines} lines; lower its exception of {limit}"),
+        _ => return None,
+    };
+    Some(violation(path, at, "length", detail))
+}
+
+// Reading Rust.
+
+/// The top-level module a file belongs to.
+fn module_of(path: &str) -> &str {
+    let inner = path.strip_prefix("src/").unwrap_or(path);
+    inner.split('/').next().unwrap_or(inner).trim_end_matches(".rs")
+}
+
+/// Whether a file is the module at `module` (`src/store`) or below it.
+fn inside(path: &str, module: &str) -> bool {
+    path.strip_prefix(module).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+}
+
+fn inside_any(path: &str, modules: &[&str]) -> bool {
+    modules.iter().any(|module| inside(path, module))
+}
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the patterns of this file are valid")
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+fn lines_with(code: &str, searched: &str) -> impl Iterator<Item = usize> {
+    pattern(searched).find_iter(code).map(|hit| line_of(code, hit.start())).collect::<Vec<_>>().into_iter()
+}
+
+/// The code outside test modules, with comments and literals blanked.
+fn production(text: &str) -> String {
+    without_tests(&mask(text, Literals::Blanked))
+}
+
+/// A `#[cfg(test)]` that is followed by a module, with the module's name and whether its body follows.
+fn test_module() -> Regex {
+    pattern(r"#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)\s*([;{])")
+}
+
+/// Ends the text before the first test module with a body; one in a file of its own is skipped.
+fn without_tests(code: &str) -> String {
+    let end = test_module()
+        .captures_iter(code)
+        .find(|test| &test[2] == "{")
+        .map_or(code.len(), |test| test.get_match().start());
+    code[..end].to_owned()
+}
+
+/// The modules, as `src/engine/fixtures`, that a file declares as tests in files of their own.
+fn test_modules_of(path: &str, text: &str) -> Vec<String> {
+    let folder = path.trim_end_matches(".rs").trim_end_matches("/mod");
+    let code = mask(text, Literals::Blanked);
+    test_module()
+        .captures_iter(&code)
+        .filter(|test| &test[2] == ";")
+        .map(|test| format!("{folder}/{}", &test[1]))
+        .collect()
+}
+
+/// Every path of two or more names with the line of its last one; `use a::{b, c::d}` is `a::b` and `a::c::d`.
+fn paths(code: &str) -> Vec<(usize, Vec<String>)> {
+    let start = pattern(r"(?:^|[^\w:])(?:::\s*)?([A-Za-z_]\w*)\s*::");
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(root) = start.captures_at(code, at).and_then(|hit| hit.get(1)) {
+        at = read_path(code, root.start(), &mut Vec::new(), &mut found);
+    }
+    found.retain(|(_, names)| names.len() > 1);
+    found
+}
+
+/// Reads the path or tree of paths at `at` and returns where it ends.
+fn read_path(code: &str, mut at: usize, names: &mut Vec<String>, found: &mut Vec<(usize, Vec<String>)>) -> usize {
+    let skip_space = |at: usize| at + code[at..].len() - code[at..].trim_start().len();
+    loop {
+        at = skip_space(at);
+        if code[at..].starts_with('{') {
+            at = skip_space(at + 1);
+            while !code[at..].starts_with('}') {
+                let after = read_path(code, at, &mut names.clone(), found);
+                if after == at {
+                    return at;
+                }
+                // Over ` as name` as well.
+                at = after + code[after..].find([',', '}']).unwrap_or(code.len() - after);
+                at = skip_space(at + usize::from(code[at..].starts_with(',')));
+            }
+            return at + 1;
+        }
+        let length = code[at..].find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(code.len() - at);
+        if length > 0 {
+            names.push(code[at..at + length].to_owned());
+            at += length;
+            let next = skip_space(at);
+            if code[next..].starts_with("::") {
+                at = next + 2;
+                continue;
+            }
+        }
+        found.push((line_of(code, at), names.clone()));
+        return at;
+    }
+}
+
+/// The first name of a path below the crate's root, where it is reached by `crate` or by enough `super`.
+fn from_crate_root<'a>(path: &str, names: &'a [String]) -> Option<&'a str> {
+    let depth = path.trim_end_matches("/mod.rs").matches('/').count();
+    let ups = names.iter().take_while(|name| *name == "super").count();
+    let target = if names[0] == "crate" {
+        names.get(1)
+    } else if ups > 0 && ups >= depth {
+        names.get(ups)
+    } else {
+        None
+    };
+    target.map(String::as_str)
+}
+
+/// Names that stand for modules of this crate in a file: what it declares and what it imports from the crate.
+fn own_names(code: &str, paths: &[(usize, Vec<String>)]) -> BTreeSet<String> {
+    let roots = ["crate", "super", "self", "Self"].map(str::to_owned);
+    let declared = pattern(r"\b(?:mod|struct|enum|trait)\s+(\w+)");
+    let mut ours: BTreeSet<String> = declared.captures_iter(code).map(|hit| hit[1].to_owned()).collect();
+    ours.extend(
+        paths.iter().filter(|(_, names)| roots.contains(&names[0])).filter_map(|(_, names)| names.last().cloned()),
+    );
+    ours.extend(roots);
+    ours
+}
+
+/// Every function with a body: its name, its line and how many lines it takes from `fn` to its last brace.
+fn functions(code: &str) -> Vec<(String, usize, usize)> {
+    let mut found = Vec::new();
+    for head in pattern(r"\bfn\s+(\w+)").captures_iter(code) {
+        let begin = head.get_match().start();
+        let (mut nesting, mut braces) = (0_usize, 0_usize);
+        for (offset, byte) in code.bytes().enumerate().skip(begin) {
+            match byte {
+                b'(' | b'[' => nesting += 1,
+                b')' | b']' => nesting = nesting.saturating_sub(1),
+                b';' if nesting == 0 && braces == 0 => break,
+                b'{' => braces += 1,
+                b'}' if braces == 1 => {
+                    let line = line_of(code, begin);
+                    found.push((head[1].to_owned(), line, line_of(code, offset) - line + 1));
+                    break;
+                }
+                b'}' => braces = braces.saturating_sub(1),
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Literals {
+    Kept,
+    Blanked,
+}
+
+/// Blanks comments, and string and character literals unless they are kept; every line stays where it is.
+fn mask(text: &str, literals: Literals) -> String {
+    let mut masked = text.as_bytes().to_vec();
+    let mut at = 0;
+    while at < text.len() {
+        let (end, blank) = if let Some(length) = comment(&text[at..]) {
+            (at + length, true)
+        } else if let Some(length) = literal(text, at) {
+            (at + length, literals == Literals::Blanked)
+        } else {
+            (at + text[at..].chars().next().map_or(1, char::len_utf8), false)
+        };
+        if blank {
+            masked[at..end].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+        }
+        at = end;
+    }
+    String::from_utf8(masked).expect("whole characters are blanked")
+}
+
+/// The length of the comment that `text` begins with.
+fn comment(text: &str) -> Option<usize> {
+    if text.starts_with("//") {
+        return Some(text.find('\n').unwrap_or(text.len()));
+    }
+    if !text.starts_with("/*") {
+        return None;
+    }
+    let (mut at, mut depth) = (2, 1);
+    while depth > 0 && at < text.len() {
+        match &text.as_bytes()[at..] {
+            [b'/', b'*', ..] => (at, depth) = (at + 2, depth + 1),
+            [b'*', b'/', ..] => (at, depth) = (at + 2, depth - 1),
+            _ => at += 1,
+        }
+    }
+    Some(at)
+}
+
+/// The length of the string or character literal that begins at `at`.
+fn literal(text: &str, at: usize) -> Option<usize> {
+    let rest = &text[at..];
+    let follows_name = text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+    let raw = if follows_name {
+        None
+    } else {
+        rest.strip_prefix("br").or(rest.strip_prefix("cr")).or(rest.strip_prefix('r'))
+    };
+    if let Some(raw) = raw {
+        let hashes = raw.len() - raw.trim_start_matches('#').len();
+        let body = raw[hashes..].strip_prefix('"')?;
+        let close = format!("\"{}", "#".repeat(hashes));
+        let end = body.find(&close).map_or(body.len(), |end| end + close.len());
+        return Some(rest.len() - body.len() + end);
+    }
+    if let Some(body) = rest.strip_prefix('"') {
+        let mut escaped = false;
+        let end = body.find(|c| {
+            let closes = c == '"' && !escaped;
+            escaped = c == '\\' && !escaped;
+            closes
+        });
+        return Some(end.map_or(rest.len(), |end| end + 2));
+    }
+    let body = rest.strip_prefix('\'')?;
+    if body.starts_with('\\') {
+        return body.get(2..)?.find('\'').map(|end| end + 4);
+    }
+    // Without a closing quote after one character it is a lifetime.
+    let first = body.chars().next()?;
+    body[first.len_utf8()..].starts_with('\'').then(|| first.len_utf8() + 2)
+}
+
+// Every rule catches what was planted for it.
+
+const TEST_MODULE: &str = "fn f() {}\n#[cfg(test)]\nmod tests {\n    PLANTED\n}\n";
+
+fn hits(found: Vec<Violation>) -> Vec<usize> {
+    found.into_iter().map(|violation| violation.line).collect()
+}
+
+#[test]
+fn a_forbidden_import_is_found() {
+    let planted = [
+        ("src/api/jobs.rs", "use crate::job;\nuse crate::engine::train;", 2),
+        ("src/api/mod.rs", "use crate::{\n    job::{JobId, spec::JobSpec as Spec},\n    worker,\n};", 3),
+        ("src/engine/model/llama.rs", "fn f() {\n    super::super::super::store::open();\n}", 2),
+        ("src/engine/mod.rs", "use super::store::Store;", 1),
+        ("src/store/queue.rs", "pub(crate) use ::std::fs;\nlet t = crate::clock::now();", 2),
+        ("src/job/mod.rs", "#[cfg(test)]\nmod fixtures;\nuse crate::objective;", 3),
+        ("src/verifier/mod.rs", "let c = '\"'; crate::dataset::f(); let d = '\"';", 1),
+        ("src/clock.rs", "use crate::config::Config;", 1),
+        ("src/objective/bolt.rs", "macro_rules! m { () => { $crate::engine::f() } }", 1),
+        ("src/modelfile/gguf.rs", "let text = r#\"\"quoted\"\"#; let x = crate::store::f();", 1),
+        ("src/newcomer.rs", "", 1),
+    ];
+    for (path, text, line) in planted {
+        assert_eq!(hits(imports(path, text)), [line], "{path}: {text}");
+        assert!(imports("src/cli/run.rs", text).is_empty(), "{text}");
+    }
+    let fine = "use crate::{job::JobId, engine::x};\nuse super::store::f;\n// crate::store\nlet s = \"crate::store\";";
+    assert_eq!(hits(imports("src/engine/train.rs", fine)), [0; 0]);
+    assert_eq!(hits(imports("src/job/mod.rs", &TEST_MODULE.replace("PLANTED", "use crate::store;"))), [0; 0]);
+    assert_eq!(test_modules_of("src/job/mod.rs", "#[cfg(test)]\nmod fixtures;"), ["src/job/fixtures"]);
+}
+
+#[test]
+fn a_name_out_of_place_is_found() {
+    let planted = [
+        ("src/api/jobs.rs", "sqlx::query(x)", "src/store/jobs.rs"),
+        ("src/worker/mod.rs", "use axum::Router;", "src/api/mod.rs"),
+        ("src/job/spec.rs", "#[derive(utoipa::ToSchema)]", "src/api/jobs.rs"),
+        ("src/cli/serve.rs", "tower_http::trace()", "src/api/mod.rs"),
+        ("src/worker/mod.rs", "candle_core::Device", "src/objective/math.rs"),
+        ("src/store/mod.rs", "std::env::var_os(name)", "src/config.rs"),
+        ("src/store/mod.rs", "let t = SystemTime::now();", "src/clock.rs"),
+        ("src/store/mod.rs", "println!(x)", "src/cli/run.rs"),
+        ("src/store/mod.rs", "#[cfg(feature = \"cuda\")]", "src/engine/device.rs"),
+        ("src/verifier/exact.rs", "use std::{fmt, fs::File};", "src/verifier/sandbox/mod.rs"),
+        ("src/objective/mod.rs", "use std::time::{Duration, Instant};", "src/engine/mod.rs"),
+        ("src/objective/mod.rs", "std::net::TcpStream::connect()", "src/engine/mod.rs"),
+    ];
+    let rules = |path: &str, text: &str| hits([names, cuda, purity].iter().flat_map(|rule| rule(path, text)).collect());
+    for (path, text, home) in planted {
+        assert_eq!((rules(path, text), rules(home, text)), (vec![1], vec![]), "{path}: {text}");
+        assert_eq!(rules(path, &TEST_MODULE.replace("PLANTED", text)), [0; 0], "{text}");
+    }
+    for banned in ["todo!()", "unimplemented!()", "dbg!(x)", "x\n.unwrap()"] {
+        assert_eq!(rules("src/cli/run.rs", banned).len(), 1, "{banned}");
+    }
+    for fine in ["x.unwrap_or(1)", "eprintln!()", "std::time::Duration::ZERO", "env!(\"X\")", "std::env::args()"] {
+        assert_eq!(rules("src/objective/mod.rs", fine), [0; 0], "{fine}");
+    }
+    assert_eq!(hits(ignored_tests("src/job/id.rs", &TEST_MODULE.replace("PLANTED", "#[ignore = \"slow\"]"))), [4]);
+}
+
+#[test]
+fn a_function_without_backward_pass_is_found() {
+    for text in [
+        "candle_nn::ops::rms_norm(x)",
+        "ops::layer_norm(x)",
+        "use candle_nn::{ops::{rms_norm}, Linear};",
+        "candle_nn::rotary_emb::rope_thd(q)",
+        "use candle_nn::RmsNorm;",
+        "softmax_last_dim(x)",
+        "cache.slice_set(x)",
+        "candle_flash_attn::flash_attn_varlen(q)",
+    ] {
+        assert!(!gradient_cuts("src/engine/model/layers.rs", text, &[]).is_empty(), "{text}");
+        assert!(gradient_cuts("src/store/mod.rs", text, &[]).is_empty(), "{text}");
+    }
+    for fine in ["use super::ops;\nops::rms_norm(x)", "mod ops;\nops::rope(x)", "crate::engine::ops::rms_norm(x)"] {
+        assert!(gradient_cuts("src/engine/train.rs", fine, &[]).is_empty(), "{fine}");
+    }
+    let allowed = [("src/engine/sampler/cache.rs", "slice_set")];
+    assert_eq!(hits(gradient_cuts("src/engine/sampler/cache.rs", "slice_set\nrope::rope()", &allowed)), [2]);
+}
+
+#[test]
+fn lengths_may_only_fall() {
+    let function = |lines: usize| format!("\nfn f(x: [u8; 2]) {{{}}}\nfn g();", "\n// }".repeat(lines - 2) + "\n");
+    let measure =
+        |lines, allowed: &[(&str, &str, usize)]| hits(function_lengths("src/a.rs", &function(lines), allowed));
+    assert_eq!((measure(70, &[]), measure(71, &[])), (vec![], vec![2]));
+    let exception = [("src/a.rs", "f", 80)];
+    assert_eq!([79, 80, 81, 70].map(|lines| measure(lines, &exception).len()), [1, 0, 1, 1]);
+    assert_eq!(measure(9, &[("src/a.rs", "gone", 80)]), [1]);
+    let file = |lines: usize, allowed: &[(&str, usize)]| file_length("src/a.rs", &"\n".repeat(lines), allowed).len();
+    assert_eq!((file(600, &[]), file(601, &[]), file(650, &[("src/a.rs", 650)])), (0, 1, 0));
+}
