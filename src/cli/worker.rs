@@ -59,7 +59,7 @@ async fn wait_for_end(supervised: bool) {
     };
     tokio::select! {
         () = signalled() => {}
-        () = pipe => tracing::warn!("the supervisor is gone"),
+        () = pipe => tracing::info!("the supervisor ends this worker, or is gone"),
     }
 }
 

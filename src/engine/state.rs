@@ -34,7 +34,9 @@ struct State {
 impl Trainer<'_> {
     /// Writes a training checkpoint.
     pub(super) fn save(&self) -> Result<Saved, EngineError> {
-        let directory = self.job.directory.join(format!("training-{}-{}", self.job.attempt, self.step));
+        // A round begins at the step at which the one before it ended; its checkpoint must not replace that one's.
+        let part = if self.rollouts.is_empty() { "" } else { "-rollouts" };
+        let directory = self.job.directory.join(format!("training-{}-{}{part}", self.job.attempt, self.step));
         checkpoint::save(&directory, self.header(CheckpointKind::Training), |dir| {
             self.weights.save(&dir.join(WEIGHTS), WeightDtype::F32)?;
             let (optimizer_steps, tensors) = self.optimizer.state();

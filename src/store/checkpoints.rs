@@ -57,7 +57,7 @@ impl Store {
         let dropped: Vec<String> = sqlx::query_scalar(
             "delete from checkpoint where job_id = $1 and kind = 'training' and id not in
                (select id from checkpoint where job_id = $1 and kind = 'training'
-                order by step desc, attempt desc limit $2)
+                order by step desc, id desc limit $2)
              returning directory",
         )
         .bind(lease.job.to_string())

@@ -107,7 +107,7 @@ impl Store {
             .await?;
         let resume = sqlx::query_scalar(
             "select directory from checkpoint where job_id = $1 and kind = 'training'
-             order by step desc, attempt desc",
+             order by step desc, id desc",
         )
         .bind(lease.job.to_string())
         .fetch_all(tx.connection())

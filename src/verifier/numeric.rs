@@ -314,10 +314,7 @@ fn inside_word(before: &str) -> bool {
 /// Whether `before` ends in a minus that is a sign; right after an operand it is an operator.
 fn negative(before: &str) -> bool {
     let currency = |c: char| "$€£¥₹₽₩₺₫₪₴₦฿".contains(c);
-    let before = match before.strip_suffix(currency) {
-        Some(rest) => rest.strip_suffix('\\').unwrap_or(rest),
-        None => before,
-    };
+    let before = before.strip_suffix(currency).map_or(before, |rest| rest.strip_suffix('\\').unwrap_or(rest));
     let Some(before) = before.strip_suffix(is_minus) else { return false };
     !before.ends_with(|c: char| c.is_alphanumeric() || ")]}%".contains(c))
 }
@@ -485,8 +482,7 @@ mod tests {
             "_42_ => 42 | x1,234 => | ١٢ => | none => ",
         ] {
             for case in line.split(" | ") {
-                let (text, numbers) = case.split_once("=>").unwrap();
-                let text = text.strip_suffix(' ').unwrap();
+                let (text, numbers) = case.split_once(" =>").unwrap();
                 assert_eq!(read(text), numbers.trim(), "in {text:?}");
             }
         }

@@ -63,6 +63,8 @@ fn start(launch: &Launch, device: &str, id: WorkerId) -> std::io::Result<Child> 
 
 /// Waits for a worker to end, and on shutdown asks it to. Says how it ended.
 async fn tend(mut child: Child, shutdown: &mut watch::Receiver<bool>) -> String {
+    // Waiting for a child closes its standard input, which would tell the worker to leave.
+    let pipe = child.stdin.take();
     let ended = tokio::select! {
         status = child.wait() => Some(status),
         _ = shutdown.wait_for(|down| *down) => None,
@@ -70,7 +72,7 @@ async fn tend(mut child: Child, shutdown: &mut watch::Receiver<bool>) -> String 
     let status = match ended {
         Some(status) => status,
         None => {
-            drop(child.stdin.take());
+            drop(pipe);
             match tokio::time::timeout(DRAIN, child.wait()).await {
                 Ok(status) => status,
                 Err(_) => {
