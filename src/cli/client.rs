@@ -11,6 +11,8 @@ use sha2::{Digest, Sha256};
 use ureq::Agent;
 use ureq::http::Response;
 
+use crate::job::digest::hex;
+
 /// How often a broken stream is taken up again before the client gives up.
 const MAX_RECONNECTS: u32 = 20;
 
@@ -114,8 +116,7 @@ impl Client {
                 hasher.update(&buffer[..count]);
                 total += count as u64;
             }
-            let digest: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-            if digest != expected {
+            if hex(&hasher.finalize()) != expected {
                 bail!("{name} does not match its digest; download it again");
             }
             out.sync_all()?;

@@ -4,6 +4,10 @@
 //! constants below alone; they are part of the data set's identity and must never change, because results of jobs
 //! are only comparable on the same rows. `a+b` and `b+a` always share a split: otherwise nine of ten held-out
 //! additions would have been seen in training with their operands swapped.
+//!
+//! `builtin:arithmetic-slips` has the same problems and right answers, but completions as a careless person writes
+//! them: every second one is wrong, by a forgotten carry or by one. Whoever imitates them learns to calculate and to
+//! slip, which is what a base model is like and what verifiable rewards can mend.
 
 use std::sync::Arc;
 
@@ -13,12 +17,18 @@ use super::{DatasetError, Prompt, Row, Split};
 
 /// The name under which jobs refer to this data set.
 pub const NAME: &str = "builtin:arithmetic";
+/// The same with completions that are wrong half of the time.
+pub const SLIPS_NAME: &str = "builtin:arithmetic-slips";
 
 const LARGEST_OPERAND: u8 = 99;
 /// Seed of the order of the problems.
 const ORDER_SEED: u64 = 0x616e_6e65_616c_0001;
 /// Key of the hash that splits the problems.
 const SPLIT_KEY: u64 = 0x616e_6e65_616c_0002;
+/// Key of the hash that decides on slips.
+const SLIP_KEY: u64 = 0x616e_6e65_616c_0003;
+/// How often each problem occurs among the rows with slips, each time with a fate of its own.
+const SLIP_COPIES: usize = 4;
 /// One problem in so many is held out.
 const EVAL_SHARE: u64 = 10;
 
@@ -26,6 +36,8 @@ const EVAL_SHARE: u64 = 10;
 #[derive(Debug)]
 pub struct Arithmetic {
     problems: Vec<Problem>,
+    /// Rows per problem; more than one when completions slip.
+    copies: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,11 +58,16 @@ impl Arithmetic {
         let mut problems = all_problems();
         shuffle(&mut problems, ORDER_SEED);
         problems.retain(|problem| problem.split() == split);
-        Self { problems }
+        Self { problems, copies: 1 }
+    }
+
+    /// The problems of a split with completions that slip.
+    pub fn with_slips(split: Split) -> Self {
+        Self { copies: SLIP_COPIES, ..Self::new(split) }
     }
 
     pub fn len(&self) -> usize {
-        self.problems.len()
+        self.problems.len() * self.copies
     }
 
     pub fn is_empty(&self) -> bool {
@@ -58,8 +75,11 @@ impl Arithmetic {
     }
 
     pub fn row(&self, index: usize) -> Result<Row, DatasetError> {
-        let rows = self.problems.len();
-        self.problems.get(index).map(|problem| problem.row()).ok_or(DatasetError::IndexOutOfRange { index, rows })
+        let rows = self.len();
+        let problem = self.problems.get(index % self.problems.len().max(1)).filter(|_| index < rows);
+        let problem = problem.ok_or(DatasetError::IndexOutOfRange { index, rows })?;
+        let written = if self.copies > 1 { problem.slip(index as u64) } else { problem.result() };
+        Ok(problem.row(written))
     }
 }
 
@@ -71,13 +91,37 @@ impl Problem {
         if splitmix64(SPLIT_KEY ^ splitmix64(number)).is_multiple_of(EVAL_SHARE) { Split::Eval } else { Split::Train }
     }
 
-    fn row(self) -> Row {
+    fn result(self) -> u8 {
+        match self.operation {
+            Operation::Addition => self.a + self.b,
+            Operation::Subtraction => self.a - self.b,
+        }
+    }
+
+    /// What a careless person writes in row `index`: in half of the rows the result, in the others one that forgets
+    /// the carry, if there is one to forget, or is off by one.
+    fn slip(self, index: u64) -> u8 {
+        let random = splitmix64(SLIP_KEY ^ splitmix64(index));
+        let (result, units) = (self.result(), (self.a % 10, self.b % 10));
+        if random & 1 == 0 {
+            return result;
+        }
+        match self.operation {
+            Operation::Addition if random & 2 == 0 && units.0 + units.1 >= 10 => result - 10,
+            Operation::Subtraction if random & 2 == 0 && units.0 < units.1 => result + 10,
+            _ if random & 4 == 0 && result > 0 => result - 1,
+            _ => result + 1,
+        }
+    }
+
+    /// The row of this problem with `written` as its completion.
+    fn row(self, written: u8) -> Row {
         let Self { operation, a, b } = self;
-        let (sign, name, result) = match operation {
-            Operation::Addition => ('+', "addition", a + b),
-            Operation::Subtraction => ('-', "subtraction", a - b),
+        let (sign, name) = match operation {
+            Operation::Addition => ('+', "addition"),
+            Operation::Subtraction => ('-', "subtraction"),
         };
-        let (prompt, answer) = (format!("{a}{sign}{b}="), result.to_string());
+        let (prompt, answer) = (format!("{a}{sign}{b}="), self.result().to_string());
         let fields: Map<String, Value> =
             [("prompt", prompt.as_str()), ("answer", answer.as_str()), ("operation", name)]
                 .map(|(column, text)| (column.to_owned(), Value::from(text)))
@@ -85,8 +129,8 @@ impl Problem {
                 .collect();
         Row {
             prompt: Prompt::Text(prompt),
-            answer: Some(answer.clone()),
-            completion: Some(answer),
+            answer: Some(answer),
+            completion: Some(written.to_string()),
             fields: Arc::new(fields),
         }
     }
@@ -132,6 +176,21 @@ mod tests {
     fn prompts(split: Split, range: std::ops::Range<usize>) -> Vec<String> {
         let dataset = Arithmetic::new(split);
         range.map(|index| dataset.row(index).unwrap().fields["prompt"].as_str().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn half_of_the_careless_completions_are_wrong_and_all_answers_right() {
+        let (exact, careless) = (Arithmetic::new(Split::Train), Arithmetic::with_slips(Split::Train));
+        assert_eq!(careless.len(), exact.len() * SLIP_COPIES);
+        let mut wrong = 0;
+        for index in 0..careless.len() {
+            let (row, right) = (careless.row(index).unwrap(), exact.row(index % exact.len()).unwrap());
+            assert_eq!((row.prompt, &row.answer), (right.prompt, &right.answer));
+            wrong += usize::from(row.completion != right.answer);
+        }
+        let share = wrong as f64 / careless.len() as f64;
+        assert!((share - 0.5).abs() < 0.01, "{share}");
+        assert!(careless.row(careless.len()).is_err());
     }
 
     #[test]

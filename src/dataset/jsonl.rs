@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{Columns, DatasetError, Row};
+use crate::job::digest::hex;
 
 /// No limit on a row may be higher: a row is held in memory while it is read.
 pub const MOST_ROW_BYTES: usize = 64 << 20;
@@ -112,7 +113,7 @@ impl Validator {
         if self.tally.rows == 0 {
             return Err(DatasetError::Empty);
         }
-        let sha256 = self.digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let sha256 = hex(&self.digest.finalize());
         Ok(self.tally.summary(self.bytes, sha256))
     }
 }

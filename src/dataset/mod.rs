@@ -115,6 +115,7 @@ impl Dataset {
 pub fn builtin(name: &str, split: Split) -> Option<Dataset> {
     match name {
         arithmetic::NAME => Some(Dataset::Arithmetic(Arithmetic::new(split))),
+        arithmetic::SLIPS_NAME => Some(Dataset::Arithmetic(Arithmetic::with_slips(split))),
         _ => None,
     }
 }

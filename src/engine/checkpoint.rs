@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::EngineError;
 use crate::job::checkpoint::MANIFEST;
+use crate::job::digest::hex;
 use crate::job::{Manifest, ManifestFile};
 
 /// A checkpoint that is complete on disk.
@@ -106,11 +107,6 @@ pub fn digest(path: &Path) -> Result<(u64, String), EngineError> {
         }
     }
     Ok((size, hex(&hasher.finalize())))
-}
-
-/// Lower-case hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn sync(path: &Path) -> Result<(), EngineError> {

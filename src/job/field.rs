@@ -57,6 +57,46 @@ pub fn parse<T: DeserializeOwned>(value: &Value, pointer: &str) -> Result<T, Fie
     })
 }
 
+/// Takes `type` out of a tagged object `{"type": ..., ...}` and checks that it is one of `known`. `what` names the kind
+/// of thing in messages.
+pub fn split_type<'a>(
+    value: &Value,
+    pointer: &str,
+    what: &str,
+    known: &[&'a str],
+) -> Result<(&'a str, Value), Vec<FieldError>> {
+    let one = |pointer: String, code, detail: String| Err(vec![FieldError::new(pointer, code, detail)]);
+    let Some(object) = value.as_object() else {
+        return one(pointer.to_owned(), "wrong_type", format!("the {what} is an object with a `type`"));
+    };
+    let (at, names) = (format!("{pointer}/type"), known.join(", "));
+    match object.get("type") {
+        None => one(at, "missing_field", format!("name the {what}'s type, one of: {names}")),
+        Some(Value::String(name)) => match known.iter().find(|known| *known == name) {
+            Some(name) => {
+                let mut fields = object.clone();
+                fields.shift_remove("type");
+                Ok((name, Value::Object(fields)))
+            }
+            None => {
+                let name: String = name.chars().take(80).collect();
+                one(at, "unknown_value", format!("`{name}` is no {what}; there are: {names}"))
+            }
+        },
+        Some(_) => one(at, "wrong_type", format!("must be a text, one of: {names}")),
+    }
+}
+
+/// The opposite of [`split_type`].
+pub fn with_type(name: &str, fields: &impl Serialize) -> Value {
+    let mut object = serde_json::Map::new();
+    object.insert(String::from("type"), Value::from(name));
+    if let Ok(Value::Object(fields)) = serde_json::to_value(fields) {
+        object.extend(fields);
+    }
+    Value::Object(object)
+}
+
 /// Collects range errors while a configuration is checked, so that a client sees all of them at once.
 #[derive(Debug, Default)]
 pub struct Fields {

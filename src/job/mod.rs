@@ -2,6 +2,7 @@
 //! through and the events it leaves behind. Every other module may import this one; it imports none.
 
 pub mod checkpoint;
+pub mod digest;
 pub mod event;
 pub mod field;
 pub mod id;

@@ -59,7 +59,8 @@ pub struct JobSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetSpec {
-    /// Rows to train on: a data set (`ds_...`, its latest version), a version (`dsv_...`) or `builtin:arithmetic`.
+    /// Rows to train on: a data set (`ds_...`, its latest version), a version (`dsv_...`), `builtin:arithmetic`,
+    /// or `builtin:arithmetic-slips` (the same with careless completions, for `sft`).
     pub train: String,
     /// Held-out rows for evaluation; without it nothing is evaluated. Built-ins have a split of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]

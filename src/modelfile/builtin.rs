@@ -2,6 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::job::digest::hex;
+
 /// A built-in model's files.
 #[derive(Clone, Copy, Debug)]
 pub struct Builtin {
@@ -46,6 +48,6 @@ impl Builtin {
             hasher.update(name.as_bytes());
             hasher.update(bytes);
         }
-        hasher.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+        hex(&hasher.finalize()[..8])
     }
 }

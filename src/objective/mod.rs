@@ -120,8 +120,8 @@ macro_rules! objectives {
         impl Config {
             /// Reads `{"type": ..., ...}` at `pointer`.
             pub fn parse(value: &Value, pointer: &str) -> Result<Self, Vec<FieldError>> {
-                let (name, fields) = split_type(value, pointer, "objective", &[$($name),+])?;
-                match name.as_str() {
+                let (name, fields) = field::split_type(value, pointer, "objective", &[$($name),+])?;
+                match name {
                     $($name => {
                         let config: $module::Config =
                             field::parse(&fields, pointer).map_err(|error| vec![error])?;
@@ -134,7 +134,7 @@ macro_rules! objectives {
 
             /// The configuration with every default filled in.
             pub fn resolved(&self) -> Value {
-                match self { $(Self::$variant(config) => with_type($name, config)),+ }
+                match self { $(Self::$variant(config) => field::with_type($name, config)),+ }
             }
 
             pub fn name(&self) -> &'static str {
@@ -163,42 +163,6 @@ macro_rules! objectives {
 objectives! {
     Sft(sft) = "sft",
     Bolt(bolt) = "bolt",
-}
-
-/// Takes `type` out of a tagged object and checks that it is one of `known`.
-pub(crate) fn split_type(
-    value: &Value,
-    pointer: &str,
-    what: &str,
-    known: &[&str],
-) -> Result<(String, Value), Vec<FieldError>> {
-    let one = |pointer: String, code, detail: String| Err(vec![FieldError::new(pointer, code, detail)]);
-    let Some(object) = value.as_object() else {
-        return one(pointer.to_owned(), "wrong_type", format!("the {what} is an object with a `type`"));
-    };
-    let names = known.join(", ");
-    match object.get("type") {
-        None => {
-            one(format!("{pointer}/type"), "missing_field", format!("name the {what}'s type, one of: {names}"))
-        }
-        Some(Value::String(name)) if known.contains(&name.as_str()) => {
-            let mut fields = object.clone();
-            fields.shift_remove("type");
-            Ok((name.clone(), Value::Object(fields)))
-        }
-        Some(other) => {
-            one(format!("{pointer}/type"), "unknown_value", format!("{other} is none of: {names}"))
-        }
-    }
-}
-
-fn with_type(name: &str, config: &impl serde::Serialize) -> Value {
-    let mut object = serde_json::Map::new();
-    object.insert(String::from("type"), Value::from(name));
-    if let Ok(Value::Object(fields)) = serde_json::to_value(config) {
-        object.extend(fields);
-    }
-    Value::Object(object)
 }
 
 /// Refuses plans that cannot be held in memory or make no sense, before a device is used.

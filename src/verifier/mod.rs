@@ -135,34 +135,12 @@ const KNOWN: [&str; 3] = [exact::Config::NAME, numeric::Config::NAME, regex::Con
 impl Config {
     /// Reads `{"type": "numeric", ...}`; errors point below `pointer`.
     pub fn parse(value: &Value, pointer: &str) -> Result<Self, Vec<FieldError>> {
-        let Value::Object(object) = value else {
-            let detail = "a verifier is an object with a `type`";
-            return Err(vec![FieldError::new(pointer, "wrong_type", detail)]);
-        };
-        let known = KNOWN.join("`, `");
-        let at = format!("{pointer}/type");
-        let name = match object.get("type") {
-            Some(Value::String(name)) => name,
-            Some(_) => {
-                let detail = format!("must be a text, one of `{known}`");
-                return Err(vec![FieldError::new(at, "wrong_type", detail)]);
-            }
-            None => {
-                let detail = format!("name the verifier, one of `{known}`");
-                return Err(vec![FieldError::new(at, "missing_field", detail)]);
-            }
-        };
-        let mut settings = object.clone();
-        settings.shift_remove("type");
-        let settings = Value::Object(settings);
-        match name.as_str() {
+        let (name, settings) = field::split_type(value, pointer, "verifier", &KNOWN)?;
+        match name {
             exact::Config::NAME => parse_settings(&settings, pointer).map(Self::Exact),
             numeric::Config::NAME => parse_settings(&settings, pointer).map(Self::Numeric),
             regex::Config::NAME => parse_settings(&settings, pointer).map(Self::Regex),
-            unknown => {
-                let detail = format!("{} is not a verifier; known ones are `{known}`", quote(unknown));
-                Err(vec![FieldError::new(at, "unknown_verifier", detail)])
-            }
+            _ => unreachable!("split_type returns known names only"),
         }
     }
 
@@ -178,9 +156,9 @@ impl Config {
     /// The configuration with every default filled in; reads back as the same configuration.
     pub fn resolved(&self) -> Value {
         match self {
-            Self::Exact(settings) => resolve(settings),
-            Self::Numeric(settings) => resolve(settings),
-            Self::Regex(settings) => resolve(settings),
+            Self::Exact(settings) => field::with_type(exact::Config::NAME, settings),
+            Self::Numeric(settings) => field::with_type(numeric::Config::NAME, settings),
+            Self::Regex(settings) => field::with_type(regex::Config::NAME, settings),
         }
     }
 
@@ -224,15 +202,6 @@ fn parse_settings<T: Settings + DeserializeOwned>(value: &Value, pointer: &str) 
     let settings: T = field::parse(value, pointer).map_err(|error| vec![error])?;
     settings.check(pointer)?;
     Ok(settings)
-}
-
-fn resolve<T: Settings + Serialize>(settings: &T) -> Value {
-    let mut object = Map::new();
-    object.insert(String::from("type"), Value::from(T::NAME));
-    if let Value::Object(fields) = serde_json::to_value(settings).expect("settings are plain data") {
-        object.extend(fields);
-    }
-    Value::Object(object)
 }
 
 fn describe<T: Settings + JsonSchema>() -> Description {
@@ -356,7 +325,7 @@ mod tests {
         assert_eq!(refusal(json!("numeric")), [("/verifier".to_owned(), "wrong_type")]);
         assert_eq!(refusal(json!({})), [("/verifier/type".to_owned(), "missing_field")]);
         assert_eq!(refusal(json!({"type": 3})), [("/verifier/type".to_owned(), "wrong_type")]);
-        assert_eq!(refusal(json!({"type": "python"})), [("/verifier/type".to_owned(), "unknown_verifier")]);
+        assert_eq!(refusal(json!({"type": "python"})), [("/verifier/type".to_owned(), "unknown_value")]);
         let unknown = json!({"type": "numeric", "tolerence": 0.1});
         assert_eq!(refusal(unknown), [("/verifier/tolerence".to_owned(), "unknown_field")]);
         let wrong = json!({"type": "exact", "ignore_case": "yes"});
@@ -365,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_verifier_is_answered_with_the_known_ones() {
+    fn an_unknown_value_is_answered_with_the_known_ones() {
         let errors = Config::parse(&json!({"type": "python"}), "").unwrap_err();
         for name in KNOWN {
             assert!(errors[0].detail.contains(name), "{}", errors[0].detail);

@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use sha2::{Digest, Sha256};
 
 use super::Job;
 use super::resolve::resolve;
@@ -12,6 +11,7 @@ use crate::api::App;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::JsonBody;
 use crate::clock;
+use crate::job::digest;
 use crate::store::IdempotencyKey;
 
 /// Submit a job
@@ -53,7 +53,5 @@ fn idempotency_key(headers: &HeaderMap, body: &serde_json::Value) -> Result<Opti
     let key = value.to_str().ok().filter(|key| (1..=255).contains(&key.len())).ok_or_else(|| {
         Problem::bad_request("invalid_idempotency_key", "an Idempotency-Key has 1 to 255 printable ASCII characters")
     })?;
-    let digest = Sha256::digest(body.to_string().as_bytes());
-    let digest = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(Some(IdempotencyKey { key: key.to_owned(), digest }))
+    Ok(Some(IdempotencyKey { key: key.to_owned(), digest: digest::of_json(body) }))
 }

@@ -1,12 +1,11 @@
 //! From a submitted spec to a job that can run: everything is checked that can be checked before a device is used.
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use crate::api::error::Problem;
 use crate::dataset::{self, Split};
 use crate::job::{
-    CheckpointId, CheckpointKind, DatasetId, DatasetVersionId, FieldError, JobId, JobSpec, ModelId, VerifierId,
+    CheckpointId, CheckpointKind, DatasetId, DatasetVersionId, FieldError, JobId, JobSpec, ModelId, VerifierId, digest,
 };
 use crate::modelfile::builtin::Builtin;
 use crate::objective::{self, Needs};
@@ -28,9 +27,9 @@ pub async fn resolve(store: &Store, submitted: Value) -> Result<NewJob, Problem>
         }
     };
     let needs = objective.as_ref().map(|config| config.build().needs()).unwrap_or_default();
-    collect(&mut errors, resolve_verifier(store, &mut spec, needs).await?);
-    collect(&mut errors, check_model(store, &spec.model).await?);
-    collect(&mut errors, resolve_datasets(store, &mut spec, needs).await?);
+    errors.extend(resolve_verifier(store, &mut spec, needs).await?);
+    errors.extend(check_model(store, &spec.model).await?);
+    errors.extend(resolve_datasets(store, &mut spec, needs).await?);
     let (Some(objective), []) = (objective, errors.as_slice()) else {
         return Err(Problem::invalid(errors));
     };
@@ -42,26 +41,21 @@ pub async fn resolve(store: &Store, submitted: Value) -> Result<NewJob, Problem>
         priority: spec.priority,
         objective: objective.name().to_owned(),
         spec: submitted,
-        spec_digest: digest(&resolved),
+        spec_digest: essential_digest(&resolved),
         spec_resolved: resolved,
         steps: spec.train.steps,
     })
 }
 
-fn collect(errors: &mut Vec<FieldError>, more: Vec<FieldError>) {
-    errors.extend(more);
-}
-
 /// What two jobs with the same digest have in common is everything that decides their result.
-fn digest(resolved: &Value) -> String {
+fn essential_digest(resolved: &Value) -> String {
     let mut essential = resolved.clone();
     if let Some(object) = essential.as_object_mut() {
         for free in ["name", "priority", "metadata"] {
             object.shift_remove(free);
         }
     }
-    let hash = Sha256::digest(essential.to_string().as_bytes());
-    format!("sha256:{}", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+    digest::of_json(&essential)
 }
 
 /// A missing row is the client's mistake at `pointer`; any other failure is not.

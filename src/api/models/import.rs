@@ -16,6 +16,7 @@ use crate::api::App;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::JsonBody;
 use crate::clock;
+use crate::job::digest::{hex, sha256_hex};
 use crate::job::{ModelId, field};
 use crate::modelfile::{self, Format, Inspection};
 use crate::store::{Files, ModelRow, StoreError, files};
@@ -104,7 +105,7 @@ pub fn import(files: &Files, path: &Path, name: Option<String>) -> Result<ModelR
         context_length: inspection.config.max_position_embeddings as u64,
         vocab_size: inspection.config.vocab_size as u64,
         weights_sha256,
-        tokenizer_sha256: hex(&Sha256::digest(&inspection.tokenizer_bytes)),
+        tokenizer_sha256: sha256_hex(&inspection.tokenizer_bytes),
         bytes,
         created_at: clock::now(),
     })
@@ -140,8 +141,4 @@ impl io::Write for HashWriter<'_> {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

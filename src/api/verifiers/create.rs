@@ -5,7 +5,6 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use super::Verifier;
@@ -13,7 +12,7 @@ use crate::api::App;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::JsonBody;
 use crate::clock;
-use crate::job::{VerifierId, field};
+use crate::job::{VerifierId, digest, field};
 use crate::store::VerifierRow;
 use crate::verifier;
 
@@ -48,11 +47,10 @@ pub async fn create_verifier(
 ) -> Result<(StatusCode, Json<Verifier>), Problem> {
     let request: CreateVerifier = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
     let config = verifier::Config::parse(&request.config, "/config").map_err(Problem::invalid)?.resolved();
-    let hash = Sha256::digest(config.to_string().as_bytes());
     let row = VerifierRow {
         id: VerifierId::generate(),
         name: request.name,
-        digest: format!("sha256:{}", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>()),
+        digest: digest::of_json(&config),
         config,
         created_at: clock::now(),
     };

@@ -1,0 +1,497 @@
+//! The API as a client sees it: one server, real jobs, and every kind of bad input that is named in the documents.
+
+mod common;
+
+use std::io::{BufRead, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use common::{Server, data_dir, small_spec};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// One server for the tests of this file; models may be imported from `import` in its folder.
+struct Shared {
+    server: Server,
+    folder: TempDir,
+    /// A finished job.
+    job: Value,
+}
+
+static SHARED: LazyLock<Shared> = LazyLock::new(|| {
+    let folder = data_dir();
+    let import = folder.path().join("import");
+    std::fs::create_dir(&import).unwrap();
+    let arguments = ["--import-roots", import.to_str().unwrap(), "--max-upload-bytes", "10000000"];
+    let server = Server::start_with(&folder.path().join("data"), &arguments);
+    let job = server.submit(&small_spec());
+    let job = server.wait(&job);
+    assert_eq!(job["status"], "succeeded", "{job}");
+    Shared { server, folder, job }
+});
+
+fn server() -> &'static Server {
+    &SHARED.server
+}
+
+fn finished_job() -> &'static str {
+    SHARED.job["id"].as_str().unwrap()
+}
+
+fn upload(rows: &str, query: &str) -> common::Answer {
+    server().post_bytes(&format!("/v1/datasets{query}"), rows.as_bytes(), &[("content-type", "application/jsonl")])
+}
+
+#[test]
+fn a_job_runs_and_its_result_is_complete() {
+    let job = &SHARED.job;
+    assert_eq!((job["object"].as_str(), job["step"].as_u64()), (Some("job"), Some(12)));
+    for when in ["before", "after"] {
+        let evaluation = &job["result"][when];
+        assert_eq!(evaluation["prompts"], 16, "{when}");
+        let pass = evaluation["pass_at"].as_array().unwrap();
+        assert!(pass[0]["mean"].as_f64() <= pass[1]["mean"].as_f64());
+    }
+    assert_eq!(job["spec"], small_spec());
+    assert_eq!(job["spec_resolved"]["dataset"]["eval"], "builtin:arithmetic");
+    assert!(job["spec_digest"].as_str().unwrap().starts_with("sha256:"));
+    let listed = server().get("/v1/jobs?status=succeeded&limit=100").json();
+    assert!(listed["data"].as_array().unwrap().iter().any(|j| j["id"] == job["id"]));
+}
+
+#[test]
+fn a_stream_replays_the_log_without_gap_and_resumes_behind_any_event() {
+    let poll = server().get(&format!("/v1/jobs/{}/events?limit=200", finished_job())).json();
+    assert_eq!(poll["has_more"], false);
+    let expected = poll["data"].as_array().unwrap();
+    let read = |after: i64, most: usize| -> Vec<Value> {
+        let lines = server().stream(finished_job(), after).lines().map_while(Result::ok);
+        lines
+            .filter_map(|line| line.strip_prefix("data: ").map(|data| serde_json::from_str(data).unwrap()))
+            .take(most)
+            .collect()
+    };
+    assert_eq!(&read(0, usize::MAX), expected);
+    // Torn connections: read seven events, come back with the last one's number.
+    let mut events: Vec<Value> = Vec::new();
+    loop {
+        let after = events.last().map_or(0, |event| event["seq"].as_i64().unwrap());
+        let part = read(after, 7);
+        if part.is_empty() {
+            break;
+        }
+        events.extend(part);
+    }
+    assert_eq!(&events, expected);
+    assert_eq!(events.last().unwrap()["data"]["status"], "succeeded");
+    let kinds: std::collections::HashSet<&str> = events.iter().map(|e| e["type"].as_str().unwrap()).collect();
+    for kind in ["status", "phase", "metrics", "evaluation", "checkpoint", "log"] {
+        assert!(kinds.contains(kind), "{kind}");
+    }
+}
+
+#[test]
+fn a_long_poll_waits_for_news_of_a_running_job() {
+    let mut spec = small_spec();
+    spec["train"]["steps"] = json!(2000);
+    let job = server().submit(&spec);
+    let mut after = 0;
+    for _ in 0..5 {
+        let page = server().get(&format!("/v1/jobs/{job}/events?after={after}&wait=60&limit=3")).json();
+        let events = page["data"].as_array().unwrap();
+        assert!(!events.is_empty());
+        assert_eq!(events[0]["seq"], after + 1);
+        after = events.last().unwrap()["seq"].as_i64().unwrap();
+    }
+    let cancelled = server().post(&format!("/v1/jobs/{job}/cancel"), &json!({}));
+    assert_eq!(cancelled.status, 200);
+    assert_eq!(server().wait(&job)["status"], "cancelled");
+}
+
+#[test]
+fn metrics_come_as_series_and_as_csv() {
+    let path = format!("/v1/jobs/{}/metrics", finished_job());
+    let series = server().get(&path).json();
+    let names: Vec<&str> = series["series"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
+    for name in ["loss", "reward/mean", "ess/ratio", "entropy/mean", "grad/norm", "learning_rate", "logprob/max_abs_diff"] {
+        assert!(names.contains(&name), "{name} in {names:?}");
+    }
+    let one = server().get(&format!("{path}?keys=ess/ratio,loss&from_step=2&to_step=11&points=5")).json();
+    assert_eq!(one["series"].as_array().unwrap().len(), 2);
+    assert_eq!(one["series"][0]["steps"].as_array().unwrap().len(), 5);
+    let csv = server().get(&format!("{path}?keys=loss&format=csv"));
+    let text = String::from_utf8(csv.bytes).unwrap();
+    assert_eq!(text.lines().count(), 13, "{text}");
+    assert!(text.starts_with("step,loss\n1,"));
+}
+
+#[test]
+fn the_sampler_and_the_trainer_agree_on_log_probabilities() {
+    let path = format!("/v1/jobs/{}/metrics?keys=logprob/max_abs_diff", finished_job());
+    let series = server().get(&path).json();
+    // The first step of a round trains on what the same weights have sampled.
+    let first = series["series"][0]["values"][0].as_f64().unwrap();
+    assert!(first < 1e-4, "{first}");
+}
+
+#[test]
+fn a_checkpoint_downloads_whole_and_in_parts_with_its_digest() {
+    let id = SHARED.job["result"]["checkpoint"].as_str().unwrap();
+    let checkpoint = server().get(&format!("/v1/checkpoints/{id}")).json();
+    assert_eq!((checkpoint["kind"].as_str(), checkpoint["step"].as_u64()), (Some("inference"), Some(12)));
+    let manifest = server().get(&format!("/v1/checkpoints/{id}/manifest")).json();
+    let names: Vec<&str> = manifest["files"].as_array().unwrap().iter().map(|f| f["path"].as_str().unwrap()).collect();
+    for name in ["README.md", "config.json", "generation_config.json", "model.safetensors", "tokenizer.json"] {
+        assert!(names.contains(&name), "{name} in {names:?}");
+    }
+    let url = format!("/v1/checkpoints/{id}/files/model.safetensors");
+    let whole = server().get(&url);
+    let etag = whole.header("etag").to_owned();
+    assert_eq!(whole.status, 200);
+    assert!(whole.header("repr-digest").starts_with("sha-256=:"));
+    assert_eq!(etag, format!("\"{}\"", SHARED.job["result"]["weights_sha256"].as_str().unwrap()));
+    assert!(whole.header("content-disposition").contains("model.safetensors"));
+
+    let mut parts = Vec::new();
+    while parts.len() < whole.bytes.len() {
+        let range = format!("bytes={}-{}", parts.len(), parts.len() + 999_999);
+        let part = server().get_with(&url, &[("range", &range), ("if-range", &etag)]);
+        assert_eq!(part.status, 206);
+        parts.extend(part.bytes);
+    }
+    assert!(parts == whole.bytes);
+    let stale = server().get_with(&url, &[("range", "bytes=0-9"), ("if-range", "\"other\"")]);
+    assert_eq!((stale.status, stale.bytes.len()), (200, whole.bytes.len()));
+    assert_eq!(server().get_with(&url, &[("if-none-match", &etag)]).status, 304);
+
+    let beyond = server().get_with(&url, &[("range", "bytes=999999999-")]);
+    assert_eq!((beyond.status, beyond.problem().as_str()), (416, "range_not_satisfiable"));
+    assert_eq!(beyond.header("content-range"), format!("bytes */{}", whole.bytes.len()));
+    for path in ["nothing.bin", "..%2F..%2F..%2Fanneal.db", "manifest.json%00"] {
+        assert_eq!(server().get(&format!("/v1/checkpoints/{id}/files/{path}")).status, 404, "{path}");
+    }
+}
+
+#[test]
+fn a_finished_model_is_a_model_for_the_next_job() {
+    let mut spec = small_spec();
+    spec["model"] = SHARED.job["result"]["checkpoint"].clone();
+    spec["train"] = json!({"steps": 2, "prompts_per_step": 4});
+    let job = server().wait(&server().submit(&spec));
+    assert_eq!(job["status"], "succeeded", "{job}");
+    // The new job begins where the other one ended.
+    assert_eq!(job["result"]["before"]["pass_at"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn bad_specs_are_refused_with_the_field_at_fault() {
+    let refuse = |change: &dyn Fn(&mut Value), pointer: &str, code: &str| {
+        let mut spec = small_spec();
+        change(&mut spec);
+        let answer = server().post("/v1/jobs", &spec);
+        assert_eq!((answer.status, answer.problem().as_str()), (422, "invalid_spec"), "{pointer}");
+        let errors = answer.json()["errors"].clone();
+        let found = errors.as_array().unwrap().iter().any(|e| e["pointer"] == pointer && e["code"] == code);
+        assert!(found, "{pointer} {code} in {errors}");
+    };
+    refuse(&|s| s["objective"]["beta"] = json!(0), "/objective/beta", "out_of_range");
+    refuse(&|s| s["objective"]["beta"] = json!(-1.5), "/objective/beta", "out_of_range");
+    refuse(&|s| s["objective"]["group_size"] = json!(0), "/objective/group_size", "out_of_range");
+    refuse(&|s| s["objective"]["beta"] = json!("hot"), "/objective/beta", "wrong_type");
+    refuse(&|s| s["objective"]["bet"] = json!(1), "/objective/bet", "unknown_field");
+    refuse(&|s| s["objective"]["type"] = json!("ppo"), "/objective/type", "unknown_value");
+    refuse(&|s| s["objective"]["rounds"] = json!(13), "/objective/rounds", "out_of_range");
+    refuse(&|s| s["train"]["stepz"] = json!(1), "/train/stepz", "unknown_field");
+    refuse(&|s| s["train"]["steps"] = json!(-1), "/train/steps", "invalid_value");
+    refuse(&|s| s["surprise"] = json!(1), "/surprise", "unknown_field");
+    refuse(&|s| s["model"] = json!("gpt-5"), "/model", "unknown_model");
+    refuse(&|s| s["model"] = json!("mdl_00000000000000000000000000000000"), "/model", "unknown_model");
+    refuse(&|s| s["dataset"]["train"] = json!("nothing"), "/dataset/train", "unknown_dataset");
+    refuse(&|s| s["dataset"]["train"] = json!("ds_00000000000000000000000000000000"), "/dataset/train", "not_found");
+    refuse(&|s| s["verifier"] = json!(null), "/verifier", "missing_field");
+    refuse(&|s| s["verifier"] = json!({"type": "regex"}), "/verifier/pattern", "missing_field");
+    refuse(&|s| s["verifier"] = json!({"type": "regex", "pattern": "("}), "/verifier/pattern", "invalid_pattern");
+    refuse(&|s| s["eval"]["pass_at"] = json!([9]), "/eval/pass_at", "out_of_range");
+    // Several mistakes are reported at once.
+    let mut spec = small_spec();
+    spec["model"] = json!("x");
+    spec["objective"]["beta"] = json!(0);
+    assert_eq!(server().post("/v1/jobs", &spec).json()["errors"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn malformed_requests_are_refused_with_a_stable_code() {
+    let post = |body: &[u8]| server().post_bytes("/v1/jobs", body, &[("content-type", "application/json")]);
+    for body in [&b"{"[..], b"", b"\xff\xfe", b"{\"a\": }"] {
+        let answer = post(body);
+        assert_eq!((answer.status, answer.problem().as_str()), (400, "invalid_json"));
+    }
+    assert_eq!(post(b"[]").problem(), "invalid_spec");
+    let deep = "[".repeat(100_000);
+    assert_eq!(post(deep.as_bytes()).problem(), "invalid_json");
+    let large = post(&vec![b' '; 2 << 20]);
+    assert_eq!((large.status, large.problem().as_str()), (413, "body_too_large"));
+
+    for (path, status, code) in [
+        ("/v1/jobs/job_1", 404, "not_found"),
+        ("/v1/jobs/job_00000000000000000000000000000000", 404, "not_found"),
+        ("/v1/jobs?limit=0", 400, "invalid_parameter"),
+        ("/v1/jobs?limit=x", 400, "invalid_parameter"),
+        ("/v1/jobs?status=done", 400, "invalid_parameter"),
+        ("/v1/nothing", 404, "no_such_route"),
+        ("/v1/models/none", 404, "not_found"),
+        ("/v1/checkpoints/ckpt_x/files/a", 404, "not_found"),
+    ] {
+        let answer = server().get(path);
+        assert_eq!((answer.status, answer.problem().as_str()), (status, code), "{path}");
+    }
+    let events = format!("/v1/jobs/{}/events", finished_job());
+    assert_eq!(server().get_with(&events, &[("last-event-id", "x")]).problem(), "invalid_last_event_id");
+    let wrong_method = server().post("/healthz", &json!({}));
+    assert_eq!((wrong_method.status, wrong_method.problem().as_str()), (405, "method_not_allowed"));
+}
+
+#[test]
+fn cancelling_a_finished_job_is_a_conflict() {
+    let answer = server().post(&format!("/v1/jobs/{}/cancel", finished_job()), &json!({}));
+    assert_eq!((answer.status, answer.problem().as_str()), (409, "conflict"));
+    assert_eq!(answer.header("x-should-retry"), "false");
+    assert_eq!(server().job(finished_job())["status"], "succeeded");
+}
+
+#[test]
+fn an_idempotency_key_makes_one_job() {
+    let mut spec = small_spec();
+    spec["priority"] = json!(-5);
+    spec["train"]["steps"] = json!(2);
+    spec["objective"]["rounds"] = json!(1);
+    let post = |spec: &Value| server().post_bytes("/v1/jobs", spec.to_string().as_bytes(), &[("idempotency-key", "k1")]);
+    let (first, second) = (post(&spec), post(&spec));
+    assert_eq!(first.json()["id"], second.json()["id"]);
+    assert_eq!((first.header("idempotent-replayed"), second.header("idempotent-replayed")), ("", "true"));
+    spec["seed"] = json!(99);
+    assert_eq!(post(&spec).status, 409);
+}
+
+#[test]
+fn a_broken_row_is_named_and_nothing_of_the_file_is_kept() {
+    let before = server().get("/v1/datasets?limit=100").json()["data"].as_array().unwrap().len();
+    let mut rows: Vec<String> =
+        (0..5000).map(|i| json!({"prompt": format!("{i}+1="), "answer": i + 1}).to_string()).collect();
+    rows[4216] = String::from("{\"prompt\": \"1+1=\", \"answer\": 2");
+    let broken = upload(&rows.join("\n"), "?name=broken");
+    assert_eq!((broken.status, broken.problem().as_str()), (422, "row_invalid_json"));
+    assert!(broken.json()["detail"].as_str().unwrap().contains("4217"), "{}", broken.json());
+
+    let missing = upload("{\"question\": \"1+1=\", \"answer\": 2}\n", "");
+    assert_eq!((missing.status, missing.problem().as_str()), (422, "row_missing_column"));
+    let detail = missing.json()["detail"].as_str().unwrap().to_owned();
+    assert!(detail.contains("row 1") && detail.contains("question") && detail.contains("prompt_column"), "{detail}");
+    let empty = upload("\n\n", "");
+    assert_eq!((empty.status, empty.problem().as_str()), (422, "dataset_empty"));
+    let large = upload(&"{\"prompt\": \"1\"}\n".repeat(1_000_000), "");
+    assert_eq!((large.status, large.problem().as_str()), (413, "upload_too_large"));
+
+    let after = server().get("/v1/datasets?limit=100").json()["data"].as_array().unwrap().len();
+    assert!(after >= before);
+    assert_eq!(leftovers(), 0);
+}
+
+/// Files of uploads that are not finished.
+fn leftovers() -> usize {
+    std::fs::read_dir(SHARED.folder.path().join("data/uploads")).unwrap().count()
+}
+
+#[test]
+fn an_upload_that_is_cut_off_leaves_nothing() {
+    let address = server().base.trim_start_matches("http://").to_owned();
+    let mut stream = TcpStream::connect(&address).unwrap();
+    let head = format!("POST /v1/datasets?name=cut HTTP/1.1\r\nhost: {address}\r\ncontent-length: 1000\r\n\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(b"{\"prompt\": \"1+1=\", \"answer\": 2}\n").unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.is_empty() || answer.contains("upload_incomplete"), "{answer}");
+    let listed = server().get("/v1/datasets?limit=100").json().to_string();
+    assert!(!listed.contains("\"cut\""));
+    for _ in 0..200 {
+        if leftovers() == 0 {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    panic!("the remains of an upload are still there");
+}
+
+#[test]
+fn own_data_and_a_stored_verifier_make_a_job() {
+    let rows: String = (0..40)
+        .map(|i| json!({"q": format!("{i}+{i}="), "a": format!("some words #### {}", 2 * i), "kind": "sum"}).to_string() + "\n")
+        .collect();
+    let answer = upload(&rows, "?name=sums&prompt_column=q&answer_column=a");
+    assert_eq!(answer.status, 201, "{}", answer.json());
+    let dataset = answer.json();
+    assert_eq!((dataset["latest"]["rows"].as_u64(), dataset["latest"]["answers"].as_u64()), (Some(40), Some(40)));
+    let verifier = server().post("/v1/verifiers", &json!({"name": "sum", "config": {"type": "numeric"}})).json();
+    let mut spec = small_spec();
+    spec["dataset"] = json!({"train": dataset["id"], "eval": dataset["latest"]["id"]});
+    spec["verifier"] = verifier["id"].clone();
+    spec["train"] = json!({"steps": 2, "prompts_per_step": 4});
+    spec["objective"]["rounds"] = json!(1);
+    let job = server().wait(&server().submit(&spec));
+    assert_eq!(job["status"], "succeeded", "{job}");
+    assert_eq!(job["spec_resolved"]["dataset"]["train"], dataset["latest"]["id"]);
+    assert!(job["result"]["after"]["reward_mean"].as_f64().unwrap() > 0.0);
+
+    let more = server().post_bytes(
+        &format!("/v1/datasets/{}/versions?prompt_column=q&answer_column=a", dataset["id"].as_str().unwrap()),
+        rows.as_bytes(),
+        &[],
+    );
+    assert_eq!((more.status, more.json()["number"].as_u64()), (201, Some(2)));
+}
+
+/// Runs a job on one row and returns why it failed.
+fn failure_on(row: &Value, change: impl Fn(&mut Value)) -> Value {
+    let dataset = upload(&format!("{row}\n"), "").json();
+    let mut spec = small_spec();
+    spec["dataset"] = json!({"train": dataset["id"]});
+    change(&mut spec);
+    let job = server().wait(&server().submit(&spec));
+    assert_eq!(job["status"], "failed", "{job}");
+    job["failure"].clone()
+}
+
+#[test]
+fn a_prompt_longer_than_the_context_fails_the_job_with_the_row() {
+    let failure = failure_on(&json!({"prompt": "1+".repeat(200), "answer": 1}), |_| {});
+    assert_eq!((failure["kind"].as_str(), failure["code"].as_str()), (Some("invalid_data"), Some("prompt_too_long")));
+    assert!(failure["message"].as_str().unwrap().contains("row 1"), "{failure}");
+}
+
+#[test]
+fn a_verifier_that_cannot_judge_fails_the_job_and_never_counts_as_wrong() {
+    let failure = failure_on(&json!({"prompt": "1+1=", "answer": "two"}), |_| {});
+    assert_eq!(failure["code"], "verifier_error_rate", "{failure}");
+    let missing = failure_on(&json!({"prompt": "1+1="}), |_| {});
+    assert_eq!(missing["code"], "verifier_error_rate", "{missing}");
+}
+
+#[test]
+fn sft_needs_completions() {
+    let dataset = upload("{\"prompt\": \"1+1=\", \"answer\": 2}\n", "").json();
+    let mut spec = small_spec();
+    spec["dataset"] = json!({"train": dataset["id"]});
+    spec["objective"] = json!({"type": "sft"});
+    let answer = server().post("/v1/jobs", &spec);
+    assert_eq!(answer.json()["errors"][0]["code"], "row_missing_column", "{}", answer.json());
+}
+
+#[test]
+fn models_are_imported_only_from_allowed_folders_and_only_when_whole() {
+    let import = |path: &Path| server().post("/v1/models", &json!({"path": path, "name": "m"}));
+    let root = SHARED.folder.path().join("import");
+    let outside = import(Path::new("/etc"));
+    assert_eq!((outside.status, outside.problem().as_str()), (403, "path_not_allowed"));
+    assert_eq!(import(&root.join("../data")).problem(), "path_not_allowed");
+
+    let tiny = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tiny-llama");
+    let copy = |name: &str| {
+        let target = root.join(name);
+        std::fs::create_dir(&target).unwrap();
+        for file in ["config.json", "model.safetensors"] {
+            std::fs::copy(tiny.join(file), target.join(file)).unwrap();
+        }
+        target
+    };
+    assert_eq!(import(&copy("no-tokenizer")).problem(), "tokenizer_missing");
+
+    let lying = copy("lying-header");
+    let path = lying.join("model.safetensors");
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[..8].copy_from_slice(&(1_u64 << 62).to_le_bytes());
+    std::fs::write(&path, bytes).unwrap();
+    let code = import(&lying).problem();
+    assert!(code.starts_with("weights_"), "{code}");
+
+    let pickle = root.join("pickle");
+    std::fs::create_dir(&pickle).unwrap();
+    std::fs::write(pickle.join("pytorch_model.bin"), b"x").unwrap();
+    assert_eq!(import(&pickle).problem(), "pickle_refused");
+
+    let gguf = root.join("cut.gguf");
+    std::fs::write(&gguf, b"GGUF\x03\0\0\0\x10\0\0\0\0\0\0\0\x10\0\0\0\0\0\0\0").unwrap();
+    assert_eq!(import(&gguf).problem(), "weights_truncated");
+    assert_eq!(server().get("/v1/models").json()["data"].as_array().unwrap().len(), 2, "only the built-ins");
+    assert_eq!(leftovers(), 0);
+}
+
+#[test]
+fn a_downloaded_model_can_be_imported_again() {
+    let id = SHARED.job["result"]["checkpoint"].as_str().unwrap();
+    let folder = data_dir();
+    let manifest = server().get(&format!("/v1/checkpoints/{id}/manifest")).json();
+    for file in manifest["files"].as_array().unwrap() {
+        let name = file["path"].as_str().unwrap();
+        let bytes = server().get(&format!("/v1/checkpoints/{id}/files/{name}")).bytes;
+        std::fs::write(folder.path().join(name), bytes).unwrap();
+    }
+    let data = data_dir();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_anneal"))
+        .args(["models", "import", "--name", "again", "--data-dir"])
+        .args([data.path(), folder.path()])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("mdl_"));
+}
+
+#[test]
+fn the_small_resources_answer() {
+    let objectives = server().get("/v1/objectives").json();
+    let bolt = objectives["data"].as_array().unwrap().iter().find(|o| o["id"] == "bolt").unwrap().clone();
+    assert_eq!(bolt["schema"]["properties"]["beta"]["default"], 0.25);
+    assert_eq!(server().get("/v1/devices").json()["data"][0]["id"], "cpu");
+    assert!(server().get("/v1/queue").json()["counts"]["succeeded"].as_u64() > Some(0));
+    assert_eq!(server().get("/healthz").json()["status"], "ok");
+    assert_eq!(server().get("/readyz").status, 200);
+    let page = server().get("/docs/");
+    let text = String::from_utf8(page.bytes).unwrap();
+    assert!(text.contains("swagger-ui") && !text.contains("https://"), "{text}");
+    assert_eq!(server().get("/docs/swagger-ui-bundle.js").status, 200);
+    assert!(server().get("/openapi.json").json()["openapi"].as_str().unwrap().starts_with("3.1"));
+}
+
+#[test]
+fn jobs_are_claimed_by_priority_and_then_in_order() {
+    let mut spec = small_spec();
+    spec["train"] = json!({"steps": 400, "prompts_per_step": 16});
+    let blocker = server().submit(&spec);
+    server().wait_until(&blocker, |job| job["status"] == "running");
+    spec["train"] = json!({"steps": 1, "prompts_per_step": 2});
+    spec["objective"]["rounds"] = json!(1);
+    let jobs: Vec<String> = [0, 5, 0, 9]
+        .iter()
+        .map(|priority| {
+            spec["priority"] = json!(priority);
+            server().submit(&spec)
+        })
+        .collect();
+    let queue = server().get("/v1/queue").json();
+    let position = |id: &String| queue["waiting"].as_array().unwrap().iter().position(|w| w["job"] == **id).unwrap();
+    assert!(position(&jobs[3]) < position(&jobs[1]) && position(&jobs[1]) < position(&jobs[0]));
+    assert!(position(&jobs[0]) < position(&jobs[2]));
+    server().post(&format!("/v1/jobs/{blocker}/cancel"), &json!({}));
+    for job in &jobs {
+        assert_eq!(server().wait(job)["status"], "succeeded");
+    }
+}
+
+#[test]
+fn the_committed_openapi_document_is_current() {
+    let committed = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("openapi/openapi.json")).unwrap();
+    let current = serde_json::to_string_pretty(&anneal::api::document()).unwrap() + "\n";
+    assert!(committed == current, "openapi/openapi.json is stale; run: cargo run -- openapi > openapi/openapi.json");
+}

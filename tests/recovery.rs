@@ -1,0 +1,209 @@
+//! What must survive: killed workers, killed servers, drains, lost leases, poison and full disks. `ANNEAL_KILLS` sets
+//! how many random kills are tried.
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use common::{Server, data_dir, signal, small_spec};
+use serde_json::{Value, json};
+
+/// The digests that must not depend on what happened on the way: the model's weights, and the last training
+/// checkpoint's weights and optimizer state.
+fn digests(server: &Server, job: &str) -> Vec<String> {
+    let finished = server.wait(job);
+    assert_eq!(finished["status"], "succeeded", "{finished}");
+    let list = server.get(&format!("/v1/jobs/{job}/checkpoints?limit=100")).json();
+    let checkpoints = list["data"].as_array().unwrap();
+    let digest = |kind: &str, file: &str| {
+        let checkpoint = checkpoints.iter().find(|c| c["kind"] == kind && c["step"] == finished["steps"]).unwrap();
+        let files = checkpoint["files"].as_array().unwrap();
+        files.iter().find(|f| f["path"] == file).unwrap()["sha256"].as_str().unwrap().to_owned()
+    };
+    vec![
+        digest("inference", "model.safetensors"),
+        digest("training", "model.safetensors"),
+        digest("training", "optimizer.safetensors"),
+    ]
+}
+
+/// An undisturbed run: its digests and how long it took.
+fn undisturbed(spec: &Value) -> (Vec<String>, Duration) {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    server.worker_pid();
+    let began = Instant::now();
+    let job = server.submit(spec);
+    let digests = digests(&server, &job);
+    (digests, began.elapsed())
+}
+
+/// A number in `[0, 1)` for kill `i`; fixed, so that a failure can be repeated.
+fn share(i: u32) -> f64 {
+    f64::from(i.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24)
+}
+
+fn kills() -> u32 {
+    std::env::var("ANNEAL_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(20)
+}
+
+#[test]
+fn killed_workers_and_servers_change_nothing_about_the_result() {
+    let spec = small_spec();
+    let (expected, duration) = undisturbed(&spec);
+    let mut other = spec.clone();
+    other["seed"] = json!(4);
+    assert_ne!(undisturbed(&other).0, expected, "the digests do not depend on what is computed");
+
+    let mut resumed = 0;
+    for i in 0..kills() {
+        let data = data_dir();
+        let mut server = Server::start(data.path());
+        let worker = server.worker_pid();
+        let job = server.submit(&spec);
+        let moment = duration.mul_f64(share(i + 1));
+        std::thread::sleep(moment);
+        if i % 3 == 2 {
+            server.kill();
+            server = Server::start(data.path());
+        } else {
+            signal(worker, "KILL");
+        }
+        assert_eq!(digests(&server, &job), expected, "kill {i} after {moment:?}");
+        let attempts = server.job(&job)["attempt"].as_u64().unwrap();
+        resumed += u32::from(attempts > 1);
+        check_log(&server, &job);
+    }
+    println!("{resumed} of {} kills hit a running job", kills());
+    assert!(resumed * 2 > kills(), "only {resumed} kills hit a running job");
+}
+
+/// The event log has every number once, and ends with the job.
+fn check_log(server: &Server, job: &str) {
+    let mut after = 0;
+    loop {
+        let page = server.get(&format!("/v1/jobs/{job}/events?after={after}")).json();
+        for event in page["data"].as_array().unwrap() {
+            after += 1;
+            assert_eq!(event["seq"], after);
+        }
+        if page["has_more"] == false {
+            break;
+        }
+    }
+    assert_eq!(server.job(job)["last_seq"], after);
+}
+
+#[test]
+fn a_terminated_server_saves_its_job_and_the_next_one_finishes_it() {
+    let mut spec = small_spec();
+    spec["train"]["steps"] = json!(200);
+    spec["objective"]["rounds"] = json!(1);
+    // No checkpoint is due while it runs, so that only the drain's own can be resumed.
+    spec["checkpoints"]["every_steps"] = json!(1000);
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let job = server.submit(&spec);
+    let before = server.wait_until(&job, |job| job["step"].as_u64() > Some(3));
+    assert!(server.terminate() <= Duration::from_secs(10));
+    let server = Server::start(data.path());
+    let events = server.get(&format!("/v1/jobs/{job}/events?after={}&wait=60", before["last_seq"])).json();
+    assert!(events.to_string().contains("the worker had to stop"), "{events}");
+    let log = server.wait_until(&job, |job| job["attempt"] == 2 && job["step"].as_u64() > before["step"].as_u64());
+    assert_eq!(log["status"], "running");
+    server.post(&format!("/v1/jobs/{job}/cancel"), &json!({}));
+    assert_eq!(server.wait(&job)["status"], "cancelled");
+}
+
+#[test]
+fn a_job_that_ends_its_worker_three_times_is_poison() {
+    let mut spec = small_spec();
+    spec["train"]["steps"] = json!(5000);
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let job = server.submit(&spec);
+    for attempt in 1..=3 {
+        server.wait_until(&job, |job| job["attempt"] == attempt && job["status"] == "running");
+        signal(server.worker_pid(), "KILL");
+        server.wait_until(&job, |job| job["status"] != "running");
+    }
+    let failed = server.wait(&job);
+    assert_eq!((failed["status"].as_str(), failed["failure"]["code"].as_str()), (Some("failed"), Some("poison")));
+    // The device is there for others.
+    let next = server.submit(&small_spec());
+    assert_eq!(server.wait(&next)["status"], "succeeded");
+}
+
+#[test]
+fn a_worker_that_was_stopped_beyond_its_lease_writes_nothing() {
+    let mut spec = small_spec();
+    spec["train"]["steps"] = json!(5000);
+    let data = data_dir();
+    let server = Server::start_with(data.path(), &["--lease-seconds", "2"]);
+    let job = server.submit(&spec);
+    server.wait_until(&job, |job| job["status"] == "running" && job["step"].as_u64() > Some(0));
+    let stopped = server.worker_pid();
+    signal(stopped, "STOP");
+    // A second worker takes over once the lease has run out.
+    let mut second = Command::new(env!("CARGO_BIN_EXE_anneal"))
+        .args(["worker", "--log", "warn", "--lease-seconds", "2", "--data-dir"])
+        .arg(data.path())
+        .spawn()
+        .unwrap();
+    server.wait_until(&job, |job| job["attempt"] == 2 && job["status"] == "running");
+    signal(stopped, "CONT");
+    std::thread::sleep(Duration::from_secs(1));
+    let events = server.get(&format!("/v1/jobs/{job}/events?limit=200")).json();
+    let text = events.to_string();
+    assert!(text.contains("attempt 2"), "{text}");
+    check_log(&server, &job);
+    server.post(&format!("/v1/jobs/{job}/cancel"), &json!({}));
+    assert_eq!(server.wait(&job)["status"], "cancelled");
+    assert_eq!(server.job(&job)["attempt"], 2);
+    signal(second.id(), "TERM");
+    second.wait().unwrap();
+}
+
+#[test]
+fn a_full_disk_loses_nothing_and_writes_resume() {
+    let data = data_dir();
+    // A file system of its own, in a name space of its own, so that filling it hurts nobody.
+    let script = format!(
+        "mount -t tmpfs -o size=24m tmpfs '{0}' && exec '{1}' serve --listen 127.0.0.1:0 --log error --devices cpu \
+         --data-dir '{0}'",
+        data.path().display(),
+        env!("CARGO_BIN_EXE_anneal"),
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]);
+    let server = Server::spawn(command);
+    let inside = format!("/proc/{}/root{}", server.pid(), data.path().display());
+    let first = server.submit(&small_spec());
+    assert_eq!(server.wait(&first)["status"], "succeeded");
+
+    let filler = Path::new(&inside).join("filler");
+    let status = Command::new("sh").args(["-c", &format!("cat /dev/zero > '{}' 2>/dev/null", filler.display())]).status();
+    assert!(!status.unwrap().success(), "the file system does not fill up");
+    let rows = "{\"prompt\": \"1+1=\", \"answer\": \"2\"}\n".repeat(100_000);
+    let refused = server.post_bytes("/v1/datasets?name=big", rows.as_bytes(), &[]);
+    assert_eq!((refused.status, refused.problem().as_str()), (507, "storage_full"));
+    let mut refusals = 0;
+    for _ in 0..50 {
+        let answer = server.post("/v1/verifiers", &json!({"config": {"type": "numeric"}}));
+        assert!(answer.status == 201 || answer.status == 507, "{}", answer.status);
+        refusals += u32::from(answer.status == 507);
+    }
+    println!("{refusals} of 50 small writes were refused");
+    assert_eq!(server.job(&first)["status"], "succeeded", "reads go on");
+    assert_eq!(server.get("/v1/datasets").json()["data"], json!([]));
+
+    std::fs::remove_file(&filler).unwrap();
+    let freed = Instant::now();
+    while server.post("/v1/verifiers", &json!({"config": {"type": "numeric"}})).status != 201 {
+        assert!(freed.elapsed() < Duration::from_secs(5), "writes do not resume");
+    }
+    let second = server.submit(&small_spec());
+    assert_eq!(server.wait(&second)["status"], "succeeded");
+}
