@@ -111,8 +111,7 @@ fn is_loopback(ip: IpAddr) -> bool {
 }
 
 fn read(path: &Path) -> Result<SettingArgs, ConfigError> {
-    let text =
-        std::fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+    let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
     toml::from_str(&text).map_err(|error| ConfigError::Invalid { path: path.to_owned(), detail: error.to_string() })
 }
 

@@ -114,7 +114,9 @@ fn metrics_come_as_series_and_as_csv() {
     let path = format!("/v1/jobs/{}/metrics", finished_job());
     let series = server().get(&path).json();
     let names: Vec<&str> = series["series"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
-    for name in ["loss", "reward/mean", "ess/ratio", "entropy/mean", "grad/norm", "learning_rate", "logprob/max_abs_diff"] {
+    for name in
+        ["loss", "reward/mean", "ess/ratio", "entropy/mean", "grad/norm", "learning_rate", "logprob/max_abs_diff"]
+    {
         assert!(names.contains(&name), "{name} in {names:?}");
     }
     let one = server().get(&format!("{path}?keys=ess/ratio,loss&from_step=2&to_step=11&points=5")).json();
@@ -266,7 +268,8 @@ fn an_idempotency_key_makes_one_job() {
     spec["priority"] = json!(-5);
     spec["train"]["steps"] = json!(2);
     spec["objective"]["rounds"] = json!(1);
-    let post = |spec: &Value| server().post_bytes("/v1/jobs", spec.to_string().as_bytes(), &[("idempotency-key", "k1")]);
+    let post =
+        |spec: &Value| server().post_bytes("/v1/jobs", spec.to_string().as_bytes(), &[("idempotency-key", "k1")]);
     let (first, second) = (post(&spec), post(&spec));
     assert_eq!(first.json()["id"], second.json()["id"]);
     assert_eq!((first.header("idempotent-replayed"), second.header("idempotent-replayed")), ("", "true"));
@@ -328,7 +331,10 @@ fn an_upload_that_is_cut_off_leaves_nothing() {
 #[test]
 fn own_data_and_a_stored_verifier_make_a_job() {
     let rows: String = (0..40)
-        .map(|i| json!({"q": format!("{i}+{i}="), "a": format!("some words #### {}", 2 * i), "kind": "sum"}).to_string() + "\n")
+        .map(|i| {
+            json!({"q": format!("{i}+{i}="), "a": format!("some words #### {}", 2 * i), "kind": "sum"}).to_string()
+                + "\n"
+        })
         .collect();
     let answer = upload(&rows, "?name=sums&prompt_column=q&answer_column=a");
     assert_eq!(answer.status, 201, "{}", answer.json());
@@ -491,7 +497,8 @@ fn jobs_are_claimed_by_priority_and_then_in_order() {
 
 #[test]
 fn the_committed_openapi_document_is_current() {
-    let committed = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("openapi/openapi.json")).unwrap();
+    let committed =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("openapi/openapi.json")).unwrap();
     let current = serde_json::to_string_pretty(&anneal::api::document()).unwrap() + "\n";
     assert!(committed == current, "openapi/openapi.json is stale; run: cargo run -- openapi > openapi/openapi.json");
 }

@@ -40,8 +40,7 @@ fn score(decoder: &Decoder, tokens: &[u32]) -> (Vec<f32>, Vec<f32>) {
     let boundaries = [0, tokens.len()];
     let hidden = decoder.hidden(tokens, &positions, Context::Packed { boundaries: &boundaries }).unwrap();
     let logits = decoder.logits(&hidden, &positions).unwrap().to_vec2::<f32>().unwrap();
-    let logprobs =
-        (1..tokens.len()).map(|i| logits[i - 1][tokens[i] as usize] - log_sum_exp(&logits[i - 1])).collect();
+    let logprobs = (1..tokens.len()).map(|i| logits[i - 1][tokens[i] as usize] - log_sum_exp(&logits[i - 1])).collect();
     (logprobs, logits.last().unwrap().clone())
 }
 
@@ -76,7 +75,7 @@ fn check_gradients(weights: &Weights, sequences: &[Vec<u32>], golden: &Value) {
     let positions: Vec<u32> = sequences.iter().flat_map(|s| 0..s.len() as u32).collect();
     let boundaries: Vec<usize> = (0..=sequences.len()).map(|i| i * length).collect();
     let hidden = decoder.hidden(&tokens, &positions, Context::Packed { boundaries: &boundaries }).unwrap();
-    let rows: Vec<u32> = (0..tokens.len() as u32).filter(|row| (*row as usize + 1) % length != 0).collect();
+    let rows: Vec<u32> = (0..tokens.len() as u32).filter(|row| !(*row as usize + 1).is_multiple_of(length)).collect();
     let targets: Vec<u32> = rows.iter().map(|row| tokens[*row as usize + 1]).collect();
     let logits = decoder.logits(&hidden, &rows).unwrap();
     let loss = target_logprobs(&logits, &Tensor::new(&targets[..], &Device::Cpu).unwrap())

@@ -88,13 +88,14 @@ fn run_case(index: usize, case: &Value) {
         log_softmax(logits.as_tensor(), D::Minus1).unwrap().gather(&tokens, 2).unwrap().squeeze(2).unwrap();
     let mask: Vec<f64> =
         flat(&input["mask"]).iter().enumerate().map(|(i, m)| if credited.kept[i / t] { *m } else { 0.0 }).collect();
-    let totals = StepTotals {
-        tokens: mask.iter().sum(),
-        sequences: credited.kept.iter().filter(|kept| **kept).count() as f64,
-    };
+    let totals =
+        StepTotals { tokens: mask.iter().sum(), sequences: credited.kept.iter().filter(|kept| **kept).count() as f64 };
     let credit: Vec<f64> = (0..b * t).map(|i| credited.credit[i / t]).collect();
-    let batch =
-        TokenBatch { policy_logprobs: &policy_logprobs, credit: &tensor(&credit, &[b, t]), mask: &tensor(&mask, &[b, t]) };
+    let batch = TokenBatch {
+        policy_logprobs: &policy_logprobs,
+        credit: &tensor(&credit, &[b, t]),
+        mask: &tensor(&mask, &[b, t]),
+    };
     let loss = (objective.loss(&batch).unwrap() / objective.normalizer(&totals)).unwrap();
     let value = f64::from(loss.to_scalar::<f32>().unwrap());
     close(&format!("{at} loss"), &[value], &[expected["loss"].as_f64().unwrap()], 1e-5);

@@ -145,7 +145,7 @@ fn a_worker_that_was_stopped_beyond_its_lease_writes_nothing() {
     let job = server.submit(&spec);
     server.wait_until(&job, |job| job["status"] == "running" && job["step"].as_u64() > Some(0));
     let stopped = server.worker_pid();
-    signal(stopped, "STOP");
+    stop_between_writes(&server, stopped);
     // A second worker takes over once the lease has run out.
     let mut second = Command::new(env!("CARGO_BIN_EXE_anneal"))
         .args(["worker", "--log", "warn", "--lease-seconds", "2", "--data-dir"])
@@ -166,12 +166,25 @@ fn a_worker_that_was_stopped_beyond_its_lease_writes_nothing() {
     second.wait().unwrap();
 }
 
+/// Stops a process at a moment at which it does not hold the database's write lock.
+fn stop_between_writes(server: &Server, pid: u32) {
+    for _ in 0..50 {
+        signal(pid, "STOP");
+        if server.can_write_within(Duration::from_secs(1)) {
+            return;
+        }
+        signal(pid, "CONT");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("the worker holds the write lock all the time");
+}
+
 #[test]
 fn a_full_disk_loses_nothing_and_writes_resume() {
     let data = data_dir();
     // A file system of its own, in a name space of its own, so that filling it hurts nobody.
     let script = format!(
-        "mount -t tmpfs -o size=24m tmpfs '{0}' && exec '{1}' serve --listen 127.0.0.1:0 --log error --devices cpu \
+        "mount -t tmpfs -o size=80m tmpfs '{0}' && exec '{1}' serve --supervised --listen 127.0.0.1:0 --log error --devices cpu \
          --data-dir '{0}'",
         data.path().display(),
         env!("CARGO_BIN_EXE_anneal"),
@@ -184,7 +197,8 @@ fn a_full_disk_loses_nothing_and_writes_resume() {
     assert_eq!(server.wait(&first)["status"], "succeeded");
 
     let filler = Path::new(&inside).join("filler");
-    let status = Command::new("sh").args(["-c", &format!("cat /dev/zero > '{}' 2>/dev/null", filler.display())]).status();
+    let status =
+        Command::new("sh").args(["-c", &format!("cat /dev/zero > '{}' 2>/dev/null", filler.display())]).status();
     assert!(!status.unwrap().success(), "the file system does not fill up");
     let rows = "{\"prompt\": \"1+1=\", \"answer\": \"2\"}\n".repeat(100_000);
     let refused = server.post_bytes("/v1/datasets?name=big", rows.as_bytes(), &[]);

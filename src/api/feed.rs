@@ -47,11 +47,7 @@ impl Feed {
     }
 }
 
-async fn look(
-    store: &Store,
-    position: Option<i64>,
-    wakeups: &broadcast::Sender<JobId>,
-) -> Result<i64, StoreError> {
+async fn look(store: &Store, position: Option<i64>, wakeups: &broadcast::Sender<JobId>) -> Result<i64, StoreError> {
     let newest = store.newest_event().await?;
     if let Some(position) = position.filter(|position| *position < newest) {
         for job in store.jobs_with_events_after(position).await? {

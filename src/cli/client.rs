@@ -35,10 +35,8 @@ pub struct Refused {
 
 impl Client {
     pub fn new(base: &str) -> Self {
-        let config = Agent::config_builder()
-            .http_status_as_error(false)
-            .timeout_connect(Some(Duration::from_secs(10)))
-            .build();
+        let config =
+            Agent::config_builder().http_status_as_error(false).timeout_connect(Some(Duration::from_secs(10))).build();
         Self { agent: config.into(), base: base.trim_end_matches('/').to_owned() }
     }
 

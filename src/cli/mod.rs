@@ -39,7 +39,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Start the API and a worker for every device
-    Serve,
+    Serve(serve::Args),
     /// Run jobs on one device (started by `serve`)
     Worker(worker::Args),
     /// Start a server, improve the built-in model with BOLT, download and check the result
@@ -57,9 +57,9 @@ enum Command {
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let config = Config::load(cli.settings)?;
     match cli.command {
-        Command::Serve => {
+        Command::Serve(args) => {
             telemetry::start(&config.log)?;
-            serve::run(config)
+            serve::run(config, &args)
         }
         Command::Worker(args) => {
             telemetry::start(&config.log)?;

@@ -29,12 +29,8 @@ impl JobProgress {
             "phase" => self.phase = data["phase"].as_str().unwrap_or_default().to_owned(),
             "progress" => {
                 let part = |key: &str| data[key].as_u64().unwrap_or_default();
-                self.phase = format!(
-                    "{} {}/{}",
-                    data["phase"].as_str().unwrap_or_default(),
-                    part("done"),
-                    part("total")
-                );
+                self.phase =
+                    format!("{} {}/{}", data["phase"].as_str().unwrap_or_default(), part("done"), part("total"));
             }
             "metrics" => {
                 self.bar.set_position(data["step"].as_u64().unwrap_or_default());

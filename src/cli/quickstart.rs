@@ -81,7 +81,9 @@ fn show(client: &Client, spec: &Value, output: &std::path::Path) -> anyhow::Resu
         println!("{:>8}  {:>17}  {:>17}", format!("pass@{}", row["k"]), interval(&before[i]), interval(row));
     }
     println!("\nThe same by hand, with a server of your own (`anneal serve`):\n");
-    println!("  curl -s http://127.0.0.1:8080/v1/jobs -H 'content-type: application/json' -d @examples/quickstart.json");
+    println!(
+        "  curl -s http://127.0.0.1:8080/v1/jobs -H 'content-type: application/json' -d @examples/quickstart.json"
+    );
     println!("  curl -N 'http://127.0.0.1:8080/v1/jobs/JOB/events?stream=true'");
     println!("  curl -s http://127.0.0.1:8080/v1/jobs/JOB");
     println!("  curl -O http://127.0.0.1:8080/v1/checkpoints/CHECKPOINT/files/model.safetensors");

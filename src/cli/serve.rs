@@ -20,6 +20,13 @@ use crate::worker::supervisor::{Launch, supervise};
 /// Requests under way get this long when the server ends.
 const GRACE: Duration = Duration::from_secs(2);
 
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// End when standard input closes, for a program that starts a server and must not leave it behind
+    #[arg(long)]
+    supervised: bool,
+}
+
 /// A running server.
 pub struct Server {
     pub address: SocketAddr,
@@ -30,12 +37,12 @@ pub struct Server {
     _lock: File,
 }
 
-pub fn run(config: Config) -> anyhow::Result<ExitCode> {
+pub fn run(config: Config, args: &Args) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Runtime::new()?;
     let result = runtime.block_on(async {
         let server = Server::start(&config).await?;
         println!("anneal serves http://{0} (docs: http://{0}/docs/)", server.address);
-        super::worker::signalled().await;
+        super::worker::wait_for_end(args.supervised).await;
         tracing::info!("saving running jobs and ending");
         server.stop().await;
         Ok(ExitCode::SUCCESS)
@@ -50,16 +57,14 @@ impl Server {
         let store = Store::open(&config.data_dir).await.context("the data directory cannot be opened")?;
         let lock = lock(&store)?;
         store.files().sweep_uploads()?;
-        let listener = TcpListener::bind(config.listen).await.with_context(|| {
-            format!("cannot listen on {}; choose another address with --listen", config.listen)
-        })?;
+        let listener = TcpListener::bind(config.listen)
+            .await
+            .with_context(|| format!("cannot listen on {}; choose another address with --listen", config.listen))?;
         let address = listener.local_addr()?;
         let (stop, shutdown) = watch::channel(false);
 
-        let settings = ApiSettings {
-            import_roots: config.import_roots.clone(),
-            max_upload_bytes: config.max_upload_bytes,
-        };
+        let settings =
+            ApiSettings { import_roots: config.import_roots.clone(), max_upload_bytes: config.max_upload_bytes };
         let service = api::service(store.clone(), settings, shutdown.clone());
         let mut http_shutdown = shutdown.clone();
         let http = axum_serve(listener, service, async move {

@@ -47,7 +47,7 @@ pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Returns on SIGTERM, on SIGINT, or when the supervisor's pipe closes.
-async fn wait_for_end(supervised: bool) {
+pub async fn wait_for_end(supervised: bool) {
     let pipe = async {
         if supervised {
             let mut sink = [0; 64];
@@ -59,7 +59,7 @@ async fn wait_for_end(supervised: bool) {
     };
     tokio::select! {
         () = signalled() => {}
-        () = pipe => tracing::info!("the supervisor ends this worker, or is gone"),
+        () = pipe => tracing::info!("the supervisor closed standard input, or is gone"),
     }
 }
 

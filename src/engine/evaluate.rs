@@ -55,7 +55,8 @@ impl Evaluation {
                 PassAtK { k: *k, mean, half_width }
             })
             .collect();
-        let average = |f: &dyn Fn(&super::rollout::Rollout) -> f64| mean(&rollouts.iter().map(|r| f(r)).collect::<Vec<_>>());
+        let average =
+            |f: &dyn Fn(&super::rollout::Rollout) -> f64| mean(&rollouts.iter().map(|r| f(r)).collect::<Vec<_>>());
         Self {
             step,
             prompts: groups.len(),

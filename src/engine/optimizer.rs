@@ -44,11 +44,8 @@ impl GradientSum {
     /// The Euclidean norm over all tensors, after multiplying by `scale`.
     pub fn norm(&self, scale: f64) -> f64 {
         let square = |values: &[f32]| values.iter().map(|g| f64::from(*g) * f64::from(*g)).sum::<f64>();
-        let pieces: Vec<f64> = self
-            .sums
-            .values()
-            .flat_map(|sum| sum.par_chunks(PIECE).map(square).collect::<Vec<_>>())
-            .collect();
+        let pieces: Vec<f64> =
+            self.sums.values().flat_map(|sum| sum.par_chunks(PIECE).map(square).collect::<Vec<_>>()).collect();
         pieces.iter().sum::<f64>().sqrt() * scale
     }
 
@@ -96,10 +93,10 @@ impl AdamW {
             let Some(gradient) = gradients.sums.get(name) else {
                 candle_core::bail!("no gradient was summed for `{name}`");
             };
-            let moments = self.moments.entry(name.to_owned()).or_insert_with(|| Moments {
-                first: vec![0.0; gradient.len()],
-                second: vec![0.0; gradient.len()],
-            });
+            let moments = self
+                .moments
+                .entry(name.to_owned())
+                .or_insert_with(|| Moments { first: vec![0.0; gradient.len()], second: vec![0.0; gradient.len()] });
             // Norm weights are vectors; decay is for matrices.
             let decay = if var.rank() > 1 { self.spec.weight_decay } else { 0.0 };
             let update = Update {
@@ -215,7 +212,8 @@ mod tests {
     }
 
     fn run(shape: &[usize], spec: &OptimizerSpec) -> Vec<f32> {
-        let var = Var::from_tensor(&Tensor::from_slice(&[1.0_f32, -2.0, 0.5, 3.0], shape, &Device::Cpu).unwrap()).unwrap();
+        let var =
+            Var::from_tensor(&Tensor::from_slice(&[1.0_f32, -2.0, 0.5, 3.0], shape, &Device::Cpu).unwrap()).unwrap();
         let factors = Tensor::from_slice(&[1.0_f32, 2.0, 3.0, 4.0], shape, &Device::Cpu).unwrap();
         let mut optimizer = AdamW::new(spec);
         for _ in 0..20 {

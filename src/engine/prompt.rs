@@ -91,7 +91,8 @@ impl<'a> Prompter<'a> {
     }
 
     fn chat_text(&self, chat: &ChatTemplate, messages: &[Message], index: usize) -> Result<String, EngineError> {
-        let system = self.spec.system.as_ref().map(|text| Message { role: String::from("system"), content: text.clone() });
+        let system =
+            self.spec.system.as_ref().map(|text| Message { role: String::from("system"), content: text.clone() });
         let all: Vec<Message> = system.into_iter().chain(messages.iter().cloned()).collect();
         chat.render(&all, true).map_err(|error| EngineError::InvalidData {
             code: "chat_template_failed",

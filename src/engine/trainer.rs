@@ -273,8 +273,7 @@ impl<'a> Trainer<'a> {
         let device = &self.job.device;
         let policy_logprobs = logprobs(&self.trainable, batch)?;
         let credit = Tensor::new(&batch.credit[..], device)?;
-        let tokens =
-            TokenBatch { policy_logprobs: &policy_logprobs, credit: &credit, mask: &credit.ones_like()? };
+        let tokens = TokenBatch { policy_logprobs: &policy_logprobs, credit: &credit, mask: &credit.ones_like()? };
         let loss = self.objective.loss(&tokens)?;
         gradients.add(self.weights.vars(), &loss.backward()?)?;
         let policy = policy_logprobs.to_vec1::<f32>()?;

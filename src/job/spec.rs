@@ -242,17 +242,12 @@ impl JobSpec {
     /// Reads and checks everything that does not need the objective, the verifier or the store.
     pub fn parse(value: &Value) -> Result<Self, Vec<FieldError>> {
         let spec: Self = field::parse(value, "").map_err(|error| vec![error])?;
-        let errors = [
-            spec.check_sampling(),
-            spec.optimizer.check(),
-            spec.check_train(),
-            spec.eval.check(),
-            spec.check_rest(),
-        ]
-        .into_iter()
-        .filter_map(Result::err)
-        .flatten()
-        .collect::<Vec<_>>();
+        let errors =
+            [spec.check_sampling(), spec.optimizer.check(), spec.check_train(), spec.eval.check(), spec.check_rest()]
+                .into_iter()
+                .filter_map(Result::err)
+                .flatten()
+                .collect::<Vec<_>>();
         if errors.is_empty() { Ok(spec) } else { Err(errors) }
     }
 
@@ -301,11 +296,7 @@ impl JobSpec {
             "checkpoints/keep_last",
             "must lie between 1 and 1000",
         );
-        fields.require(
-            self.name.as_ref().is_none_or(|name| name.len() <= 200),
-            "name",
-            "may have at most 200 bytes",
-        );
+        fields.require(self.name.as_ref().is_none_or(|name| name.len() <= 200), "name", "may have at most 200 bytes");
         // JSON numbers above 2^53 do not survive every client.
         fields.require(self.seed < 1 << 53, "seed", "must be below 2^53");
         fields.require(

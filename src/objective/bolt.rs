@@ -21,11 +21,9 @@ use super::{Group, Needs, Objective, Plan, StepTotals, TokenBatch, frontier};
 use crate::job::field::{FieldError, Fields};
 use crate::job::spec::TrainSpec;
 
-pub const SUMMARY: &str =
-    "Samples completions, weights them by exp(reward/beta) within their group and imitates them: reward \
+pub const SUMMARY: &str = "Samples completions, weights them by exp(reward/beta) within their group and imitates them: reward \
      maximisation as plain weighted SFT, with a closed-form target and no ratio or clip.";
-pub const FORMULA: &str =
-    "w_i = exp(r_i/beta) / ((1/G) sum_j exp(r_j/beta));  L = - (1/N_seq) sum_i w_i sum_t m l";
+pub const FORMULA: &str = "w_i = exp(r_i/beta) / ((1/G) sum_j exp(r_j/beta));  L = - (1/N_seq) sum_i w_i sum_t m l";
 pub const SOURCE: &str = "arXiv 2605.02469";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -188,20 +186,16 @@ mod tests {
             policy = std::array::from_fn(|y| tilted[y] / total);
         }
         let unnormalised = std::array::from_fn::<f64, 4, _>(|y| start[y] * (3.0 * rewards[y] / beta).exp());
-        let kl: f64 = policy
-            .iter()
-            .zip(&unnormalised)
-            .map(|(p, u)| p * (p / (u / unnormalised.iter().sum::<f64>())).ln())
-            .sum();
+        let kl: f64 =
+            policy.iter().zip(&unnormalised).map(|(p, u)| p * (p / (u / unnormalised.iter().sum::<f64>())).ln()).sum();
         assert!(kl.abs() < 1e-12, "{kl}");
     }
 
     #[test]
     fn the_density_ratio_enters_with_an_initial_reference() {
         let config = Config { reference: Reference::Initial, rounds: 2, beta: 1.0, ..Config::default() };
-        let weights = build(config)
-            .credit(&Group { rewards: &[0.0, 0.0], reference_log_ratios: &[0.0, 3.0_f64.ln()] })
-            .unwrap();
+        let weights =
+            build(config).credit(&Group { rewards: &[0.0, 0.0], reference_log_ratios: &[0.0, 3.0_f64.ln()] }).unwrap();
         assert!((weights[1] / weights[0] - 3.0).abs() < 1e-12);
         assert!((mean(&weights) - 1.0).abs() < 1e-12);
     }

@@ -64,7 +64,8 @@ fn row(group: &ScoredGroup, beta: f64) -> [f64; 8] {
     }
     let singletons = seen.values().filter(|(count, _)| *count == 1).count() as f64;
     // pi*(S|x) = sum over distinct completions of pi_ref(y|x) exp(r/beta) / Z, at most 1 by definition.
-    let log_terms: Vec<f64> = seen.values().map(|(_, c)| c.behavior_logprob + c.reward / beta - log_partition).collect();
+    let log_terms: Vec<f64> =
+        seen.values().map(|(_, c)| c.behavior_logprob + c.reward / beta - log_partition).collect();
     let log_covered = (log_mean_exp(&log_terms) + (log_terms.len() as f64).ln()).min(0.0);
     [
         ess_share(&weights),

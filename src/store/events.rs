@@ -115,9 +115,7 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         rows.iter()
-            .map(|row| {
-                Ok((row.try_get("name")?, row.try_get::<i64, _>("step")?.unsigned_abs(), row.try_get("value")?))
-            })
+            .map(|row| Ok((row.try_get("name")?, row.try_get::<i64, _>("step")?.unsigned_abs(), row.try_get("value")?)))
             .collect()
     }
 }

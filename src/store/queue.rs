@@ -11,9 +11,7 @@ use sqlx::sqlite::SqliteConnection;
 use super::events::append;
 use super::jobs::status_event;
 use super::{Result, Store, StoreError, read, read_json, write_json};
-use crate::job::{
-    EventKind, EventLevel, Failure, FailureKind, JobId, JobStatus, NewEvent, Timestamp, WorkerId,
-};
+use crate::job::{EventKind, EventLevel, Failure, FailureKind, JobId, JobStatus, NewEvent, Timestamp, WorkerId};
 
 /// Workers that one job may end before it is given up.
 pub const MAX_CRASHES: u32 = 3;
@@ -242,9 +240,8 @@ impl Store {
 
     /// Jobs by status, for overviews.
     pub async fn count_jobs(&self) -> Result<Vec<(JobStatus, u64)>> {
-        let rows = sqlx::query("select status, count(*) as number from job group by status")
-            .fetch_all(&self.readers)
-            .await?;
+        let rows =
+            sqlx::query("select status, count(*) as number from job group by status").fetch_all(&self.readers).await?;
         rows.iter()
             .map(|row| {
                 Ok((read("job status", row.try_get("status")?)?, row.try_get::<i64, _>("number")?.unsigned_abs()))
@@ -268,12 +265,7 @@ pub(super) async fn fence(connection: &mut SqliteConnection, lease: Lease, now: 
     read("job status", row.try_get("status")?)
 }
 
-async fn end_attempt_row(
-    connection: &mut SqliteConnection,
-    lease: Lease,
-    outcome: &str,
-    now: Timestamp,
-) -> Result<()> {
+async fn end_attempt_row(connection: &mut SqliteConnection, lease: Lease, outcome: &str, now: Timestamp) -> Result<()> {
     sqlx::query("update attempt set ended_at = $3, outcome = $4 where job_id = $1 and number = $2")
         .bind(lease.job.to_string())
         .bind(lease.attempt)

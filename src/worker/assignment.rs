@@ -92,11 +92,9 @@ async fn dataset(store: &Store, name: &str, split: Split) -> Result<Dataset, Fai
     let open = tokio::task::spawn_blocking(move || JsonlFile::open(&path, columns));
     match open.await {
         Ok(Ok(file)) => Ok(Dataset::Jsonl(file)),
-        Ok(Err(error)) => Err(Failure {
-            kind: FailureKind::InvalidData,
-            code: error.code().to_owned(),
-            message: chain(&error),
-        }),
+        Ok(Err(error)) => {
+            Err(Failure { kind: FailureKind::InvalidData, code: error.code().to_owned(), message: chain(&error) })
+        }
         Err(error) => Err(internal(error.to_string())),
     }
 }

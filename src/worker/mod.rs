@@ -352,7 +352,8 @@ fn result_json(outcome: &Outcome, model: Option<CheckpointId>) -> serde_json::Va
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(ToString::to_string).or_else(|| panic.downcast_ref::<String>().cloned());
+    let text =
+        panic.downcast_ref::<&str>().map(ToString::to_string).or_else(|| panic.downcast_ref::<String>().cloned());
     format!("the engine panicked: {}", text.unwrap_or_default())
 }
 

@@ -59,19 +59,22 @@ impl Server {
 
     pub fn start_with(data: &Path, arguments: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_anneal"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--data-dir"]).arg(data).args(arguments);
+        command
+            .args(["serve", "--supervised", "--listen", "127.0.0.1:0", "--log", "warn", "--data-dir"])
+            .arg(data)
+            .args(arguments);
         Self::spawn(command)
     }
 
     /// Starts a prepared command that ends up in `anneal serve`.
     pub fn spawn(mut command: Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).spawn().expect("the server starts");
+        // The pipe on standard input ends the server with the test process, however that ends.
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the server starts");
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let base = line.split_whitespace().find(|word| word.starts_with("http://"));
         let base = base.unwrap_or_else(|| panic!("the server said: {line}")).to_owned();
-        let config =
-            Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).build();
+        let config = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).build();
         Self { child, base, agent: config.into() }
     }
 
@@ -162,6 +165,13 @@ impl Server {
             assert!(Instant::now() < deadline, "{devices}");
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// Whether a write succeeds in time.
+    pub fn can_write_within(&self, time: Duration) -> bool {
+        let request =
+            self.agent.post(format!("{}/v1/verifiers", self.base)).config().timeout_global(Some(time)).build();
+        request.send_json(json!({"config": {"type": "numeric"}})).is_ok_and(|answer| answer.status() == 201)
     }
 
     /// Kills the server as a power switch would.

@@ -21,10 +21,7 @@ use crate::job::CheckpointId;
         (status = 404, description = "No such checkpoint", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
-pub async fn get_checkpoint(
-    State(app): State<App>,
-    Id(id): Id<CheckpointId>,
-) -> Result<Json<Checkpoint>, Problem> {
+pub async fn get_checkpoint(State(app): State<App>, Id(id): Id<CheckpointId>) -> Result<Json<Checkpoint>, Problem> {
     Ok(Json(app.store.checkpoint(id).await?.into()))
 }
 
@@ -42,10 +39,7 @@ pub async fn get_checkpoint(
         (status = 404, description = "No such checkpoint", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
-pub async fn get_checkpoint_manifest(
-    State(app): State<App>,
-    Id(id): Id<CheckpointId>,
-) -> Result<Json<Value>, Problem> {
+pub async fn get_checkpoint_manifest(State(app): State<App>, Id(id): Id<CheckpointId>) -> Result<Json<Value>, Problem> {
     let row = app.store.checkpoint(id).await?;
     Ok(Json(serde_json::json!(row.manifest)))
 }

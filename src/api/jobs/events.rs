@@ -131,7 +131,15 @@ pub async fn job_events(
     };
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if params.stream || accept.contains("text/event-stream") {
-        let tail = Tail { store: app.store, job: id, after, follower, shutdown: app.shutdown, ready: VecDeque::new(), ended: false };
+        let tail = Tail {
+            store: app.store,
+            job: id,
+            after,
+            follower,
+            shutdown: app.shutdown,
+            ready: VecDeque::new(),
+            ended: false,
+        };
         let events = stream::unfold(tail, Tail::next);
         return Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response());
     }

@@ -62,9 +62,7 @@ fn essential_digest(resolved: &Value) -> String {
 fn found<T>(result: Result<T, StoreError>, pointer: &str) -> Result<Result<T, FieldError>, Problem> {
     match result {
         Ok(row) => Ok(Ok(row)),
-        Err(error @ StoreError::NotFound { .. }) => {
-            Ok(Err(FieldError::new(pointer, "not_found", error.to_string())))
-        }
+        Err(error @ StoreError::NotFound { .. }) => Ok(Err(FieldError::new(pointer, "not_found", error.to_string()))),
         Err(error) => Err(error.into()),
     }
 }

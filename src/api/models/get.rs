@@ -26,8 +26,7 @@ pub async fn get_model(State(app): State<App>, Path(id): Path<String>) -> Result
     if let Some(builtin) = Builtin::find(&id) {
         return Ok(Json(builtin.into()));
     }
-    let id: ModelId = id
-        .parse()
-        .map_err(|error: InvalidId| Problem::new(StatusCode::NOT_FOUND, "not_found", error.to_string()))?;
+    let id: ModelId =
+        id.parse().map_err(|error: InvalidId| Problem::new(StatusCode::NOT_FOUND, "not_found", error.to_string()))?;
     Ok(Json(app.store.model(id).await?.into()))
 }

@@ -80,7 +80,14 @@ impl Decoder {
         let mut x = self.embedding.index_select(&Tensor::new(tokens, device)?, 0)?;
         let rotation = self.rotation(positions)?;
         for (index, layer) in self.layers.iter().enumerate() {
-            let attended = self.attention(layer, index, &self.rms_norm(&x, &layer.input_norm)?, &rotation, positions, &mut context)?;
+            let attended = self.attention(
+                layer,
+                index,
+                &self.rms_norm(&x, &layer.input_norm)?,
+                &rotation,
+                positions,
+                &mut context,
+            )?;
             x = (x + attended)?;
             let normed = self.rms_norm(&x, &layer.post_norm)?;
             let gated = (silu(&linear(&normed, &layer.gate)?)? * linear(&normed, &layer.up)?)?;

@@ -45,7 +45,8 @@ impl Weights {
         for (index, (name, shape)) in decoder_tensors(config, Format::HuggingFace).into_iter().enumerate() {
             let count: usize = shape.iter().product();
             let stream = Stream::new(seed, Purpose::Initialization, index as u64);
-            let std = if name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight") { residual } else { std };
+            let std =
+                if name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight") { residual } else { std };
             let values: Vec<f32> = match shape.len() {
                 1 => vec![1.0; count],
                 _ => (0..count as u64).map(|i| (stream.normal(i) * std) as f32).collect(),
@@ -113,10 +114,7 @@ impl Weights {
 }
 
 /// Every tensor of the given safetensors files, as f32.
-pub fn load_safetensors(
-    paths: &[std::path::PathBuf],
-    device: &Device,
-) -> Result<HashMap<String, Tensor>, EngineError> {
+pub fn load_safetensors(paths: &[std::path::PathBuf], device: &Device) -> Result<HashMap<String, Tensor>, EngineError> {
     let mut tensors = HashMap::new();
     for path in paths {
         let head = header::read_header(path)?;
@@ -217,11 +215,8 @@ impl View for WeightView<'_> {
 
     fn data(&self) -> Cow<'_, [u8]> {
         // Weights are f32 on a device that can be read; the format leaves no way to report an error here.
-        let values = self
-            .tensor
-            .flatten_all()
-            .and_then(|flat| flat.to_vec1::<f32>())
-            .expect("weights are readable f32 tensors");
+        let values =
+            self.tensor.flatten_all().and_then(|flat| flat.to_vec1::<f32>()).expect("weights are readable f32 tensors");
         Cow::Owned(match self.dtype {
             WeightDtype::F32 => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
             WeightDtype::Bf16 => values.iter().flat_map(|v| bf16::from_f32(*v).to_le_bytes()).collect(),

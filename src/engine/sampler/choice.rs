@@ -91,8 +91,12 @@ fn argmax(values: &[f32]) -> usize {
 
 /// `H = log Z - sum p x`.
 fn entropy(logits: &[f32], log_sum: f32) -> f32 {
-    logits.iter().map(|x| x - log_sum).filter(|l| l.is_finite()).map(|l| -f64::from(l.exp()) * f64::from(l)).sum::<f64>()
-        as f32
+    logits
+        .iter()
+        .map(|x| x - log_sum)
+        .filter(|l| l.is_finite())
+        .map(|l| -f64::from(l.exp()) * f64::from(l))
+        .sum::<f64>() as f32
 }
 
 #[cfg(test)]

@@ -167,10 +167,8 @@ impl Sampler<'_> {
         requests: &[Request],
     ) -> Result<Vec<Vec<f32>>, EngineError> {
         let newest: Vec<u32> = active.iter().filter_map(|a| a.done.tokens.last().copied()).collect();
-        let positions: Vec<u32> = active
-            .iter()
-            .map(|a| (requests[a.request].tokens.len() + a.done.tokens.len() - 1) as u32)
-            .collect();
+        let positions: Vec<u32> =
+            active.iter().map(|a| (requests[a.request].tokens.len() + a.done.tokens.len() - 1) as u32).collect();
         let slots: Vec<usize> = active.iter().map(|a| a.slot).collect();
         let hidden = self.decoder.hidden(&newest, &positions, Context::Cached { cache, slots: &slots })?;
         let all: Vec<u32> = (0..active.len() as u32).collect();

@@ -1,0 +1,156 @@
+//! Tokens per second of the engine on this machine's processor, with the tiny built-in model: sampling, a whole
+//! training step, and attention alone.
+//!
+//! ```text
+//! cargo bench --bench engine               all of them
+//! cargo bench --bench engine -- sample     those with `sample` in their name
+//! ```
+//!
+//! The model is so small that what surrounds the matrix products shows; figures of a large model do not follow from
+//! these. Completions have a fixed length and batches a fixed shape, so that every iteration does the same work.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anneal::engine::EngineError;
+use anneal::engine::batch::{MicroBatch, Sequence, pack};
+use anneal::engine::device::Device;
+use anneal::engine::model::decoder::{Context, Decoder};
+use anneal::engine::model::tokenizer::TextTokenizer;
+use anneal::engine::model::weights::Weights;
+use anneal::engine::ops::attention::packed_attention;
+use anneal::engine::ops::logprob::target_logprobs;
+use anneal::engine::optimizer::{AdamW, GradientSum};
+use anneal::engine::random::{Purpose, Stream};
+use anneal::engine::sampler::{Request, Sampler};
+use anneal::job::spec::{OptimizerSpec, SamplingSpec};
+use anneal::modelfile::inspect;
+use candle_core::Tensor;
+use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
+
+/// As in the program itself: tensors come and go all the time, and the allocator decides what that costs.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Completions sampled at the same time, and tokens in each.
+const COMPLETIONS: u32 = 64;
+const COMPLETION_TOKENS: u32 = 64;
+/// Shape of the training micro-batch: sequences, and input rows in each.
+const SEQUENCES: usize = 64;
+const SEQUENCE_ROWS: usize = 64;
+/// Rows of each training sequence that belong to its prompt.
+const PROMPT_ROWS: usize = 8;
+/// Shape of the attention input.
+const ATTENTION_SEQUENCES: usize = 8;
+const ATTENTION_ROWS: usize = 128;
+
+/// The built-in model without an end-of-sequence token, so that every completion goes on to the length limit.
+fn endless_model() -> Result<(Weights, TextTokenizer), EngineError> {
+    let mut inspection = inspect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny"))?;
+    inspection.config.eos_token_ids.clear();
+    Ok((Weights::load(&inspection, &Device::Cpu)?, TextTokenizer::from_inspection(&inspection)?))
+}
+
+/// All completions are of one prompt, which is then computed once: the rest is decode steps of the whole batch.
+fn sample(criterion: &mut Criterion) {
+    let (weights, tokenizer) = endless_model().expect("the built-in model loads");
+    let decoder = weights.detached().expect("the weights are complete");
+    let prompt: Arc<[u32]> = tokenizer.encode("47+36=").expect("the prompt is in the vocabulary").into();
+    let requests: Vec<Request> =
+        (0..COMPLETIONS).map(|sample| Request { prompt: 0, sample, tokens: Arc::clone(&prompt) }).collect();
+    let spec = SamplingSpec { max_new_tokens: COMPLETION_TOKENS, batch_size: COMPLETIONS, ..SamplingSpec::default() };
+    let stream = Stream::new(1, Purpose::Rollout, 0);
+    let sampler = Sampler { decoder: &decoder, tokenizer: &tokenizer, spec: &spec, stream };
+    let run = || sampler.run(&requests, |_, _| Ok(())).expect("sampling works");
+    assert!(run().iter().all(|completion| completion.tokens.len() == COMPLETION_TOKENS as usize));
+
+    let mut group = criterion.benchmark_group("sample");
+    group
+        .sampling_mode(SamplingMode::Flat)
+        .throughput(Throughput::Elements(u64::from(COMPLETIONS * COMPLETION_TOKENS)));
+    group.bench_function("64 completions of 64 tokens", |bencher| bencher.iter(run));
+    group.finish();
+}
+
+fn train(criterion: &mut Criterion) {
+    let (weights, _) = endless_model().expect("the built-in model loads");
+    let decoder = weights.trainable().expect("the weights are complete");
+    let batch = micro_batch(weights.config().vocab_size);
+    let mut optimizer = AdamW::new(&OptimizerSpec::default());
+
+    let mut group = criterion.benchmark_group("train");
+    group.sampling_mode(SamplingMode::Flat).throughput(Throughput::Elements(batch.tokens.len() as u64));
+    group.bench_function("step on 64 sequences of 64 tokens", |bencher| {
+        bencher.iter(|| train_step(&weights, &decoder, &mut optimizer, &batch).expect("the step works"));
+    });
+    group.finish();
+}
+
+/// Sequences that fill one micro-batch to the last row.
+fn micro_batch(vocabulary: usize) -> MicroBatch {
+    let stream = Stream::new(2, Purpose::Rollout, 0);
+    let sequences: Vec<Sequence> = (0..SEQUENCES as u64)
+        .map(|sequence| {
+            // The last token is only predicted and has no row of its own.
+            let draw = |at| (stream.uniform(sequence, 0, at) * vocabulary as f64) as u32;
+            let tokens: Vec<u32> = (0..=SEQUENCE_ROWS as u32).map(draw).collect();
+            let (prompt, completion) = tokens.split_at(PROMPT_ROWS);
+            Sequence {
+                prompt: prompt.into(),
+                completion: completion.to_vec(),
+                credit: 1.0,
+                behavior_logprobs: Vec::new(),
+            }
+        })
+        .collect();
+    let mut batches = pack(&sequences, SEQUENCES * SEQUENCE_ROWS);
+    assert_eq!((batches.len(), batches[0].tokens.len()), (1, SEQUENCES * SEQUENCE_ROWS));
+    batches.remove(0)
+}
+
+/// Forward, backward, and an update of all weights: `L = - (1/N) sum_t log p(y_t)`. Returns the gradient norm.
+fn train_step(
+    weights: &Weights,
+    decoder: &Decoder,
+    optimizer: &mut AdamW,
+    batch: &MicroBatch,
+) -> Result<f64, EngineError> {
+    let context = Context::Packed { boundaries: &batch.boundaries };
+    let hidden = decoder.hidden(&batch.tokens, &batch.positions, context)?;
+    let logits = decoder.logits(&hidden, &batch.target_rows)?;
+    let policy_logprobs = target_logprobs(&logits, &Tensor::new(&batch.targets[..], logits.device())?)?;
+    let loss = policy_logprobs.sum_all()?.neg()?;
+    let mut gradients = GradientSum::default();
+    gradients.add(weights.vars(), &loss.backward()?)?;
+    let scale = 1.0 / batch.targets.len() as f64;
+    Ok(optimizer.step(weights.vars(), &gradients, scale, 1e-5)?)
+}
+
+fn attention(criterion: &mut Criterion) {
+    let (weights, _) = endless_model().expect("the built-in model loads");
+    let heads = weights.detached().expect("the weights are complete").heads();
+    let rows = ATTENTION_SEQUENCES * ATTENTION_ROWS;
+    let boundaries: Vec<usize> = (0..=ATTENTION_SEQUENCES).map(|sequence| sequence * ATTENTION_ROWS).collect();
+    let normals = |seed, heads: usize, width: usize| {
+        let stream = Stream::new(seed, Purpose::Initialization, 0);
+        let values: Vec<f32> = (0..(rows * heads * width) as u64).map(|i| stream.normal(i) as f32).collect();
+        Tensor::from_vec(values, (rows, heads, width), &Device::Cpu).expect("the shape holds the values")
+    };
+    let q = normals(3, heads.query, heads.width);
+    let [k, v] = [4, 5].map(|seed| normals(seed, heads.key_value, heads.width));
+
+    let mut group = criterion.benchmark_group("attention");
+    group.throughput(Throughput::Elements(rows as u64));
+    group.bench_function("forward over 8 sequences of 128 tokens", |bencher| {
+        bencher.iter(|| packed_attention(&q, &k, &v, &boundaries).expect("the shapes fit"));
+    });
+    group.finish();
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(10).measurement_time(Duration::from_secs(8));
+    targets = sample, train, attention
+}
+criterion_main!(benches);

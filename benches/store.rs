@@ -1,0 +1,196 @@
+//! How long the store takes when the queue is long: claiming a job out of 10,000, listing jobs, reading events.
+//!
+//! ```text
+//! cargo bench --bench store               all of them
+//! cargo bench --bench store -- claim      those with `claim` in their name
+//! ```
+//!
+//! The data directory lies below the target directory and not in the system's temporary folder, which may be in
+//! memory, where a sync costs nothing: the figures of everything that writes are mostly that disk's. Filling the
+//! queue takes one synced transaction per job, so that a slow disk needs a minute before the first figure.
+
+use std::time::{Duration, Instant};
+
+use anneal::job::{EventKind, JobId, JobSpec, JobStatus, NewEvent, Timestamp, WorkerId, digest};
+use anneal::store::{Ended, JobFilter, Lease, NewJob, Page, Store};
+use criterion::{Bencher, Criterion, criterion_group, criterion_main};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::runtime::{Builder, Runtime};
+
+/// Jobs that wait.
+const QUEUED: u64 = 10_000;
+/// Events in the log of the job that runs.
+const EVENTS: u64 = 400;
+const EVENTS_READ: u32 = 200;
+const JOBS_LISTED: u32 = 20;
+const LEASE_SECONDS: u64 = 3600;
+/// Time is an argument of the store; here it stands still.
+const NOW: Timestamp = Timestamp(1_750_000_000_000);
+
+/// A data directory with one running job and a long queue behind it.
+struct Busy {
+    store: Store,
+    runtime: Runtime,
+    worker: WorkerId,
+    running: JobId,
+    /// Removed at the end.
+    _directory: TempDir,
+}
+
+impl Busy {
+    fn new() -> Self {
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("the target directory is writable");
+        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime starts");
+        let worker = WorkerId::generate();
+        let (store, running) = runtime.block_on(async {
+            let store = Store::open(directory.path()).await.expect("an empty directory becomes a data directory");
+            let running = run_one(&store, worker).await;
+            let spec = resolved_spec();
+            for _ in 0..QUEUED {
+                submit(&store, &spec).await;
+            }
+            (store, running)
+        });
+        Self { store, runtime, worker, running, _directory: directory }
+    }
+
+    async fn claim(&self) -> Lease {
+        let claim = self.store.claim(self.worker, "cpu", LEASE_SECONDS, NOW).await.expect("claiming works");
+        claim.expect("the queue is never empty").lease
+    }
+
+    /// The job goes back to where it was, so that every claim finds a queue of the same length.
+    async fn put_back(&self, lease: Lease) {
+        self.store.end_attempt(lease, Ended::Drained, NOW).await.expect("the lease is still good");
+    }
+
+    /// Times `operation` within one `block_on` per sample, as it would run in a server: entering the runtime is not
+    /// part of it, and what an operation leaves to the runtime is done before the next one needs it.
+    fn time(&self, bencher: &mut Bencher<'_>, mut operation: impl AsyncFnMut()) {
+        bencher.iter_custom(|iterations| {
+            self.runtime.block_on(async {
+                let began = Instant::now();
+                for _ in 0..iterations {
+                    operation().await;
+                }
+                began.elapsed()
+            })
+        });
+    }
+}
+
+/// Submits and claims a job and gives it a log.
+async fn run_one(store: &Store, worker: WorkerId) -> JobId {
+    submit(store, &resolved_spec()).await;
+    let claim = store.claim(worker, "cpu", LEASE_SECONDS, NOW).await.expect("claiming works");
+    let lease = claim.expect("a job was just submitted").lease;
+    let events: Vec<NewEvent> = (1..=EVENTS).map(step_event).collect();
+    store.record(lease, &events, NOW).await.expect("the lease is good");
+    lease.job
+}
+
+async fn submit(store: &Store, spec: &Value) {
+    let job = NewJob {
+        id: JobId::generate(),
+        name: None,
+        priority: 0,
+        objective: String::from("bolt"),
+        spec: spec.clone(),
+        spec_resolved: spec.clone(),
+        spec_digest: digest::of_json(spec),
+        steps: EVENTS,
+    };
+    store.submit_job(job, None, NOW).await.expect("the job is stored");
+}
+
+/// A spec with every default filled in, as the API stores it.
+fn resolved_spec() -> Value {
+    let spec = JobSpec::parse(&json!({
+        "model": "builtin:arith-tiny",
+        "dataset": {"train": "builtin:arithmetic", "eval": "builtin:arithmetic"},
+        "verifier": {"type": "numeric"},
+        "objective": {"type": "bolt"},
+    }));
+    serde_json::to_value(spec.expect("the spec is valid")).expect("a spec is JSON")
+}
+
+/// What a training step leaves in the log.
+fn step_event(step: u64) -> NewEvent {
+    let values = json!({
+        "loss": 0.71, "grad/norm": 0.4, "learning_rate": 1e-5, "reward/mean": 0.5, "reward/std": 0.5,
+        "completion/tokens_mean": 3.2, "ess/ratio": 0.6, "time/step_seconds": 0.8, "step/tokens": 1640.0,
+    });
+    NewEvent::info(EventKind::Metrics, format!("step {step} of {EVENTS}"), json!({"step": step, "values": values}))
+}
+
+fn store(criterion: &mut Criterion) {
+    let busy = Busy::new();
+    claims(criterion, &busy);
+    reads(criterion, &busy);
+}
+
+fn claims(criterion: &mut Criterion, busy: &Busy) {
+    let mut group = criterion.benchmark_group("queue of 10000");
+    // The claim alone, one synced transaction.
+    group.bench_function("claim", |bencher| {
+        bencher.iter_custom(|iterations| {
+            busy.runtime.block_on(async {
+                let mut claiming = Duration::ZERO;
+                for _ in 0..iterations {
+                    let began = Instant::now();
+                    let lease = busy.claim().await;
+                    claiming += began.elapsed();
+                    busy.put_back(lease).await;
+                }
+                claiming
+            })
+        });
+    });
+    // What the store does for a job besides its events: two synced transactions.
+    group.bench_function("claim and put back", |bencher| {
+        busy.time(bencher, async || {
+            let lease = busy.claim().await;
+            busy.put_back(lease).await;
+        });
+    });
+    group.finish();
+}
+
+fn reads(criterion: &mut Criterion, busy: &Busy) {
+    let mut group = criterion.benchmark_group("among 10000 jobs");
+    let page = Page { after: None, limit: JOBS_LISTED, newest_first: true };
+    for (name, status, expected) in
+        [("list 20 jobs", None, JOBS_LISTED), ("list running jobs", Some(JobStatus::Running), 1)]
+    {
+        let filter = JobFilter { status };
+        group.bench_function(name, |bencher| {
+            busy.time(bencher, async || {
+                let jobs = busy.store.jobs(&filter, &page).await.expect("jobs can be listed");
+                assert_eq!(jobs.len(), expected as usize);
+            });
+        });
+    }
+    group.bench_function("read 200 events", |bencher| {
+        busy.time(bencher, async || {
+            let events = busy.store.events(busy.running, 100, EVENTS_READ).await.expect("events can be read");
+            assert_eq!(events.len(), EVENTS_READ as usize);
+        });
+    });
+    // What the API asks whenever something has happened, to know whom to wake.
+    group.bench_function("find jobs with news", |bencher| {
+        let newest = busy.runtime.block_on(busy.store.newest_event()).expect("there are events");
+        busy.time(bencher, async || {
+            let jobs = busy.store.jobs_with_events_after(newest - 1).await.expect("events can be read");
+            assert_eq!(jobs.len(), 1);
+        });
+    });
+    group.finish();
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(20).measurement_time(Duration::from_secs(5));
+    targets = store
+}
+criterion_main!(benches);
