@@ -3,7 +3,8 @@
 use std::process::Command;
 
 fn main() {
-    println!("cargo::rerun-if-changed=.git/HEAD");
+    // The log of HEAD changes with every commit and every checkout.
+    println!("cargo::rerun-if-changed=.git/logs/HEAD");
     println!("cargo::rerun-if-changed=migrations");
     let commit = Command::new("git")
         .args(["rev-parse", "--short=12", "HEAD"])

@@ -44,6 +44,10 @@ pub struct SettingArgs {
     #[arg(long, env = "ANNEAL_IMPORT_ROOTS", value_name = "DIRS", value_delimiter = ':', global = true)]
     pub import_roots: Option<Vec<PathBuf>>,
 
+    /// Host names besides localhost under which the server is reached, as through a proxy; separated by commas
+    #[arg(long, env = "ANNEAL_ALLOWED_HOSTS", value_name = "NAMES", value_delimiter = ',', global = true)]
+    pub allowed_hosts: Option<Vec<String>>,
+
     /// Largest data set upload in bytes [default: 2147483648]
     #[arg(long, env = "ANNEAL_MAX_UPLOAD_BYTES", value_name = "BYTES", global = true)]
     pub max_upload_bytes: Option<u64>,
@@ -64,6 +68,7 @@ pub struct Config {
     pub listen: SocketAddr,
     pub devices: String,
     pub import_roots: Vec<PathBuf>,
+    pub allowed_hosts: Vec<String>,
     pub max_upload_bytes: u64,
     pub lease_seconds: u64,
     pub log: String,
@@ -82,6 +87,7 @@ impl Config {
             listen: args.listen.or(file.listen).unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 8080))),
             devices: args.devices.or(file.devices).unwrap_or_else(|| String::from("all")),
             import_roots: args.import_roots.or(file.import_roots).unwrap_or_default(),
+            allowed_hosts: args.allowed_hosts.or(file.allowed_hosts).unwrap_or_default(),
             max_upload_bytes: args.max_upload_bytes.or(file.max_upload_bytes).unwrap_or(2 << 30),
             lease_seconds: args.lease_seconds.or(file.lease_seconds).unwrap_or(15),
             log: args.log.or(file.log).unwrap_or_else(|| String::from("info")),

@@ -66,8 +66,9 @@ fn a_stream_replays_the_log_without_gap_and_resumes_behind_any_event() {
     assert_eq!(poll["has_more"], false);
     let expected = poll["data"].as_array().unwrap();
     let read = |after: i64, most: usize| -> Vec<Value> {
-        let lines = server().stream(finished_job(), after).lines().map_while(Result::ok);
+        let lines = server().stream(finished_job(), after).into_iter().flat_map(BufRead::lines);
         lines
+            .map_while(Result::ok)
             .filter_map(|line| line.strip_prefix("data: ").map(|data| serde_json::from_str(data).unwrap()))
             .take(most)
             .collect()
@@ -243,6 +244,7 @@ fn malformed_requests_are_refused_with_a_stable_code() {
         ("/v1/jobs?status=done", 400, "invalid_parameter"),
         ("/v1/nothing", 404, "no_such_route"),
         ("/v1/models/none", 404, "not_found"),
+        ("/v1/models/%ff", 404, "not_found"),
         ("/v1/checkpoints/ckpt_x/files/a", 404, "not_found"),
     ] {
         let answer = server().get(path);
@@ -252,6 +254,17 @@ fn malformed_requests_are_refused_with_a_stable_code() {
     assert_eq!(server().get_with(&events, &[("last-event-id", "x")]).problem(), "invalid_last_event_id");
     let wrong_method = server().post("/healthz", &json!({}));
     assert_eq!((wrong_method.status, wrong_method.problem().as_str()), (405, "method_not_allowed"));
+}
+
+#[test]
+fn requests_from_other_sites_are_refused() {
+    let foreign_host = server().get_with("/v1/jobs", &[("host", "evil.example")]);
+    assert_eq!((foreign_host.status, foreign_host.problem().as_str()), (403, "host_not_allowed"));
+    let spec = small_spec().to_string();
+    let foreign_page = server().post_bytes("/v1/jobs", spec.as_bytes(), &[("origin", "https://evil.example")]);
+    assert_eq!((foreign_page.status, foreign_page.problem().as_str()), (403, "origin_not_allowed"));
+    let own = server().base.clone();
+    assert_eq!(server().get_with("/v1/jobs", &[("origin", &own)]).status, 200);
 }
 
 #[test]
@@ -274,7 +287,8 @@ fn an_idempotency_key_makes_one_job() {
     assert_eq!(first.json()["id"], second.json()["id"]);
     assert_eq!((first.header("idempotent-replayed"), second.header("idempotent-replayed")), ("", "true"));
     spec["seed"] = json!(99);
-    assert_eq!(post(&spec).status, 409);
+    let other = post(&spec);
+    assert_eq!((other.status, other.problem().as_str()), (422, "idempotency_key_reused"));
 }
 
 #[test]
@@ -381,8 +395,15 @@ fn a_prompt_longer_than_the_context_fails_the_job_with_the_row() {
 fn a_verifier_that_cannot_judge_fails_the_job_and_never_counts_as_wrong() {
     let failure = failure_on(&json!({"prompt": "1+1=", "answer": "two"}), |_| {});
     assert_eq!(failure["code"], "verifier_error_rate", "{failure}");
-    let missing = failure_on(&json!({"prompt": "1+1="}), |_| {});
-    assert_eq!(missing["code"], "verifier_error_rate", "{missing}");
+}
+
+#[test]
+fn a_verifier_that_compares_needs_answers() {
+    let dataset = upload("{\"prompt\": \"1+1=\"}\n", "").json();
+    let mut spec = small_spec();
+    spec["dataset"] = json!({"train": dataset["id"]});
+    let answer = server().post("/v1/jobs", &spec);
+    assert_eq!(answer.json()["errors"][0]["code"], "row_missing_column", "{}", answer.json());
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Errors as clients see them: RFC 9457 problem details with an OpenAI-style `error` object beside them. Status codes
-//! are chosen here and nowhere else.
+//! Errors as clients see them: RFC 9457 problem details with an OpenAI-style `error` object beside them. What
+//! a failure further in means for a client is decided here.
 
 use axum::Json;
 use axum::extract::Request;
@@ -109,6 +109,9 @@ impl From<StoreError> for Problem {
         match &error {
             StoreError::NotFound { .. } => Self::new(StatusCode::NOT_FOUND, "not_found", error.to_string()),
             StoreError::Conflict(detail) => Self::new(StatusCode::CONFLICT, "conflict", detail.clone()),
+            StoreError::KeyReused => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", error.to_string())
+            }
             StoreError::Full(_) => Self::storage_full(),
             StoreError::LeaseLost | StoreError::Database(_) | StoreError::Io { .. } | StoreError::Corrupt { .. } => {
                 Self::internal(&error)

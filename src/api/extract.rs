@@ -52,6 +52,20 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
     }
 }
 
+/// Path segments as text; one that is not UTF-8 names nothing.
+#[derive(Debug)]
+pub struct PathText<T>(pub T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathText<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let path = Path::<T>::from_request_parts(parts, state).await;
+        path.map(|Path(text)| Self(text))
+            .map_err(|error| Problem::new(StatusCode::NOT_FOUND, "not_found", error.body_text()))
+    }
+}
+
 /// The id in a path. One that is malformed belongs to nothing, so it is not found.
 #[derive(Debug)]
 pub struct Id<T>(pub T);
@@ -64,9 +78,7 @@ where
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let Path(segments) = Path::<Vec<(String, String)>>::from_request_parts(parts, state)
-            .await
-            .map_err(|error| Problem::bad_request("invalid_path", error.body_text()))?;
+        let PathText(segments) = PathText::<Vec<(String, String)>>::from_request_parts(parts, state).await?;
         let text = segments.first().map(|(_, text)| text.as_str()).unwrap_or_default();
         text.parse().map(Self).map_err(|error: crate::job::id::InvalidId| {
             Problem::new(StatusCode::NOT_FOUND, "not_found", error.to_string())

@@ -8,6 +8,7 @@ pub mod error;
 mod extract;
 mod feed;
 mod health;
+mod host;
 pub mod jobs;
 pub mod models;
 mod objectives;
@@ -51,6 +52,8 @@ pub struct ApiSettings {
     /// Folders below which models may be imported.
     pub import_roots: Vec<PathBuf>,
     pub max_upload_bytes: u64,
+    /// Host names besides the loopback ones under which the server is reached.
+    pub allowed_hosts: Vec<String>,
 }
 
 /// Every route, with its description.
@@ -84,6 +87,7 @@ fn routes() -> OpenApiRouter<App> {
 /// The whole service. Must be called within a tokio runtime.
 pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bool>) -> Router {
     let feed = Feed::start(store.clone(), shutdown.clone());
+    let hosts: Arc<[String]> = settings.allowed_hosts.clone().into();
     let app = App { store, settings: Arc::new(settings), feed, shutdown };
     let (router, _) = routes().split_for_parts();
     let request_id = HeaderName::from_static("x-request-id");
@@ -97,6 +101,7 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
             Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "something went wrong on the server")
                 .into_response()
         }))
+        .layer(middleware::from_fn_with_state(hosts, host::check))
         .layer(middleware::from_fn(error::finish))
         .layer(TraceLayer::new_for_http())
         .layer(PropagateRequestIdLayer::new(request_id.clone()))

@@ -13,7 +13,7 @@ use ureq::http::Response;
 
 use crate::job::digest::hex;
 
-/// How often a broken stream is taken up again before the client gives up.
+/// How often in a row a broken stream is taken up again before the client gives up.
 const MAX_RECONNECTS: u32 = 20;
 
 /// A connection to a server.
@@ -58,15 +58,20 @@ impl Client {
     /// behind the last event.
     pub fn follow(&self, job: &str, mut observe: impl FnMut(&Value)) -> anyhow::Result<()> {
         let mut last = 0;
-        for attempt in 0..MAX_RECONNECTS {
-            if attempt > 0 {
+        let mut attempts = 0;
+        while attempts < MAX_RECONNECTS {
+            if attempts > 0 {
                 std::thread::sleep(Duration::from_secs(1));
             }
+            attempts += 1;
             let request = self
                 .agent
                 .get(self.url(&format!("/v1/jobs/{job}/events?after={last}")))
                 .header("accept", "text/event-stream");
             let Ok(mut response) = request.call() else { continue };
+            if response.status() == 204 {
+                return Ok(());
+            }
             if response.status() != 200 {
                 read(response)?;
                 bail!("the event stream was refused");
@@ -76,6 +81,7 @@ impl Client {
                 let Some(data) = line.strip_prefix("data: ") else { continue };
                 let event: Value = serde_json::from_str(data).context("an event is not JSON")?;
                 last = event["seq"].as_i64().unwrap_or(last);
+                attempts = 1;
                 let over = matches!(
                     (event["type"].as_str(), event["data"]["status"].as_str()),
                     (Some("status"), Some("succeeded" | "failed" | "cancelled"))

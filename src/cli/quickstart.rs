@@ -30,28 +30,31 @@ pub struct Args {
 }
 
 pub fn run(mut config: Config, args: &Args) -> anyhow::Result<ExitCode> {
-    // The progress bar is the output; the log only speaks up when something is wrong.
-    telemetry::start("warn")?;
+    // The progress bar is the output; the log, and that of the workers, only speaks up when something is wrong.
+    config.log = String::from("warn");
+    telemetry::start(&config.log)?;
     config.listen.set_port(0);
     let mut spec: Value = serde_json::from_str(SPEC).context("the built-in spec is broken")?;
     if let Some(steps) = args.steps {
         spec["train"]["steps"] = json!(steps);
+        let rounds = spec["objective"]["rounds"].as_u64().unwrap_or(1);
+        spec["objective"]["rounds"] = json!(rounds.min(steps).max(1));
     }
     let output = args.output.clone().unwrap_or_else(|| config.data_dir.join("quickstart-model"));
+    let keep = args.keep;
     let runtime = tokio::runtime::Runtime::new()?;
     let result = runtime.block_on(async {
         let server = Server::start(&config).await?;
         let base = format!("http://{}", server.address);
         let client = tokio::task::spawn_blocking(move || {
             println!("server   {base} (data in {})", config.data_dir.display());
-            show(&Client::new(&base), &spec, &output)
+            show(&Client::new(&base), &spec, &output, keep)
         });
         let result = tokio::select! {
             result = client => result?,
             () = signalled() => Err(anyhow::anyhow!("interrupted; the job goes on with `anneal serve`")),
         };
         if args.keep && result.is_ok() {
-            println!("\nThe server goes on until Ctrl-C.");
             signalled().await;
         }
         server.stop().await;
@@ -62,7 +65,7 @@ pub fn run(mut config: Config, args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Submits, follows, downloads, compares.
-fn show(client: &Client, spec: &Value, output: &std::path::Path) -> anyhow::Result<()> {
+fn show(client: &Client, spec: &Value, output: &std::path::Path, keep: bool) -> anyhow::Result<()> {
     let job = client.post("/v1/jobs", spec)?;
     let id = job["id"].as_str().context("the answer has no job id")?;
     println!("job      {id}: BOLT on {} with {}", spec["model"], spec["dataset"]["train"]);
@@ -87,7 +90,9 @@ fn show(client: &Client, spec: &Value, output: &std::path::Path) -> anyhow::Resu
     println!("  curl -N 'http://127.0.0.1:8080/v1/jobs/JOB/events?stream=true'");
     println!("  curl -s http://127.0.0.1:8080/v1/jobs/JOB");
     println!("  curl -O http://127.0.0.1:8080/v1/checkpoints/CHECKPOINT/files/model.safetensors");
-    println!("\nThis server's: curl -s {}", client.url(&format!("/v1/jobs/{id}")));
+    if keep {
+        println!("\nThis server goes on until Ctrl-C: curl -s {}", client.url(&format!("/v1/jobs/{id}")));
+    }
     Ok(())
 }
 

@@ -63,8 +63,11 @@ impl Server {
         let address = listener.local_addr()?;
         let (stop, shutdown) = watch::channel(false);
 
-        let settings =
-            ApiSettings { import_roots: config.import_roots.clone(), max_upload_bytes: config.max_upload_bytes };
+        let settings = ApiSettings {
+            import_roots: config.import_roots.clone(),
+            max_upload_bytes: config.max_upload_bytes,
+            allowed_hosts: config.allowed_hosts.clone(),
+        };
         let service = api::service(store.clone(), settings, shutdown.clone());
         let mut http_shutdown = shutdown.clone();
         let http = axum_serve(listener, service, async move {
@@ -131,7 +134,9 @@ fn devices(setting: &str) -> anyhow::Result<Vec<String>> {
     if setting == "all" {
         return Ok(known);
     }
-    let chosen: Vec<String> = setting.split(',').map(|name| name.trim().to_owned()).collect();
+    let mut chosen: Vec<String> = setting.split(',').map(|name| name.trim().to_owned()).collect();
+    chosen.sort();
+    chosen.dedup();
     for name in &chosen {
         if name != "cpu" && !known.contains(name) {
             bail!("there is no device `{name}`; this machine has: {}", known.join(", "));

@@ -60,7 +60,9 @@ impl Trainer<'_> {
                     return Ok(reporter.event(NewEvent::info(EventKind::Log, message, json!({"step": self.step})))?);
                 }
                 Err(error) => {
-                    let message = format!("a checkpoint cannot be used, an earlier one is tried: {error}");
+                    let message = format!(
+                        "a checkpoint cannot be used: {error}; the one before it is tried, or else the job starts anew"
+                    );
                     reporter.event(NewEvent::warning(message, json!({"code": error.failure().code})))?;
                 }
             }
@@ -70,6 +72,10 @@ impl Trainer<'_> {
 
     fn run(&mut self, reporter: &mut dyn Reporter) -> Result<Outcome, EngineError> {
         let steps = self.job.spec.train.steps;
+        if self.job.eval.is_some() && self.job.verifier.is_none() {
+            let message = "there is an evaluation set but no verifier, so nothing is evaluated; add a `verifier`";
+            reporter.event(NewEvent::warning(message, json!({"code": "not_evaluated"})))?;
+        }
         if self.step == 0 && self.evaluations.is_empty() && self.job.spec.eval.before {
             self.evaluate_and_report(reporter)?;
         }

@@ -241,6 +241,14 @@ pub enum WeightDtype {
 impl JobSpec {
     /// Reads and checks everything that does not need the objective, the verifier or the store.
     pub fn parse(value: &Value) -> Result<Self, Vec<FieldError>> {
+        // serde would read a list as the fields in their order.
+        let parts = value.as_object().into_iter().flatten().map(|(key, part)| (part, format!("/{key}")));
+        for (part, pointer) in std::iter::once((value, String::new())).chain(parts) {
+            if part.is_array() {
+                let detail = "must be an object, not a list";
+                return Err(vec![FieldError::new(pointer, "wrong_type", detail)]);
+            }
+        }
         let spec: Self = field::parse(value, "").map_err(|error| vec![error])?;
         let errors =
             [spec.check_sampling(), spec.optimizer.check(), spec.check_train(), spec.eval.check(), spec.check_rest()]

@@ -87,10 +87,12 @@ impl Store {
 
     /// The jobs that have events behind `position`.
     pub async fn jobs_with_events_after(&self, position: i64) -> Result<Vec<JobId>> {
-        let ids: Vec<String> = sqlx::query_scalar("select distinct job_id from event where position > $1")
+        // `distinct` in SQL would make SQLite walk the whole index by job instead of the newest rows.
+        let ids: Vec<String> = sqlx::query_scalar("select job_id from event where position > $1 order by position")
             .bind(position)
             .fetch_all(&self.readers)
             .await?;
+        let ids: std::collections::BTreeSet<String> = ids.into_iter().collect();
         ids.iter().map(|id| read("job id", id)).collect()
     }
 

@@ -2,9 +2,13 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::{Result, StoreError};
 use crate::job::{DatasetVersionId, JobId, ModelId};
+
+/// Longest that an import may take.
+const IMPORT_TIME: Duration = Duration::from_secs(24 * 3600);
 
 /// The folders of a data directory.
 #[derive(Clone, Debug)]
@@ -54,22 +58,21 @@ impl Files {
         self.root.join("uploads").join(format!("{}.tmp", uuid::Uuid::new_v4().simple()))
     }
 
-    /// Removes what interrupted uploads and imports left behind. Only the one server of a data directory may call it.
+    /// Removes what interrupted uploads left behind, and folders of imports that are older than a day: a younger one
+    /// may belong to an import that runs beside the server. Only the one server of a data directory may call it.
     pub fn sweep_uploads(&self) -> Result<()> {
         let folder = self.root.join("uploads");
         let entries = fs::read_dir(&folder).map_err(|e| StoreError::io("listing", &folder, e))?;
         for entry in entries {
             let path = entry.map_err(|e| StoreError::io("listing", &folder, e))?.path();
+            let age = path.metadata().and_then(|m| m.modified()).ok().and_then(|time| time.elapsed().ok());
+            if path.is_dir() && age.is_none_or(|age| age < IMPORT_TIME) {
+                continue;
+            }
             let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
             removed.map_err(|e| StoreError::io("removing", &path, e))?;
         }
         Ok(())
-    }
-
-    /// Free space for the data directory, in bytes.
-    pub fn free_bytes(&self) -> Result<u64> {
-        let stat = rustix::fs::statvfs(&self.root).map_err(|e| StoreError::io("measuring", &self.root, e.into()))?;
-        Ok(stat.f_bavail * stat.f_frsize)
     }
 }
 

@@ -96,9 +96,7 @@ impl Store {
             if let Some(row) = known {
                 tx.commit().await?;
                 if row.try_get::<String, _>("digest")? != key.digest {
-                    return Err(StoreError::Conflict(String::from(
-                        "this Idempotency-Key was used with another body; use a new key for a new job",
-                    )));
+                    return Err(StoreError::KeyReused);
                 }
                 let id: JobId = read("job id", row.try_get("resource")?)?;
                 return Ok(Submitted { job: self.job(id).await?, replayed: true });

@@ -41,6 +41,9 @@ pub enum StoreError {
     /// The row is not in a state that allows this.
     #[error("{0}")]
     Conflict(String),
+    /// An idempotency key was used with another body.
+    #[error("this Idempotency-Key was used with another body; use a new key for a new request")]
+    KeyReused,
     /// The worker does not own the job any more.
     #[error("the lease is lost")]
     LeaseLost,

@@ -121,7 +121,7 @@ impl Store {
         }))
     }
 
-    /// Renews a lease.
+    /// Renews a lease, and notes that its worker is alive.
     pub async fn heartbeat(&self, lease: Lease, lease_seconds: u64, now: Timestamp) -> Result<Heartbeat> {
         let mut tx = self.begin().await?;
         let row = sqlx::query(
@@ -133,6 +133,11 @@ impl Store {
         .bind(now.plus_seconds(lease_seconds).0)
         .fetch_optional(tx.connection())
         .await?;
+        sqlx::query("update worker set seen_at = $2 where id = (select worker from job where id = $1)")
+            .bind(lease.job.to_string())
+            .bind(now.0)
+            .execute(tx.connection())
+            .await?;
         tx.commit().await?;
         self.heartbeat_of(row.map(|row| row.try_get::<String, _>("status")).transpose()?)
     }

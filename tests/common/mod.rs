@@ -106,16 +106,19 @@ impl Server {
         answer(request.send(body).unwrap())
     }
 
-    /// Opens a stream of server-sent events behind event `after`.
-    pub fn stream(&self, job: &str, after: i64) -> BufReader<Box<dyn Read>> {
+    /// Opens a stream of server-sent events behind event `after`; none when there is nothing more to tell.
+    pub fn stream(&self, job: &str, after: i64) -> Option<BufReader<Box<dyn Read>>> {
         let request = self
             .agent
             .get(format!("{}/v1/jobs/{job}/events", self.base))
             .header("accept", "text/event-stream")
             .header("last-event-id", after.to_string());
         let response = request.call().unwrap();
+        if response.status() == 204 {
+            return None;
+        }
         assert_eq!(response.headers()["content-type"], "text/event-stream");
-        BufReader::new(Box::new(response.into_body().into_reader()))
+        Some(BufReader::new(Box::new(response.into_body().into_reader())))
     }
 
     /// Submits a job and returns its id.

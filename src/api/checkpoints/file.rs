@@ -1,7 +1,7 @@
 //! `GET /v1/checkpoints/{id}/files/{path}`
 
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
@@ -12,6 +12,7 @@ use tokio_util::io::ReaderStream;
 
 use crate::api::App;
 use crate::api::error::{Problem, ProblemBody};
+use crate::api::extract::PathText;
 use crate::job::id::InvalidId;
 use crate::job::{CheckpointId, ManifestFile};
 
@@ -42,7 +43,7 @@ const CHUNK: usize = 1 << 18;
 )]
 pub async fn download_checkpoint_file(
     State(app): State<App>,
-    Path((id, path)): Path<(String, String)>,
+    PathText((id, path)): PathText<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let not_found = |detail: String| Problem::new(StatusCode::NOT_FOUND, "not_found", detail);

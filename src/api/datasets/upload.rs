@@ -2,8 +2,9 @@
 //! an upload that is cut off or has a broken row.
 
 use std::path::Path;
+use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, BodyDataStream};
 use axum::http::StatusCode;
 use futures_util::StreamExt;
 use serde::Deserialize;
@@ -18,6 +19,10 @@ use crate::dataset::Columns;
 use crate::dataset::jsonl::{Limits, Summary, Validator};
 use crate::job::{DatasetId, DatasetVersionId};
 use crate::store::{DatasetVersionRow, files};
+
+/// How much of a refused upload is still read, and for how long.
+const DRAIN_BYTES: usize = 256 << 20;
+const DRAIN_TIME: Duration = Duration::from_secs(10);
 
 /// Which columns play which part.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
@@ -50,10 +55,12 @@ pub async fn receive(
     body: Body,
 ) -> Result<DatasetVersionRow, Problem> {
     let temporary = app.store.files().upload();
-    let result = stream_to(&temporary, columns.columns(), app.settings.max_upload_bytes, body).await;
+    let mut chunks = body.into_data_stream();
+    let result = stream_to(&temporary, columns.columns(), app.settings.max_upload_bytes, &mut chunks).await;
     let summary = match result {
         Ok(summary) => summary,
         Err(problem) => {
+            drain(&mut chunks).await;
             if let Err(error) = fs::remove_file(&temporary).await {
                 tracing::warn!(%error, path = %temporary.display(), "the remains of an upload could not be removed");
             }
@@ -77,10 +84,24 @@ pub async fn receive(
     })
 }
 
-async fn stream_to(path: &Path, columns: Columns, limit: u64, body: Body) -> Result<Summary, Problem> {
+/// Reads on for a while without keeping anything: many clients look for an answer only after they have sent all.
+async fn drain(chunks: &mut BodyDataStream) {
+    let mut bytes = 0;
+    let reading = async {
+        while let Some(Ok(chunk)) = chunks.next().await {
+            bytes += chunk.len();
+            if bytes > DRAIN_BYTES {
+                break;
+            }
+        }
+    };
+    // Whoever is slower than this has to live with a broken connection.
+    drop(tokio::time::timeout(DRAIN_TIME, reading).await);
+}
+
+async fn stream_to(path: &Path, columns: Columns, limit: u64, chunks: &mut BodyDataStream) -> Result<Summary, Problem> {
     let mut file = File::create(path).await?;
     let mut validator = Validator::new(columns, Limits::default());
-    let mut chunks = body.into_data_stream();
     let mut bytes = 0_u64;
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk.map_err(|error| {

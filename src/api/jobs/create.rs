@@ -27,9 +27,8 @@ use crate::store::IdempotencyKey;
     responses(
         (status = 201, description = "Queued", body = Job),
         (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 409, description = "The key was used with another body", body = ProblemBody, content_type = "application/problem+json"),
         (status = 413, description = "Too large", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 422, description = "The spec is invalid; `errors` names the fields", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "The spec is invalid; `errors` names the fields; or the key was used with another body", body = ProblemBody, content_type = "application/problem+json"),
         (status = 507, description = "The disk is full", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
@@ -101,7 +101,7 @@ impl From<Event> for JobEvent {
     tag = "jobs",
     params(
         ("id" = String, Path, description = "The job"),
-        ("Last-Event-ID" = Option<i64>, Header, description = "Resume behind this event; `after` has precedence"),
+        ("Last-Event-ID" = Option<i64>, Header, description = "Resume behind this event; has precedence over `after`"),
         EventParams,
     ),
     responses(
@@ -109,6 +109,7 @@ impl From<Event> for JobEvent {
             (List<JobEvent> = "application/json"),
             (String = "text/event-stream"),
         )),
+        (status = 204, description = "A stream would have nothing more to tell: the job is finished"),
         (status = 400, description = "A parameter is invalid", body = ProblemBody, content_type = "application/problem+json"),
         (status = 404, description = "No such job", body = ProblemBody, content_type = "application/problem+json"),
     )
@@ -124,13 +125,15 @@ pub async fn job_events(
         return Err(Problem::bad_request("invalid_parameter", detail));
     }
     let follower = app.feed.follow(id);
-    app.store.job(id).await?;
-    let after = match params.after {
-        Some(after) => after,
-        None => last_event_id(&headers)?,
-    };
+    let job = app.store.job(id).await?;
+    // A browser's EventSource keeps its URL when it reconnects, so the header must win.
+    let after = last_event_id(&headers)?.or(params.after).unwrap_or(0);
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if params.stream || accept.contains("text/event-stream") {
+        if job.status.is_final() && job.last_seq <= after {
+            // Tells an EventSource not to come back.
+            return Ok(StatusCode::NO_CONTENT.into_response());
+        }
         let tail = Tail {
             store: app.store,
             job: id,
@@ -146,10 +149,10 @@ pub async fn job_events(
     Ok(Json(poll(&app, id, after, &params, follower).await?).into_response())
 }
 
-fn last_event_id(headers: &HeaderMap) -> Result<i64, Problem> {
+fn last_event_id(headers: &HeaderMap) -> Result<Option<i64>, Problem> {
     match headers.get("last-event-id") {
-        None => Ok(0),
-        Some(value) => value.to_str().ok().and_then(|text| text.parse().ok()).ok_or_else(|| {
+        None => Ok(None),
+        Some(value) => value.to_str().ok().and_then(|text| text.parse().ok()).map(Some).ok_or_else(|| {
             Problem::bad_request("invalid_last_event_id", "Last-Event-ID is the `seq` of the last event received")
         }),
     }

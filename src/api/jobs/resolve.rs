@@ -128,6 +128,14 @@ async fn resolve_datasets(store: &Store, spec: &mut JobSpec, needs: Needs) -> Re
             spec.dataset.eval.get_or_insert_with(|| spec.dataset.train.clone());
         }
         Ok(Found::Version(version)) => {
+            if needs_answer(spec) && version.answers < version.rows {
+                let detail = format!(
+                    "only {} of {} rows have an answer, which the verifier compares with; name the column with \
+                     `answer_column` when uploading, or in the verifier",
+                    version.answers, version.rows
+                );
+                errors.push(FieldError::new("/dataset/train", "row_missing_column", detail));
+            }
             if needs.completions && version.completions < version.rows {
                 let detail = format!(
                     "only {} of {} rows have a completion, which this objective learns from",
@@ -147,6 +155,12 @@ async fn resolve_datasets(store: &Store, spec: &mut JobSpec, needs: Needs) -> Re
         }
     }
     Ok(errors)
+}
+
+/// Whether the (resolved) verifier compares completions with the data set's answer column.
+fn needs_answer(spec: &JobSpec) -> bool {
+    let config = spec.verifier.as_ref().and_then(|config| verifier::Config::parse(config, "/verifier").ok());
+    config.is_some_and(|config| config.needs_answer())
 }
 
 enum Found {

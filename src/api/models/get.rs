@@ -1,12 +1,13 @@
 //! `GET /v1/models/{id}`
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 
 use super::Model;
 use crate::api::App;
 use crate::api::error::{Problem, ProblemBody};
+use crate::api::extract::PathText;
 use crate::job::ModelId;
 use crate::job::id::InvalidId;
 use crate::modelfile::builtin::Builtin;
@@ -22,7 +23,7 @@ use crate::modelfile::builtin::Builtin;
         (status = 404, description = "No such model", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
-pub async fn get_model(State(app): State<App>, Path(id): Path<String>) -> Result<Json<Model>, Problem> {
+pub async fn get_model(State(app): State<App>, PathText(id): PathText<String>) -> Result<Json<Model>, Problem> {
     if let Some(builtin) = Builtin::find(&id) {
         return Ok(Json(builtin.into()));
     }
