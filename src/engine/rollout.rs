@@ -83,7 +83,7 @@ pub fn write(path: &Path, groups: &[RolloutGroup]) -> Result<(), EngineError> {
     run().map_err(|e| EngineError::io("writing", path, e))
 }
 
-/// Reads what [`write`] wrote.
+/// Reads what [`write()`] wrote.
 pub fn read(path: &Path) -> Result<Vec<RolloutGroup>, EngineError> {
     let file = File::open(path).map_err(|e| EngineError::io("opening", path, e))?;
     BufReader::new(file)
