@@ -1,10 +1,12 @@
 //! Request parts with errors that name what is wrong.
 
-use axum::RequestExt;
-use axum::body::to_bytes;
+use std::time::Duration;
+
+use axum::body::BodyDataStream;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
+use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,6 +18,26 @@ use crate::store::Page;
 /// Largest JSON body in bytes.
 pub const MAX_JSON_BYTES: usize = 1 << 20;
 
+/// How much of a refused body is still read, and for how long.
+const DRAIN_BYTES: usize = 256 << 20;
+const DRAIN_TIME: Duration = Duration::from_secs(10);
+
+/// Reads a refused body on for a while without keeping anything: many clients look for an answer only after they have
+/// sent all.
+pub async fn drain(chunks: &mut BodyDataStream) {
+    let mut bytes = 0;
+    let reading = async {
+        while let Some(Ok(chunk)) = chunks.next().await {
+            bytes += chunk.len();
+            if bytes > DRAIN_BYTES {
+                break;
+            }
+        }
+    };
+    // Whoever is slower than this has to live with a broken connection.
+    drop(tokio::time::timeout(DRAIN_TIME, reading).await);
+}
+
 /// A JSON body, not yet read as anything.
 #[derive(Debug)]
 pub struct JsonBody(pub Value);
@@ -24,13 +46,19 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, Problem> {
-        let bytes = to_bytes(request.with_limited_body().into_body(), MAX_JSON_BYTES).await.map_err(|_| {
-            Problem::new(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                "body_too_large",
-                format!("the body is larger than {MAX_JSON_BYTES} bytes, or was cut off"),
-            )
-        })?;
+        let mut chunks = request.into_body().into_data_stream();
+        let mut bytes = Vec::new();
+        while let Some(chunk) = chunks.next().await {
+            let chunk = chunk.map_err(|error| {
+                Problem::bad_request("body_incomplete", format!("the body was cut off: {error}; send it again"))
+            })?;
+            bytes.extend_from_slice(&chunk);
+            if bytes.len() > MAX_JSON_BYTES {
+                drain(&mut chunks).await;
+                let detail = format!("the body is larger than {MAX_JSON_BYTES} bytes; send rows as a data set");
+                return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail));
+            }
+        }
         serde_json::from_slice(&bytes)
             .map(Self)
             .map_err(|error| Problem::bad_request("invalid_json", format!("the body is not valid JSON: {error}")))

@@ -2,7 +2,6 @@
 //! an upload that is cut off or has a broken row.
 
 use std::path::Path;
-use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream};
 use axum::http::StatusCode;
@@ -14,15 +13,12 @@ use utoipa::IntoParams;
 
 use crate::api::App;
 use crate::api::error::Problem;
+use crate::api::extract::drain;
 use crate::clock;
 use crate::dataset::Columns;
 use crate::dataset::jsonl::{Limits, Summary, Validator};
 use crate::job::{DatasetId, DatasetVersionId};
 use crate::store::{DatasetVersionRow, files};
-
-/// How much of a refused upload is still read, and for how long.
-const DRAIN_BYTES: usize = 256 << 20;
-const DRAIN_TIME: Duration = Duration::from_secs(10);
 
 /// Which columns play which part.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
@@ -82,21 +78,6 @@ pub async fn receive(
         columns: serde_json::json!(summary.columns),
         created_at: clock::now(),
     })
-}
-
-/// Reads on for a while without keeping anything: many clients look for an answer only after they have sent all.
-async fn drain(chunks: &mut BodyDataStream) {
-    let mut bytes = 0;
-    let reading = async {
-        while let Some(Ok(chunk)) = chunks.next().await {
-            bytes += chunk.len();
-            if bytes > DRAIN_BYTES {
-                break;
-            }
-        }
-    };
-    // Whoever is slower than this has to live with a broken connection.
-    drop(tokio::time::timeout(DRAIN_TIME, reading).await);
 }
 
 async fn stream_to(path: &Path, columns: Columns, limit: u64, chunks: &mut BodyDataStream) -> Result<Summary, Problem> {
