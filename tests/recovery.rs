@@ -140,6 +140,7 @@ fn a_job_that_ends_its_worker_three_times_is_poison() {
 fn a_worker_that_was_stopped_beyond_its_lease_writes_nothing() {
     let mut spec = small_spec();
     spec["train"]["steps"] = json!(5000);
+    spec["objective"]["rounds"] = json!(1000);
     let data = data_dir();
     let server = Server::start_with(data.path(), &["--lease-seconds", "2"]);
     let job = server.submit(&spec);
