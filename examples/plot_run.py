@@ -63,9 +63,11 @@ def main():
         path = " ".join(f"{x(step):.1f},{y(value):.1f}" for step, value in points)
         width = 2.5 if name == "pass@1" else 1.2
         out.append(f'<polyline points="{path}" fill="none" stroke="{COLORS[name]}" stroke-width="{width}"/>')
-        if points:
-            step, value = points[-1]
-            out.append(f'<text x="{x(step) + 8:.1f}" y="{y(value) + 4:.1f}" fill="{COLORS[name]}">{LABELS[name]}</text>')
+    # Names stand beside the ends of their lines, pushed down where they would overlap.
+    below = 0
+    for at, name in sorted((y(points[-1][1]) + 4, name) for name, points in lines.items() if points):
+        below = max(at, below + 15)
+        out.append(f'<text x="{x(steps) + 8:.1f}" y="{below:.1f}" fill="{COLORS[name]}">{LABELS[name]}</text>')
     for e in evaluations:
         mean, half = e["pass_at"][0]["mean"], e["pass_at"][0]["half_width"]
         at = f"{x(e['step']):.1f}"
