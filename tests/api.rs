@@ -301,6 +301,8 @@ fn a_broken_row_is_named_and_nothing_of_the_file_is_kept() {
     assert_eq!((broken.status, broken.problem().as_str()), (422, "row_invalid_json"));
     assert!(broken.json()["detail"].as_str().unwrap().contains("4217"), "{}", broken.json());
 
+    let typo = upload("{\"prompt\": \"1\"}\n", "?anser_column=a");
+    assert_eq!((typo.status, typo.problem().as_str()), (400, "invalid_parameter"));
     let missing = upload("{\"question\": \"1+1=\", \"answer\": 2}\n", "");
     assert_eq!((missing.status, missing.problem().as_str()), (422, "row_missing_column"));
     let detail = missing.json()["detail"].as_str().unwrap().to_owned();

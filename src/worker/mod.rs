@@ -172,7 +172,7 @@ async fn run_claim(
     };
     let keep = job.spec.checkpoints.keep_last;
     let (done, finished) = oneshot::channel();
-    std::thread::Builder::new()
+    let engine = std::thread::Builder::new()
         .name(String::from("engine"))
         .stack_size(ENGINE_STACK_BYTES)
         .spawn(move || {
@@ -186,6 +186,10 @@ async fn run_claim(
 
     let mut tending = Tending { store, lease, lease_seconds: options.lease_seconds, keep, stop: &stop, model: None };
     let result = tending.tend(inbox, finished, shutdown).await;
+    // The device is free only when the engine has let go of it; without an inbox it does so at its next report.
+    if tokio::task::spawn_blocking(move || engine.join()).await.is_err() {
+        tracing::error!(job = %lease.job, "the engine thread cannot be waited for");
+    }
     let ended = match result {
         Ok(outcome) => Ended::Succeeded { result: result_json(&outcome, tending.model) },
         Err(EngineError::Stopped(Stop::LeaseLost)) => {

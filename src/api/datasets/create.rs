@@ -18,9 +18,16 @@ use crate::job::DatasetId;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub struct CreateDataset {
     /// A name for people.
     name: Option<String>,
+    /// Column with the prompt: text, or an array of `{role, content}`. Default `prompt`, or else `messages`.
+    prompt_column: Option<String>,
+    /// Column with the expected answer. Default `answer`.
+    answer_column: Option<String>,
+    /// Column with a completion to learn from (`sft`). Default `completion`.
+    completion_column: Option<String>,
 }
 
 /// Upload a data set
@@ -31,11 +38,11 @@ pub struct CreateDataset {
     post,
     path = "/v1/datasets",
     tag = "datasets",
-    params(CreateDataset, ColumnParams),
+    params(CreateDataset),
     request_body(content = String, description = "JSON Lines", content_type = "application/jsonl"),
     responses(
         (status = 201, body = Dataset),
-        (status = 400, description = "The upload was cut off", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 400, description = "A parameter is unknown, or the upload was cut off", body = ProblemBody, content_type = "application/problem+json"),
         (status = 413, description = "Too large", body = ProblemBody, content_type = "application/problem+json"),
         (status = 422, description = "A row is broken, or there is none", body = ProblemBody, content_type = "application/problem+json"),
         (status = 507, description = "The disk is full", body = ProblemBody, content_type = "application/problem+json"),
@@ -44,11 +51,12 @@ pub struct CreateDataset {
 pub async fn create_dataset(
     State(app): State<App>,
     Params(params): Params<CreateDataset>,
-    Params(columns): Params<ColumnParams>,
     body: Body,
 ) -> Result<(StatusCode, Json<Dataset>), Problem> {
     let id = DatasetId::generate();
+    let CreateDataset { name, prompt_column, answer_column, completion_column } = params;
+    let columns = ColumnParams { prompt_column, answer_column, completion_column };
     let version = receive(&app, id, columns, body).await?;
-    app.store.add_dataset(params.name.as_deref(), &BTreeMap::new(), &version).await?;
+    app.store.add_dataset(name.as_deref(), &BTreeMap::new(), &version).await?;
     Ok((StatusCode::CREATED, Json(app.store.dataset(id).await?.into())))
 }

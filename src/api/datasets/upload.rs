@@ -23,13 +23,14 @@ use crate::store::{DatasetVersionRow, files};
 /// Which columns play which part.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub struct ColumnParams {
     /// Column with the prompt: text, or an array of `{role, content}`. Default `prompt`, or else `messages`.
-    prompt_column: Option<String>,
+    pub prompt_column: Option<String>,
     /// Column with the expected answer. Default `answer`.
-    answer_column: Option<String>,
+    pub answer_column: Option<String>,
     /// Column with a completion to learn from (`sft`). Default `completion`.
-    completion_column: Option<String>,
+    pub completion_column: Option<String>,
 }
 
 impl ColumnParams {

@@ -32,6 +32,7 @@ const LOOK: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub struct EventParams {
     /// Only events with a greater `seq`.
     #[serde(default)]

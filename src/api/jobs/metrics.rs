@@ -16,6 +16,7 @@ use crate::job::JobId;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub struct MetricParams {
     /// Metric names separated by commas; all when absent.
     keys: Option<String>,

@@ -16,6 +16,7 @@ use crate::job::JobId;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub struct WaitParams {
     /// Seconds to wait at most, 0 to 300.
     #[serde(default = "default_timeout")]
