@@ -17,7 +17,6 @@ use anneal::engine::EngineError;
 use anneal::engine::batch::{MicroBatch, Sequence, pack};
 use anneal::engine::device::Device;
 use anneal::engine::model::decoder::{Context, Decoder};
-use anneal::engine::model::tokenizer::TextTokenizer;
 use anneal::engine::model::weights::Weights;
 use anneal::engine::ops::attention::packed_attention;
 use anneal::engine::ops::logprob::target_logprobs;
@@ -26,6 +25,7 @@ use anneal::engine::random::{Purpose, Stream};
 use anneal::engine::sampler::{Request, Sampler};
 use anneal::job::spec::{OptimizerSpec, SamplingSpec};
 use anneal::modelfile::inspect;
+use anneal::text::tokenizer::TextTokenizer;
 use candle_core::Tensor;
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 

@@ -5,6 +5,7 @@
 //! * [`job`] what a job is: spec, states, events. No I/O; everything else may use it.
 //! * [`objective`], [`verifier`], [`dataset`], [`modelfile`] what is optimised, how completions are scored, what rows
 //!   are, and what model files hold. They know only [`job`].
+//! * [`text`] tokenizers, chat templates and prompts.
 //! * [`engine`] computes: sampling, training, checkpoints. It reports through a trait and knows neither the database
 //!   nor HTTP.
 //! * [`store`] the database and the data directory.
@@ -23,5 +24,6 @@ pub mod modelfile;
 pub mod objective;
 pub mod store;
 pub mod telemetry;
+pub mod text;
 pub mod verifier;
 pub mod worker;

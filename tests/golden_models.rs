@@ -6,15 +6,15 @@ use std::process::Command;
 use std::sync::Mutex;
 
 use anneal::dataset::Message;
-use anneal::engine::model::chat::ChatTemplate;
 use anneal::engine::model::decoder::{Context, Decoder};
-use anneal::engine::model::tokenizer::TextTokenizer;
 use anneal::engine::model::weights::Weights;
 use anneal::engine::ops::logprob::{log_sum_exp, target_logprobs};
 use anneal::engine::random::{Purpose, Stream};
 use anneal::engine::sampler::{Request, Sampler};
 use anneal::job::spec::SamplingSpec;
 use anneal::modelfile::{inspect, inspect_weights};
+use anneal::text::chat::ChatTemplate;
+use anneal::text::tokenizer::TextTokenizer;
 use candle_core::{Device, Tensor};
 use serde_json::Value;
 

@@ -1,10 +1,11 @@
 //! Everything that can end a job's run, and what kind of failure a client reads for it.
 
-use super::model::chat::ChatError;
-use super::model::tokenizer::TokenizerError;
 use crate::dataset::DatasetError;
 use crate::job::{Failure, FailureKind};
 use crate::modelfile::ModelFileError;
+use crate::text::TextError;
+use crate::text::chat::ChatError;
+use crate::text::tokenizer::TokenizerError;
 
 /// Why the worker asked the engine to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,10 +28,8 @@ pub enum EngineError {
     Model(#[from] ModelFileError),
     #[error("the data set could not be read: {0}")]
     Dataset(#[from] DatasetError),
-    #[error("the tokenizer failed: {0}")]
-    Tokenizer(#[from] TokenizerError),
-    #[error("the chat template cannot be used: {0}")]
-    Chat(#[from] ChatError),
+    #[error(transparent)]
+    Text(#[from] TextError),
     #[error("{detail}")]
     InvalidData { code: &'static str, detail: String },
     #[error("training diverged at step {step}: {what} is not finite; lower `optimizer.learning_rate`")]
@@ -53,8 +52,7 @@ impl EngineError {
         let (kind, code) = match self {
             Self::Model(error) => (FailureKind::InvalidData, error.code()),
             Self::Dataset(error) => (FailureKind::InvalidData, error.code()),
-            Self::Tokenizer(_) => (FailureKind::InvalidData, "tokenizer_failed"),
-            Self::Chat(_) => (FailureKind::InvalidData, "chat_template_failed"),
+            Self::Text(error) => (FailureKind::InvalidData, error.code()),
             Self::InvalidData { code, .. } => (FailureKind::InvalidData, *code),
             Self::Diverged { .. } => (FailureKind::Diverged, "diverged"),
             Self::VerifierErrors { .. } => (FailureKind::VerifierErrorRate, "verifier_error_rate"),
@@ -71,5 +69,17 @@ impl EngineError {
             _ => self.to_string(),
         };
         Failure { kind, code: code.to_owned(), message }
+    }
+}
+
+impl From<TokenizerError> for EngineError {
+    fn from(error: TokenizerError) -> Self {
+        Self::Text(error.into())
+    }
+}
+
+impl From<ChatError> for EngineError {
+    fn from(error: ChatError) -> Self {
+        Self::Text(error.into())
     }
 }

@@ -11,7 +11,6 @@ pub mod evaluate;
 pub mod model;
 pub mod ops;
 pub mod optimizer;
-pub mod prompt;
 pub mod random;
 pub mod report;
 pub mod rollout;

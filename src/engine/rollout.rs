@@ -57,11 +57,13 @@ impl RolloutGroup {
     }
 
     pub fn scored(&self) -> ScoredGroup {
+        let first = |equal: &dyn Fn(&Rollout) -> bool| self.rollouts.iter().position(equal).unwrap_or(0) as u32;
         let completions = self
             .rollouts
             .iter()
             .map(|r| ScoredCompletion {
-                tokens: r.tokens.clone(),
+                sequence: first(&|other| other.tokens == r.tokens),
+                answer: first(&|other| other.tokens == r.tokens),
                 reward: r.reward,
                 behavior_logprob: r.behavior_logprobs.iter().map(|l| f64::from(*l)).sum(),
             })

@@ -10,13 +10,10 @@ use candle_core::{Device, Tensor};
 use super::batch::{MicroBatch, Sequence, pack};
 use super::error::EngineError;
 use super::evaluate::Evaluation;
-use super::model::chat::ChatTemplate;
 use super::model::decoder::{Context, Decoder};
-use super::model::tokenizer::TextTokenizer;
 use super::model::weights::Weights;
 use super::ops::logprob::target_logprobs;
 use super::optimizer::{AdamW, GradientSum};
-use super::prompt::{Prompter, RenderedPrompt};
 use super::random::{Purpose, Stream};
 use super::report::{Progress, Reporter};
 use super::rollout::{Rollout, RolloutGroup};
@@ -27,6 +24,9 @@ use crate::dataset::{Dataset, Row};
 use crate::job::{JobId, JobSpec, Phase};
 use crate::modelfile;
 use crate::objective::{self, Objective, Plan, StepTotals, TokenBatch};
+use crate::text::chat::ChatTemplate;
+use crate::text::prompt::{Prompter, RenderedPrompt};
+use crate::text::tokenizer::TextTokenizer;
 use crate::verifier::{self, Score};
 
 /// Threads that verify completions.
@@ -122,7 +122,8 @@ impl<'a> Trainer<'a> {
     /// Renders and encodes one row's prompt.
     pub(super) fn prompt(&self, index: usize, row: &Row) -> Result<RenderedPrompt, EngineError> {
         let context = self.weights.config().max_position_embeddings;
-        Prompter::new(&self.tokenizer, self.chat.as_ref(), &self.job.spec.dataset, context)?.render(index, row)
+        let prompter = Prompter::new(&self.tokenizer, self.chat.as_ref(), &self.job.spec.dataset, context)?;
+        Ok(prompter.render(index, row)?)
     }
 
     /// Samples and scores `samples` completions for each `(prompt id, row)`; the id keys the random stream.

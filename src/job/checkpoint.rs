@@ -15,6 +15,8 @@ names!(
         Training = "training",
         /// The model alone, as a Hugging Face directory.
         Inference = "inference",
+        /// A rollout set; not a checkpoint, but written and checked like one.
+        Rollouts = "rollouts",
     }
 );
 

@@ -57,6 +57,12 @@ pub fn parse<T: DeserializeOwned>(value: &Value, pointer: &str) -> Result<T, Fie
     })
 }
 
+/// The errors of several checks together.
+pub fn all(checks: impl IntoIterator<Item = Result<(), Vec<FieldError>>>) -> Result<(), Vec<FieldError>> {
+    let errors: Vec<FieldError> = checks.into_iter().filter_map(Result::err).flatten().collect();
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
 /// Takes `type` out of a tagged object `{"type": ..., ...}` and checks that it is one of `known`. `what` names the kind
 /// of thing in messages.
 pub fn split_type<'a>(

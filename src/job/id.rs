@@ -80,6 +80,9 @@ id!(
     /// A training or inference checkpoint.
     CheckpointId, "ckpt_");
 id!(
+    /// A rollout set: stored completions with their scores and log-probabilities.
+    RolloutSetId, "rs_");
+id!(
     /// One event of a job's log.
     EventId, "evt_");
 id!(

@@ -40,6 +40,8 @@ pub struct JobSpec {
     #[serde(default)]
     pub train: TrainSpec,
     #[serde(default)]
+    pub rollouts: RolloutSpec,
+    #[serde(default)]
     pub eval: EvalSpec,
     #[serde(default)]
     pub checkpoints: CheckpointSpec,
@@ -175,6 +177,16 @@ pub struct TrainSpec {
     /// How often each sampled completion is trained on; for `bolt` the epochs over a round's completions.
     #[schemars(range(min = 1, max = 1024))]
     pub updates_per_rollout: u32,
+    /// Optimizer steps that the policy may be ahead of the one that sampled a completion. A sampling phase serves up
+    /// to `max_staleness + 1` steps; by default as few as `updates_per_rollout` allows, and with `rounds` as many as
+    /// a round has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1_000_000))]
+    pub max_staleness: Option<u64>,
+    /// Compute `kl/reference`, the distance from the model the job started from, even when the objective does not
+    /// need it: one more forward pass over each sampled completion, and a second copy of the weights. Turn it off to
+    /// save both.
+    pub track_reference: bool,
     /// Tokens in one forward and backward pass; a step is as many passes as it needs. Bounds the memory.
     #[schemars(range(min = 1, max = 1_048_576))]
     pub micro_batch_tokens: u32,
@@ -182,8 +194,39 @@ pub struct TrainSpec {
 
 impl Default for TrainSpec {
     fn default() -> Self {
-        Self { steps: 100, prompts_per_step: 16, updates_per_rollout: 1, micro_batch_tokens: 2048 }
+        Self {
+            steps: 100,
+            prompts_per_step: 16,
+            updates_per_rollout: 1,
+            max_staleness: None,
+            track_reference: true,
+            micro_batch_tokens: 2048,
+        }
     }
+}
+
+/// Stored completions: kept for later, or used instead of sampling.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RolloutSpec {
+    /// Keep every completion that the job samples for training as a rollout set.
+    pub keep: bool,
+    /// Train on a stored rollout set (`rs_...`) and sample nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Fill a share of every step from a stored rollout set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mix: Option<MixSpec>,
+}
+
+/// Stored completions among fresh ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MixSpec {
+    /// The rollout set (`rs_...`).
+    pub rollout_set: String,
+    /// Share of a step's prompts that comes from it, above 0 and below 1.
+    pub share: f64,
 }
 
 /// How held-out accuracy is measured.
@@ -241,37 +284,18 @@ pub enum WeightDtype {
 impl JobSpec {
     /// Reads and checks everything that does not need the objective, the verifier or the store.
     pub fn parse(value: &Value) -> Result<Self, Vec<FieldError>> {
-        // serde would read a list as the fields in their order.
-        let parts = value.as_object().into_iter().flatten().map(|(key, part)| (part, format!("/{key}")));
-        for (part, pointer) in std::iter::once((value, String::new())).chain(parts) {
-            if part.is_array() {
-                let detail = "must be an object, not a list";
-                return Err(vec![FieldError::new(pointer, "wrong_type", detail)]);
-            }
-        }
-        let spec: Self = field::parse(value, "").map_err(|error| vec![error])?;
-        let errors =
-            [spec.check_sampling(), spec.optimizer.check(), spec.check_train(), spec.eval.check(), spec.check_rest()]
-                .into_iter()
-                .filter_map(Result::err)
-                .flatten()
-                .collect::<Vec<_>>();
-        if errors.is_empty() { Ok(spec) } else { Err(errors) }
-    }
-
-    fn check_sampling(&self) -> Result<(), Vec<FieldError>> {
-        let s = &self.sampling;
-        let mut fields = Fields::below("/sampling");
-        fields.require((0.0..=10.0).contains(&s.temperature), "temperature", "must lie between 0 (greedy) and 10");
-        fields.require(s.top_p > 0.0 && s.top_p <= 1.0, "top_p", "must be above 0 and at most 1");
-        fields.require((1..=131_072).contains(&s.max_new_tokens), "max_new_tokens", "must lie between 1 and 131072");
-        fields.require((1..=1024).contains(&s.batch_size), "batch_size", "must lie between 1 and 1024");
-        fields.require(
-            s.stop.len() <= 16 && s.stop.iter().all(|t| !t.is_empty() && t.len() <= 256),
-            "stop",
-            "takes at most 16 non-empty texts of at most 256 bytes",
-        );
-        fields.finish()
+        let spec: Self = parse_object(value)?;
+        field::all([
+            spec.sampling.check(),
+            spec.optimizer.check(),
+            spec.check_train(),
+            spec.check_rollouts(),
+            spec.eval.check(),
+            spec.check_checkpoints(),
+            spec.dataset.check(),
+            check_labels(spec.name.as_deref(), spec.seed, &spec.metadata),
+        ])?;
+        Ok(spec)
     }
 
     fn check_train(&self) -> Result<(), Vec<FieldError>> {
@@ -289,33 +313,95 @@ impl JobSpec {
             "micro_batch_tokens",
             "must lie between 1 and 1048576",
         );
+        fields.require(
+            t.max_staleness.is_none_or(|staleness| staleness < MAX_STEPS),
+            "max_staleness",
+            format!("must be below {MAX_STEPS}"),
+        );
         fields.finish()
     }
 
-    fn check_rest(&self) -> Result<(), Vec<FieldError>> {
-        let mut fields = Fields::below("");
+    fn check_rollouts(&self) -> Result<(), Vec<FieldError>> {
+        let r = &self.rollouts;
+        let mut fields = Fields::below("/rollouts");
+        fields.require(
+            r.mix.as_ref().is_none_or(|m| m.share > 0.0 && m.share < 1.0),
+            "mix/share",
+            "must lie between 0 and 1",
+        );
+        fields.require(
+            r.from.is_none() || (r.mix.is_none() && !r.keep),
+            "from",
+            "samples nothing, so that there is nothing to `keep` or to `mix` with",
+        );
+        fields.finish()
+    }
+
+    fn check_checkpoints(&self) -> Result<(), Vec<FieldError>> {
+        let mut fields = Fields::below("/checkpoints");
         fields.require(
             (1..=MAX_STEPS).contains(&self.checkpoints.every_steps),
-            "checkpoints/every_steps",
+            "every_steps",
             format!("must lie between 1 and {MAX_STEPS}"),
         );
+        fields.require((1..=1000).contains(&self.checkpoints.keep_last), "keep_last", "must lie between 1 and 1000");
+        fields.finish()
+    }
+}
+
+/// Reads a spec whose parts are all objects; serde would read a list as the fields in their order.
+pub(super) fn parse_object<T: serde::de::DeserializeOwned>(value: &Value) -> Result<T, Vec<FieldError>> {
+    let parts = value.as_object().into_iter().flatten().map(|(key, part)| (part, format!("/{key}")));
+    for (part, pointer) in std::iter::once((value, String::new())).chain(parts) {
+        if part.is_array() {
+            return Err(vec![FieldError::new(pointer, "wrong_type", "must be an object, not a list")]);
+        }
+    }
+    field::parse(value, "").map_err(|error| vec![error])
+}
+
+/// Checks what every submitted spec carries for people and for reproduction.
+pub(super) fn check_labels(
+    name: Option<&str>,
+    seed: u64,
+    metadata: &BTreeMap<String, String>,
+) -> Result<(), Vec<FieldError>> {
+    let mut fields = Fields::below("");
+    fields.require(name.is_none_or(|name| name.len() <= 200), "name", "may have at most 200 bytes");
+    // JSON numbers above 2^53 do not survive every client.
+    fields.require(seed < 1 << 53, "seed", "must be below 2^53");
+    fields.require(
+        metadata.len() <= 16 && metadata.iter().all(|(k, v)| k.len() <= 64 && v.len() <= 512),
+        "metadata",
+        "takes at most 16 pairs, keys of at most 64 and values of at most 512 bytes",
+    );
+    fields.finish()
+}
+
+impl DatasetSpec {
+    pub(super) fn check(&self) -> Result<(), Vec<FieldError>> {
+        let mut fields = Fields::below("/dataset");
         fields.require(
-            (1..=1000).contains(&self.checkpoints.keep_last),
-            "checkpoints/keep_last",
-            "must lie between 1 and 1000",
-        );
-        fields.require(self.name.as_ref().is_none_or(|name| name.len() <= 200), "name", "may have at most 200 bytes");
-        // JSON numbers above 2^53 do not survive every client.
-        fields.require(self.seed < 1 << 53, "seed", "must be below 2^53");
-        fields.require(
-            self.metadata.len() <= 16 && self.metadata.iter().all(|(k, v)| k.len() <= 64 && v.len() <= 512),
-            "metadata",
-            "takes at most 16 pairs, keys of at most 64 and values of at most 512 bytes",
-        );
-        fields.require(
-            self.dataset.template.as_ref().is_none_or(|t| t.contains("{prompt}") && t.len() <= 65_536),
-            "dataset/template",
+            self.template.as_ref().is_none_or(|t| t.contains("{prompt}") && t.len() <= 65_536),
+            "template",
             "must contain `{prompt}` and have at most 65536 bytes",
+        );
+        fields.finish()
+    }
+}
+
+impl SamplingSpec {
+    pub(super) fn check(&self) -> Result<(), Vec<FieldError>> {
+        let s = self;
+        let mut fields = Fields::below("/sampling");
+        fields.require((0.0..=10.0).contains(&s.temperature), "temperature", "must lie between 0 (greedy) and 10");
+        fields.require(s.top_p > 0.0 && s.top_p <= 1.0, "top_p", "must be above 0 and at most 1");
+        fields.require((1..=131_072).contains(&s.max_new_tokens), "max_new_tokens", "must lie between 1 and 131072");
+        fields.require((1..=1024).contains(&s.batch_size), "batch_size", "must lie between 1 and 1024");
+        fields.require(
+            s.stop.len() <= 16 && s.stop.iter().all(|t| !t.is_empty() && t.len() <= 256),
+            "stop",
+            "takes at most 16 non-empty texts of at most 256 bytes",
         );
         fields.finish()
     }

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::math::{boltzmann_weights, is_zero_spread};
-use super::{Group, Needs, Objective, Plan, StepTotals, TokenBatch, frontier};
+use super::{Group, Needs, Objective, Plan, StepTotals, StoredRollouts, TokenBatch, frontier};
 use crate::job::field::{FieldError, Fields};
 use crate::job::spec::TrainSpec;
 
@@ -87,6 +87,10 @@ pub enum ZeroSpread {
 }
 
 impl Config {
+    pub fn stored_rollouts(&self) -> StoredRollouts {
+        StoredRollouts::OfTheStart
+    }
+
     pub fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
         let mut fields = Fields::below(pointer);
         fields.require(self.beta > 0.0 && self.beta.is_finite(), "beta", "must be above 0; 0.25 is a good start");

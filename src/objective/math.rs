@@ -24,6 +24,12 @@ pub fn boltzmann_weights(scores: &[f64]) -> Vec<f64> {
     unnormalised.into_iter().map(|w| w / center).collect()
 }
 
+/// `log((1/n) sum exp(v))`, shifted by the maximum.
+pub fn log_mean_exp(values: &[f64]) -> f64 {
+    let top = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    top + mean(&values.iter().map(|v| (v - top).exp()).collect::<Vec<_>>()).ln()
+}
+
 /// Effective sample size as a share of the sample, `(sum w)^2 / (n sum w^2)`, in `(0, 1]`; 0 if all weights are 0.
 pub fn ess_share(weights: &[f64]) -> f64 {
     let (sum, squares) = weights.iter().fold((0.0, 0.0), |(s, q), w| (s + w, q + w * w));

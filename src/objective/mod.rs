@@ -14,6 +14,7 @@ pub mod sft;
 use candle_core::{Result as TensorResult, Tensor};
 use serde_json::Value;
 
+use crate::job::JobSpec;
 use crate::job::field::{self, FieldError};
 use crate::job::spec::{MAX_ROLLOUTS, TrainSpec};
 
@@ -26,6 +27,17 @@ pub struct Needs {
     pub verifier: bool,
     /// Log-probabilities of the sampled tokens under the model the job started from.
     pub reference: bool,
+}
+
+/// Which stored completions an objective can learn from instead of fresh ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoredRollouts {
+    /// None: it needs its own, fresh ones, or none at all.
+    Refused,
+    /// Those sampled from the model the job starts from, before any step.
+    OfTheStart,
+    /// Those of any policy that began as the model the job starts from; the recorded log-probabilities correct for it.
+    Any,
 }
 
 /// How optimizer steps and sampling phases interleave.
@@ -141,6 +153,15 @@ macro_rules! objectives {
                 match self { $(Self::$variant(_) => $name),+ }
             }
 
+            /// The model that the objective distils from, as the spec names it.
+            pub fn teacher(&self) -> Option<&str> {
+                None
+            }
+
+            pub fn stored_rollouts(&self) -> StoredRollouts {
+                match self { $(Self::$variant(config) => config.stored_rollouts()),+ }
+            }
+
             pub fn build(&self) -> Box<dyn Objective> {
                 match self { $(Self::$variant(config) => Box::new($module::build(config.clone()))),+ }
             }
@@ -186,6 +207,11 @@ pub fn check_plan(config: &Config, train: &TrainSpec) -> Result<(), Vec<FieldErr
         ));
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// What a client should know of a job that is possible but probably not what they want.
+pub fn warnings(_config: &Config, _spec: &JobSpec) -> Vec<FieldError> {
+    Vec::new()
 }
 
 #[cfg(test)]

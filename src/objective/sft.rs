@@ -8,7 +8,7 @@ use candle_core::{Result as TensorResult, Tensor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Group, Needs, Objective, Plan, StepTotals, TokenBatch, frontier::ScoredGroup};
+use super::{Group, Needs, Objective, Plan, StepTotals, StoredRollouts, TokenBatch, frontier::ScoredGroup};
 use crate::job::field::FieldError;
 use crate::job::spec::TrainSpec;
 
@@ -22,6 +22,10 @@ pub const SOURCE: &str = "maximum likelihood";
 pub struct Config {}
 
 impl Config {
+    pub fn stored_rollouts(&self) -> StoredRollouts {
+        StoredRollouts::Refused
+    }
+
     pub fn check(&self, _pointer: &str) -> Result<(), Vec<FieldError>> {
         Ok(())
     }

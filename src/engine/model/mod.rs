@@ -1,7 +1,5 @@
-//! The model: its decoder, its weights and its way from text to tokens and back.
+//! The model: its decoder, its weights and its key-value cache.
 
 pub mod cache;
-pub mod chat;
 pub mod decoder;
-pub mod tokenizer;
 pub mod weights;

@@ -13,10 +13,10 @@ pub use choice::{Choice, choose};
 use super::error::EngineError;
 use super::model::cache::KvCache;
 use super::model::decoder::{Context, Decoder};
-use super::model::tokenizer::{StreamDecoder, TextTokenizer};
 use super::random::Stream;
 use crate::job::spec::SamplingSpec;
 use crate::job::status::names;
+use crate::text::tokenizer::{StreamDecoder, TextTokenizer};
 
 /// Memory for keys and values of one sampling phase, in bytes; fewer completions run at once when it is short.
 const CACHE_BYTES: usize = 2 << 30;

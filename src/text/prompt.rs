@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::error::EngineError;
-use super::model::chat::ChatTemplate;
-use super::model::tokenizer::TextTokenizer;
+use super::TextError;
+use super::chat::ChatTemplate;
+use super::tokenizer::TextTokenizer;
 use crate::dataset::{Message, Prompt, Row};
 use crate::job::spec::{DatasetSpec, PromptFormat};
 
@@ -31,13 +31,13 @@ impl<'a> Prompter<'a> {
         chat: Option<&'a ChatTemplate>,
         spec: &'a DatasetSpec,
         context: usize,
-    ) -> Result<Self, EngineError> {
+    ) -> Result<Self, TextError> {
         let chat = match spec.format {
             PromptFormat::Text => None,
             PromptFormat::Auto => chat,
             PromptFormat::Chat if chat.is_some() => chat,
             PromptFormat::Chat => {
-                return Err(EngineError::InvalidData {
+                return Err(TextError::Invalid {
                     code: "chat_template_missing",
                     detail: String::from("the model has no chat template; use `dataset.format` \"text\""),
                 });
@@ -47,11 +47,11 @@ impl<'a> Prompter<'a> {
     }
 
     /// The prompt of row number `index` (for messages).
-    pub fn render(&self, index: usize, row: &Row) -> Result<RenderedPrompt, EngineError> {
+    pub fn render(&self, index: usize, row: &Row) -> Result<RenderedPrompt, TextError> {
         let text = match (self.chat, &row.prompt) {
             (None, Prompt::Text(prompt)) => self.template(prompt),
             (None, Prompt::Messages(_)) => {
-                return Err(EngineError::InvalidData {
+                return Err(TextError::Invalid {
                     code: "chat_template_missing",
                     detail: format!("row {} holds messages, but the model has no chat template", index + 1),
                 });
@@ -63,13 +63,13 @@ impl<'a> Prompter<'a> {
         };
         let tokens = self.tokenizer.encode(&text)?;
         if tokens.is_empty() {
-            return Err(EngineError::InvalidData {
+            return Err(TextError::Invalid {
                 code: "prompt_empty",
                 detail: format!("the prompt of row {} has no tokens", index + 1),
             });
         }
         if tokens.len() >= self.context {
-            return Err(EngineError::InvalidData {
+            return Err(TextError::Invalid {
                 code: "prompt_too_long",
                 detail: format!(
                     "the prompt of row {} has {} tokens and leaves no room for a completion in the model's context of \
@@ -90,11 +90,11 @@ impl<'a> Prompter<'a> {
         }
     }
 
-    fn chat_text(&self, chat: &ChatTemplate, messages: &[Message], index: usize) -> Result<String, EngineError> {
+    fn chat_text(&self, chat: &ChatTemplate, messages: &[Message], index: usize) -> Result<String, TextError> {
         let system =
             self.spec.system.as_ref().map(|text| Message { role: String::from("system"), content: text.clone() });
         let all: Vec<Message> = system.into_iter().chain(messages.iter().cloned()).collect();
-        chat.render(&all, true).map_err(|error| EngineError::InvalidData {
+        chat.render(&all, true).map_err(|error| TextError::Invalid {
             code: "chat_template_failed",
             detail: format!("the model's chat template refuses row {}: {error}", index + 1),
         })
