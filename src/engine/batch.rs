@@ -9,6 +9,8 @@ pub struct Sequence {
     pub credit: f32,
     /// Log-probabilities at sampling time; empty when nothing was sampled.
     pub behavior_logprobs: Vec<f32>,
+    /// Log-probabilities under the model the job started from; empty while unknown.
+    pub reference_logprobs: Vec<f32>,
 }
 
 impl Sequence {
@@ -30,8 +32,10 @@ pub struct MicroBatch {
     pub targets: Vec<u32>,
     /// Per target.
     pub credit: Vec<f32>,
-    /// Per target; empty if any sequence lacks them.
+    /// Per target; fewer if any sequence lacks them.
     pub behavior_logprobs: Vec<f32>,
+    /// Per target; fewer if any sequence lacks them.
+    pub reference_logprobs: Vec<f32>,
 }
 
 /// Packs sequences, in order, into micro-batches of at most `budget` rows; a longer sequence gets one of its own.
@@ -62,6 +66,7 @@ impl MicroBatch {
         self.targets.extend(&sequence.completion);
         self.credit.extend(std::iter::repeat_n(sequence.credit, sequence.completion.len()));
         self.behavior_logprobs.extend(&sequence.behavior_logprobs);
+        self.reference_logprobs.extend(&sequence.reference_logprobs);
     }
 }
 
@@ -77,6 +82,7 @@ mod tests {
             completion: (100..100 + completion as u32).collect(),
             credit: prompt as f32,
             behavior_logprobs: vec![-1.0; completion],
+            reference_logprobs: Vec::new(),
         }
     }
 

@@ -63,8 +63,7 @@ fn fill(
         let (size, sha256) = digest(&path)?;
         manifest.files.push(ManifestFile { path: name.to_string_lossy().into_owned(), size, sha256 });
     }
-    let text = serde_json::to_vec_pretty(&manifest).map_err(|e| EngineError::Internal(e.to_string()))?;
-    write_file(&temporary.join(MANIFEST), &text)?;
+    write_json(&temporary.join(MANIFEST), &manifest)?;
     sync(temporary)?;
     Ok(manifest)
 }
@@ -92,6 +91,12 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), EngineError> {
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(|e| EngineError::io("writing", path, e))
 }
 
+/// Writes and syncs one file of JSON.
+pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(), EngineError> {
+    let text = serde_json::to_vec_pretty(value).map_err(|e| EngineError::Internal(e.to_string()))?;
+    write_file(path, &text)
+}
+
 /// Size and hexadecimal SHA-256 of a file.
 pub fn digest(path: &Path) -> Result<(u64, String), EngineError> {
     let mut file = File::open(path).map_err(|e| EngineError::io("opening", path, e))?;
@@ -109,7 +114,7 @@ pub fn digest(path: &Path) -> Result<(u64, String), EngineError> {
     Ok((size, hex(&hasher.finalize())))
 }
 
-fn sync(path: &Path) -> Result<(), EngineError> {
+pub fn sync(path: &Path) -> Result<(), EngineError> {
     File::open(path).and_then(|file| file.sync_all()).map_err(|e| EngineError::io("syncing", path, e))
 }
 

@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::actor::Wanted;
 use super::error::EngineError;
+use super::random::{Purpose, Stream};
 use super::report::Reporter;
-use super::rollout::RolloutGroup;
+use super::rollout::{PASSES, RolloutGroup};
 use super::sampler::FinishReason;
 use super::trainer::Trainer;
 use crate::job::Phase;
@@ -47,7 +49,7 @@ impl Evaluation {
                     .iter()
                     .filter(|g| g.rollouts.len() >= *k as usize)
                     .map(|g| {
-                        let passed = g.rollouts.iter().filter(|r| r.reward >= 0.5).count();
+                        let passed = g.rollouts.iter().filter(|r| r.reward >= PASSES).count();
                         pass_at_k(g.rollouts.len() as u32, passed as u32, *k)
                     })
                     .collect();
@@ -79,13 +81,25 @@ impl Evaluation {
 impl Trainer<'_> {
     /// Evaluates the current policy on the held-out prompts; `None` without an evaluation set or a verifier.
     pub(super) fn evaluate(&mut self, reporter: &mut dyn Reporter) -> Result<Option<Evaluation>, EngineError> {
-        let spec = &self.job.spec.eval;
-        let Some(dataset) = self.job.eval.as_ref().filter(|_| self.job.verifier.is_some()) else {
+        let job = self.job;
+        let spec = &job.spec.eval;
+        let Some(dataset) = job.eval.as_ref().filter(|_| job.actor.verifier.is_some()) else {
             return Ok(None);
         };
         reporter.phase(Phase::Evaluating, self.step)?;
         let rows: Vec<(u64, usize)> = (0..dataset.len().min(spec.prompts as usize)).map(|i| (i as u64, i)).collect();
-        let groups = self.roll_out(dataset, &rows, spec.samples, super::random::Purpose::Evaluation, reporter)?;
+        let mut sampling = job.spec.sampling.clone();
+        sampling.temperature = spec.temperature.unwrap_or(sampling.temperature);
+        let wanted = Wanted {
+            dataset,
+            rows: &rows,
+            samples: spec.samples,
+            sampling: &sampling,
+            stream: Stream::new(job.spec.seed, Purpose::Evaluation, self.step),
+            step: self.step,
+            phase: Phase::Evaluating,
+        };
+        let groups = self.actor.roll_out(&wanted, reporter)?;
         Ok(Some(Evaluation::of(self.step, spec.samples, &spec.pass_at, &groups)))
     }
 }
@@ -93,25 +107,10 @@ impl Trainer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rollout::Rollout;
-    use crate::verifier::ScoreStatus;
+    use crate::engine::rollout::tests::group;
 
     #[test]
     fn pass_at_one_is_the_mean_reward_of_binary_rewards() {
-        let rollout = |reward| Rollout {
-            tokens: vec![1],
-            behavior_logprobs: vec![-1.0],
-            entropy_sum: 0.0,
-            finish: FinishReason::Stop,
-            status: ScoreStatus::Ok,
-            reward,
-        };
-        let group = |rewards: &[f64]| RolloutGroup {
-            row: 0,
-            prompt: vec![0].into(),
-            rollouts: rewards.iter().map(|r| rollout(*r)).collect(),
-            credits: None,
-        };
         let groups = [group(&[1.0, 0.0, 0.0, 0.0]), group(&[1.0, 1.0, 1.0, 0.0])];
         let evaluation = Evaluation::of(3, 4, &[1, 4], &groups);
         assert!((evaluation.pass_at[0].mean - 0.5).abs() < 1e-12);

@@ -1,27 +1,37 @@
 //! The engine: everything that computes. It knows devices and tensors, but neither job rows nor HTTP; what it does
 //! is told to a [`report::Reporter`].
 //!
-//! Read [`train`] first: it is the algorithm. [`trainer`] holds the state it works on.
+//! Read [`train`] first: it is the algorithm. [`trainer`] holds the state it works on, `step` is one step, [`actor`]
+//! samples and scores.
 
+pub mod actor;
 pub mod batch;
 pub mod checkpoint;
 pub mod device;
 pub mod error;
 pub mod evaluate;
+mod measure;
 pub mod model;
 pub mod ops;
 pub mod optimizer;
 pub mod random;
 pub mod report;
 pub mod rollout;
+pub mod rollout_set;
+pub mod sample;
 pub mod sampler;
 pub mod schedule;
 mod state;
+mod step;
 pub mod train;
 pub mod trainer;
+mod variance;
 pub mod verify;
+mod visits;
 
+pub use actor::ActorSpec;
 pub use error::{EngineError, Stop};
 pub use report::Reporter;
+pub use sample::{SamplingJob, sample};
 pub use train::{Outcome, run};
 pub use trainer::Job;

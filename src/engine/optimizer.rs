@@ -54,6 +54,37 @@ impl GradientSum {
     }
 }
 
+/// Mean and spread of several gradients, without keeping them.
+#[derive(Debug, Default)]
+pub struct GradientMoments {
+    count: f64,
+    /// Sum of the gradients, tensor after tensor in the order of their names.
+    sum: Vec<f64>,
+    /// Sum of their squared norms.
+    squares: f64,
+}
+
+impl GradientMoments {
+    /// Takes in one gradient, multiplied by `scale`.
+    pub fn add(&mut self, gradient: &GradientSum, scale: f64) {
+        let values = || gradient.sums.values().flatten().map(|g| f64::from(*g) * scale);
+        self.sum.resize(gradient.sums.values().map(Vec::len).sum(), 0.0);
+        self.sum.iter_mut().zip(values()).for_each(|(sum, value)| *sum += value);
+        self.squares += values().map(|value| value * value).sum::<f64>();
+        self.count += 1.0;
+    }
+
+    /// The norm of the mean gradient.
+    pub fn mean_norm(&self) -> f64 {
+        self.sum.iter().map(|sum| sum * sum).sum::<f64>().sqrt() / self.count.max(1.0)
+    }
+
+    /// The mean over the gradients of `||g - mean g||^2`.
+    pub fn variance(&self) -> f64 {
+        (self.squares / self.count.max(1.0) - self.mean_norm().powi(2)).max(0.0)
+    }
+}
+
 /// First and second moments of one tensor.
 #[derive(Clone, Debug, Default)]
 struct Moments {
@@ -223,6 +254,20 @@ mod tests {
             optimizer.step([("w", &var)].into_iter(), &sum, 1.0, 0.1).unwrap();
         }
         var.flatten_all().unwrap().to_vec1().unwrap()
+    }
+
+    #[test]
+    fn moments_are_those_of_the_definitions() {
+        let gradients = [[1.0_f32, -2.0], [3.0, 0.0], [-1.0, 5.0]];
+        let mut moments = GradientMoments::default();
+        for g in &gradients {
+            let sum = GradientSum { sums: BTreeMap::from([(String::from("w"), g.map(|x| x * 2.0).to_vec())]) };
+            moments.add(&sum, 0.5);
+        }
+        let mean = [1.0, 1.0];
+        let spread = |g: &[f32; 2]| (0..2).map(|i| (f64::from(g[i]) - mean[i]).powi(2)).sum::<f64>();
+        assert!((moments.mean_norm() - 2.0_f64.sqrt()).abs() < 1e-12);
+        assert!((moments.variance() - gradients.iter().map(spread).sum::<f64>() / 3.0).abs() < 1e-12);
     }
 
     #[test]

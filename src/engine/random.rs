@@ -11,6 +11,10 @@ pub enum Purpose {
     PromptOrder = 3,
     BatchOrder = 4,
     Initialization = 5,
+    /// Order of a stored rollout set.
+    StoredOrder = 6,
+    /// Completions that are only measured.
+    Probe = 7,
 }
 
 /// A stream keyed by seed, purpose and version (for rollouts the policy version).

@@ -1,27 +1,39 @@
-//! Rollouts: sampled completions with their scores and credits, as they are trained on and stored in checkpoints.
+//! Rollouts: sampled completions with their scores, as they are trained on and stored in checkpoints.
 
+use std::borrow::Borrow;
+use std::collections::HashMap;
 use std::fs::File;
+use std::hash::Hash;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::batch::Sequence;
 use super::error::EngineError;
 use super::sampler::FinishReason;
 use crate::objective::frontier::{ScoredCompletion, ScoredGroup};
 use crate::verifier::ScoreStatus;
 
+/// A completion passes with at least this reward.
+pub const PASSES: f64 = 0.5;
+
 /// One sampled and scored completion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rollout {
+    /// Number of the completion among those sampled for its prompt.
+    pub sample: u32,
+    pub text: String,
     pub tokens: Vec<u32>,
+    /// Log-probability of each token under the distribution it was drawn from.
     pub behavior_logprobs: Vec<f32>,
+    /// The same under the model the job started from; empty while unknown.
+    pub reference_logprobs: Vec<f32>,
     pub entropy_sum: f64,
     pub finish: FinishReason,
-    pub status: ScoreStatus,
-    /// Meaningful when `status` is a verdict.
+    /// How verification ended; none without a verifier.
+    pub status: Option<ScoreStatus>,
+    /// 0 without a verifier.
     pub reward: f64,
 }
 
@@ -30,10 +42,12 @@ pub struct Rollout {
 pub struct RolloutGroup {
     /// Number of the row in the data set.
     pub row: usize,
+    /// Optimizer steps that the sampling policy had taken.
+    pub step: u64,
     pub prompt: Arc<[u32]>,
+    /// The prompt as the verifier saw it.
+    pub text: String,
     pub rollouts: Vec<Rollout>,
-    /// The objective's credits; none when it leaves the group out.
-    pub credits: Option<Vec<f64>>,
 }
 
 impl RolloutGroup {
@@ -41,29 +55,35 @@ impl RolloutGroup {
         self.rollouts.iter().map(|r| r.reward).collect()
     }
 
-    /// What the group contributes to a training step.
-    pub fn sequences(&self) -> Vec<Sequence> {
-        let credits = self.credits.as_deref().unwrap_or_default();
+    /// Share of completions that pass; 0 for none.
+    pub fn solve_rate(&self) -> f64 {
+        let passed = self.rollouts.iter().filter(|r| r.reward >= PASSES).count();
+        passed as f64 / self.rollouts.len().max(1) as f64
+    }
+
+    /// Per completion the sum over its tokens of reference - behavior log-probability; empty while that is unknown.
+    pub fn reference_log_ratios(&self) -> Vec<f64> {
+        if self.rollouts.iter().any(|r| r.reference_logprobs.len() != r.tokens.len()) {
+            return Vec::new();
+        }
+        let difference = |(reference, behavior): (&f32, &f32)| f64::from(*reference) - f64::from(*behavior);
         self.rollouts
             .iter()
-            .zip(credits)
-            .map(|(rollout, credit)| Sequence {
-                prompt: Arc::clone(&self.prompt),
-                completion: rollout.tokens.clone(),
-                credit: *credit as f32,
-                behavior_logprobs: rollout.behavior_logprobs.clone(),
-            })
+            .map(|r| r.reference_logprobs.iter().zip(&r.behavior_logprobs).map(difference).sum())
             .collect()
     }
 
     pub fn scored(&self) -> ScoredGroup {
-        let first = |equal: &dyn Fn(&Rollout) -> bool| self.rollouts.iter().position(equal).unwrap_or(0) as u32;
+        let sequences = first_equal(self.rollouts.iter().map(|r| &r.tokens));
+        let answers = first_equal(self.rollouts.iter().map(|r| r.text.trim()));
+        let numbers = sequences.into_iter().zip(answers);
         let completions = self
             .rollouts
             .iter()
-            .map(|r| ScoredCompletion {
-                sequence: first(&|other| other.tokens == r.tokens),
-                answer: first(&|other| other.tokens == r.tokens),
+            .zip(numbers)
+            .map(|(r, (sequence, answer))| ScoredCompletion {
+                sequence,
+                answer,
                 reward: r.reward,
                 behavior_logprob: r.behavior_logprobs.iter().map(|l| f64::from(*l)).sum(),
             })
@@ -72,12 +92,18 @@ impl RolloutGroup {
     }
 }
 
+/// For each item the number of the first one that equals it.
+fn first_equal<T: Eq + Hash>(items: impl Iterator<Item = T>) -> Vec<u32> {
+    let mut first = HashMap::new();
+    items.enumerate().map(|(i, item)| *first.entry(item).or_insert(i as u32)).collect()
+}
+
 /// Writes groups as JSON lines.
-pub fn write(path: &Path, groups: &[RolloutGroup]) -> Result<(), EngineError> {
+pub fn write<G: Borrow<RolloutGroup>>(path: &Path, groups: &[G]) -> Result<(), EngineError> {
     let run = || -> std::io::Result<()> {
         let mut file = BufWriter::new(File::create(path)?);
         for group in groups {
-            serde_json::to_writer(&mut file, group)?;
+            serde_json::to_writer(&mut file, group.borrow())?;
             file.write_all(b"\n")?;
         }
         file.flush()
@@ -87,39 +113,69 @@ pub fn write(path: &Path, groups: &[RolloutGroup]) -> Result<(), EngineError> {
 
 /// Reads what [`write()`] wrote.
 pub fn read(path: &Path) -> Result<Vec<RolloutGroup>, EngineError> {
+    read_lines(path, "checkpoint_corrupt")?.collect()
+}
+
+/// The lines of a JSON-lines file, one after the other; a broken one is an error with `code`.
+pub(super) fn read_lines<'a, T: serde::de::DeserializeOwned>(
+    path: &'a Path,
+    code: &'static str,
+) -> Result<impl Iterator<Item = Result<T, EngineError>> + use<'a, T>, EngineError> {
     let file = File::open(path).map_err(|e| EngineError::io("opening", path, e))?;
-    BufReader::new(file)
-        .lines()
-        .map(|line| {
-            let line = line.map_err(|e| EngineError::io("reading", path, e))?;
-            serde_json::from_str(&line).map_err(|e| EngineError::InvalidData {
-                code: "checkpoint_corrupt",
-                detail: format!("{} holds a broken line: {e}", path.display()),
-            })
+    Ok(BufReader::new(file).lines().map(move |line| {
+        let line = line.map_err(|e| EngineError::io("reading", path, e))?;
+        serde_json::from_str(&line).map_err(|e| EngineError::InvalidData {
+            code,
+            detail: format!("{} holds a broken line: {e}", path.display()),
         })
-        .collect()
+    }))
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// A group of one-token completions with the given rewards.
+    pub fn group(rewards: &[f64]) -> RolloutGroup {
+        let rollout = |(i, reward): (usize, &f64)| Rollout {
+            sample: i as u32,
+            text: i.to_string(),
+            tokens: vec![i as u32],
+            behavior_logprobs: vec![-1.0],
+            reference_logprobs: Vec::new(),
+            entropy_sum: 0.5,
+            finish: FinishReason::Stop,
+            status: Some(ScoreStatus::Ok),
+            reward: *reward,
+        };
+        RolloutGroup {
+            row: 0,
+            step: 0,
+            prompt: vec![0].into(),
+            text: String::from("p"),
+            rollouts: rewards.iter().enumerate().map(rollout).collect(),
+        }
+    }
 
     #[test]
     fn stored_rollouts_come_back_bit_for_bit() {
+        let mut group = group(&[1.0, 0.1 + 0.2]);
         let numbers = [0.1_f32, -1.0e-30, f32::MIN_POSITIVE, -12.345_678, 1.0 / 3.0];
-        let rollout = Rollout {
-            tokens: vec![1, 2, 3],
-            behavior_logprobs: numbers.to_vec(),
-            entropy_sum: std::f64::consts::PI,
-            finish: FinishReason::Stop,
-            status: ScoreStatus::Ok,
-            reward: 1.0,
-        };
-        let group =
-            RolloutGroup { row: 7, prompt: vec![4, 5].into(), rollouts: vec![rollout], credits: Some(vec![0.1 + 0.2]) };
+        group.rollouts[0].behavior_logprobs = numbers.to_vec();
+        group.rollouts[1].entropy_sum = std::f64::consts::PI;
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("rollouts.jsonl");
         write(&path, &[group.clone(), group.clone()]).unwrap();
         assert_eq!(read(&path).unwrap(), [group.clone(), group]);
+    }
+
+    #[test]
+    fn equal_completions_and_answers_are_recognised() {
+        let mut group = group(&[1.0, 1.0, 0.0, 1.0]);
+        group.rollouts[2].tokens = vec![0];
+        group.rollouts[3].text = String::from(" 1");
+        let scored = group.scored();
+        assert_eq!(scored.completions.iter().map(|c| c.sequence).collect::<Vec<_>>(), [0, 1, 0, 3]);
+        assert_eq!(scored.completions.iter().map(|c| c.answer).collect::<Vec<_>>(), [0, 1, 2, 1]);
     }
 }

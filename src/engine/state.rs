@@ -4,18 +4,19 @@
 //! far and the scored completions of the round under way. A finished model is a complete Hugging Face directory.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
-use super::checkpoint::{self, Saved, digest, write_file};
+use super::checkpoint::{self, Saved, digest, write_file, write_json};
 use super::error::EngineError;
 use super::evaluate::Evaluation;
 use super::model::weights::{FlatView, load_safetensors, write_safetensors};
 use super::rollout;
 use super::trainer::Trainer;
+use crate::job::CheckpointKind;
 use crate::job::spec::WeightDtype;
-use crate::job::{CheckpointKind, Manifest};
 
 const WEIGHTS: &str = "model.safetensors";
 const OPTIMIZER: &str = "optimizer.safetensors";
@@ -29,6 +30,12 @@ struct State {
     /// Steps the optimizer has taken; fewer than `step` when steps had nothing to train on.
     optimizer_steps: u64,
     evaluations: Vec<Evaluation>,
+    /// Steps in a row that had nothing to learn from.
+    idle_steps: u64,
+    /// What the objective must know.
+    objective: Value,
+    /// What the job's result says besides evaluations.
+    report: Map<String, Value>,
 }
 
 impl Trainer<'_> {
@@ -36,13 +43,21 @@ impl Trainer<'_> {
     pub(super) fn save(&self) -> Result<Saved, EngineError> {
         // A round begins at the step at which the one before it ended; its checkpoint must not replace that one's.
         let part = if self.rollouts.is_empty() { "" } else { "-rollouts" };
-        let directory = self.job.directory.join(format!("training-{}-{}{part}", self.job.attempt, self.step));
-        checkpoint::save(&directory, self.header(CheckpointKind::Training), |dir| {
-            self.weights.save(&dir.join(WEIGHTS), WeightDtype::F32)?;
+        let actor = &self.job.actor;
+        let directory = actor.directory.join(format!("training-{}-{}{part}", actor.attempt, self.step));
+        checkpoint::save(&directory, actor.manifest(CheckpointKind::Training, self.step), |dir| {
+            self.actor.weights.save(&dir.join(WEIGHTS), WeightDtype::F32)?;
             let (optimizer_steps, tensors) = self.optimizer.state();
             write_safetensors(&dir.join(OPTIMIZER), tensors.map(|(name, values)| (name, FlatView::new(values))))?;
-            let state = State { step: self.step, optimizer_steps, evaluations: self.evaluations.clone() };
-            write_file(&dir.join(STATE), &pretty(&json!(state)))?;
+            let state = State {
+                step: self.step,
+                optimizer_steps,
+                evaluations: self.evaluations.clone(),
+                idle_steps: self.idle_steps,
+                objective: self.objective.state(),
+                report: self.report.clone(),
+            };
+            write_json(&dir.join(STATE), &state)?;
             rollout::write(&dir.join(ROLLOUTS), &self.rollouts)
         })
     }
@@ -56,32 +71,39 @@ impl Trainer<'_> {
             code: "checkpoint_corrupt",
             detail: format!("{} cannot be read: {e}", path.display()),
         })?;
-        self.weights.restore(&directory.join(WEIGHTS))?;
+        self.objective.restore(&state.objective).map_err(|error| EngineError::InvalidData {
+            code: "checkpoint_corrupt",
+            detail: format!("{}: {error}", path.display()),
+        })?;
+        self.actor.weights.restore(&directory.join(WEIGHTS))?;
         let moments = load_safetensors(&[directory.join(OPTIMIZER)], &candle_core::Device::Cpu)?;
         self.optimizer.restore(state.optimizer_steps, moments)?;
-        self.rollouts = rollout::read(&directory.join(ROLLOUTS))?;
+        self.rollouts = rollout::read(&directory.join(ROLLOUTS))?.into_iter().map(Arc::new).collect();
         self.step = state.step;
         self.evaluations = state.evaluations;
+        self.idle_steps = state.idle_steps;
+        self.report = state.report;
         Ok(())
     }
 
     /// Writes the finished model.
     pub(super) fn export(&self) -> Result<Saved, EngineError> {
-        let directory = self.job.directory.join(format!("model-{}-{}", self.job.attempt, self.step));
+        let actor = &self.job.actor;
+        let directory = actor.directory.join(format!("model-{}-{}", actor.attempt, self.step));
         let dtype = self.job.spec.checkpoints.dtype;
         let dtype_name = match dtype {
             WeightDtype::F32 => "float32",
             WeightDtype::Bf16 => "bfloat16",
         };
-        let config = self.weights.config();
-        checkpoint::save(&directory, self.header(CheckpointKind::Inference), |dir| {
-            self.weights.save(&dir.join(WEIGHTS), dtype)?;
-            write_file(&dir.join("config.json"), &pretty(&config.to_hf(dtype_name)))?;
+        let config = self.actor.weights.config();
+        checkpoint::save(&directory, actor.manifest(CheckpointKind::Inference, self.step), |dir| {
+            self.actor.weights.save(&dir.join(WEIGHTS), dtype)?;
+            write_json(&dir.join("config.json"), &config.to_hf(dtype_name))?;
             let generation = json!({"bos_token_id": config.bos_token_id, "eos_token_id": config.eos_token_ids});
-            write_file(&dir.join("generation_config.json"), &pretty(&generation))?;
-            write_file(&dir.join("tokenizer.json"), self.tokenizer.to_json().as_bytes())?;
-            write_file(&dir.join("tokenizer_config.json"), &pretty(&self.tokenizer_config()))?;
-            if let Some(chat) = &self.chat {
+            write_json(&dir.join("generation_config.json"), &generation)?;
+            write_file(&dir.join("tokenizer.json"), self.actor.tokenizer.to_json().as_bytes())?;
+            write_json(&dir.join("tokenizer_config.json"), &self.tokenizer_config())?;
+            if let Some(chat) = &self.actor.chat {
                 write_file(&dir.join("chat_template.jinja"), chat.source().as_bytes())?;
             }
             let (_, sha256) = digest(&dir.join(WEIGHTS))?;
@@ -89,21 +111,9 @@ impl Trainer<'_> {
         })
     }
 
-    fn header(&self, kind: CheckpointKind) -> Manifest {
-        Manifest {
-            format: 1,
-            kind,
-            job: self.job.id,
-            attempt: self.job.attempt,
-            step: self.step,
-            spec_digest: self.job.spec_digest.clone(),
-            files: Vec::new(),
-        }
-    }
-
     fn tokenizer_config(&self) -> serde_json::Value {
-        let config = self.weights.config();
-        let token = |id: Option<u32>| id.and_then(|id| self.tokenizer.id_to_token(id));
+        let config = self.actor.weights.config();
+        let token = |id: Option<u32>| id.and_then(|id| self.actor.tokenizer.id_to_token(id));
         let eos = token(config.eos_token_ids.first().copied());
         let mut value = json!({
             "tokenizer_class": "PreTrainedTokenizerFast",
@@ -113,7 +123,7 @@ impl Trainer<'_> {
             "pad_token": eos,
             "clean_up_tokenization_spaces": false,
         });
-        if let Some(chat) = &self.chat {
+        if let Some(chat) = &self.actor.chat {
             value["chat_template"] = json!(chat.source());
         }
         value
@@ -122,23 +132,18 @@ impl Trainer<'_> {
     fn model_card(&self, weights_sha256: &str) -> String {
         let evaluations: String =
             self.evaluations.iter().map(|e| format!("- after {} steps: {}\n", e.step, e.summary())).collect();
-        let spec = String::from_utf8_lossy(&pretty(&json!(self.job.spec))).into_owned();
+        let spec = format!("{:#}", json!(self.job.spec));
         format!(
             "# {}\n\nTrained by Anneal {} as job `{}` with the objective `{}`, {} optimizer steps.\n\n\
              ## Held-out accuracy\n\n{}\n## Digests\n\n- `model.safetensors`: sha256 `{weights_sha256}`\n- spec: `{}`\n\n\
              ## Spec\n\n```json\n{spec}\n```\n",
             self.job.spec.name.as_deref().unwrap_or("Model"),
             env!("CARGO_PKG_VERSION"),
-            self.job.id,
+            self.job.actor.id,
             self.job.objective.name(),
             self.step,
             if evaluations.is_empty() { "Not evaluated.\n" } else { &evaluations },
-            self.job.spec_digest,
+            self.job.actor.spec_digest,
         )
     }
-}
-
-fn pretty(value: &serde_json::Value) -> Vec<u8> {
-    // Serialising a `Value` into memory cannot fail.
-    serde_json::to_vec_pretty(value).unwrap_or_default()
 }

@@ -11,8 +11,12 @@
 //! A run can be interrupted anywhere and goes on from its last training checkpoint to bit-identical weights on the
 //! same machine: every random choice is a function of the seed and of counters that the checkpoint holds.
 
-use serde_json::json;
+use std::sync::Arc;
+use std::time::Instant;
 
+use serde_json::{Map, Value, json};
+
+use super::actor::Wanted;
 use super::batch::Sequence;
 use super::checkpoint::Saved;
 use super::error::{EngineError, Stop};
@@ -20,11 +24,20 @@ use super::evaluate::Evaluation;
 use super::random::{Purpose, Stream};
 use super::report::Reporter;
 use super::rollout::RolloutGroup;
-use super::sampler::FinishReason;
+use super::rollout_set;
+use super::step::sequences;
 use super::trainer::{Job, Metrics, Trainer};
+use super::visits::Visits;
 use crate::job::{EventKind, NewEvent, Phase};
-use crate::objective::Group;
-use crate::objective::math::{mean, population_std};
+use crate::objective::math::mean;
+use crate::objective::{Plan, frontier};
+
+/// Rounds of fewer steps are not worth a checkpoint after sampling.
+const CHECKPOINTED_ROUND: u64 = 8;
+/// With more rounds than this, steps alone are told, not rounds.
+const ANNOUNCED_ROUNDS: u64 = 100;
+/// Groups on which the gaps at the end of a round are measured.
+const GAP_GROUPS: usize = 512;
 
 /// What a finished job has to show.
 #[derive(Debug)]
@@ -32,6 +45,8 @@ pub struct Outcome {
     /// Before the first step, if it was asked for, and after the last one.
     pub before: Option<Evaluation>,
     pub after: Option<Evaluation>,
+    /// What else the result says: `frontier` of the first completions, `gaps` after the last round.
+    pub report: Map<String, Value>,
     /// The finished model.
     pub model: Saved,
 }
@@ -40,7 +55,9 @@ pub struct Outcome {
 pub fn run(job: &Job, reporter: &mut dyn Reporter) -> Result<Outcome, EngineError> {
     reporter.phase(Phase::Loading, 0)?;
     let mut trainer = Trainer::load(job)?;
-    trainer.check_prompts(reporter)?;
+    for dataset in [Some(&job.train), job.eval.as_ref()].into_iter().flatten() {
+        trainer.actor.check_prompts(dataset, reporter)?;
+    }
     trainer.resume(reporter)?;
     let result = trainer.run(reporter);
     if matches!(result, Err(EngineError::Stopped(Stop::Drain))) {
@@ -56,7 +73,7 @@ impl Trainer<'_> {
         for directory in &self.job.resume {
             match self.restore(directory) {
                 Ok(()) => {
-                    let message = format!("goes on from step {} of {}", self.step, self.job.spec.train.steps);
+                    let message = format!("goes on from step {} of {}", self.step, self.plan.steps);
                     return Ok(reporter.event(NewEvent::info(EventKind::Log, message, json!({"step": self.step})))?);
                 }
                 Err(error) => {
@@ -71,54 +88,77 @@ impl Trainer<'_> {
     }
 
     fn run(&mut self, reporter: &mut dyn Reporter) -> Result<Outcome, EngineError> {
-        let steps = self.job.spec.train.steps;
-        if self.job.eval.is_some() && self.job.verifier.is_none() {
+        if self.job.eval.is_some() && self.job.actor.verifier.is_none() {
             let message = "there is an evaluation set but no verifier, so nothing is evaluated; add a `verifier`";
             reporter.event(NewEvent::warning(message, json!({"code": "not_evaluated"})))?;
         }
-        if self.step == 0 && self.evaluations.is_empty() && self.job.spec.eval.before {
+        let begins = self.step == 0 && self.rollouts.is_empty();
+        if begins && self.evaluations.is_empty() && self.job.spec.eval.before {
             self.evaluate_and_report(reporter)?;
         }
+        if begins {
+            self.probe_variance(reporter)?;
+        }
         for round in 0..self.plan.rounds {
-            let range = self.plan.steps_of(round, steps);
+            let range = self.plan.steps_of(round);
             if self.step >= range.end {
                 continue;
             }
-            if self.rollouts.is_empty() && !self.objective.needs().completions {
+            if self.rollouts.is_empty() && self.samples() {
                 self.begin_round(round, reporter)?;
             }
             reporter.phase(Phase::Training, self.step)?;
             while self.step < range.end {
-                let groups = self.groups_of_step(round, self.step)?;
-                let sequences: Vec<Sequence> = groups.iter().flat_map(StepGroup::sequences).collect();
-                let of_groups = self.group_metrics(&groups);
-                let mut metrics = self.train_step(&sequences, reporter)?;
-                metrics.extend(of_groups);
-                if self.step == range.end {
-                    self.rollouts.clear();
-                }
+                let groups = self.groups_of_step(round)?;
+                let mut metrics = self.train_step(&groups, reporter)?;
+                metrics.extend(self.sampling_cost());
                 self.report_step(metrics, reporter)?;
+                if self.step == range.end {
+                    self.end_round(round, reporter)?;
+                }
                 self.between_steps(reporter)?;
             }
         }
+        self.finish(reporter)
+    }
+
+    /// Evaluates, exports and publishes what is left when all steps are taken.
+    fn finish(&mut self, reporter: &mut dyn Reporter) -> Result<Outcome, EngineError> {
+        let steps = self.plan.steps;
         let asked_before = self.job.spec.eval.before;
         if self.evaluations.last().is_none_or(|e| e.step != steps) {
             self.evaluate_and_report(reporter)?;
         }
         reporter.phase(Phase::Exporting, self.step)?;
+        if self.keeps() {
+            let set = rollout_set::publish(&self.job.actor, self.plan.rounds, self.step)?;
+            reporter.checkpoint(&set)?;
+            rollout_set::remove_parts(&self.job.actor.directory)?;
+        }
         let model = self.export()?;
         reporter.checkpoint(&model)?;
         Ok(Outcome {
             before: self.evaluations.first().filter(|e| asked_before && e.step == 0).cloned(),
             after: self.evaluations.last().filter(|e| e.step == steps).cloned(),
+            report: self.report.clone(),
             model,
         })
+    }
+
+    /// Whether the job samples what it trains on.
+    fn samples(&self) -> bool {
+        !self.objective.needs().completions && self.job.spec.rollouts.from.is_none()
+    }
+
+    /// Whether what is sampled for training becomes a rollout set.
+    fn keeps(&self) -> bool {
+        self.samples() && self.job.spec.rollouts.keep
     }
 
     /// Evaluation and checkpoint after a step, where they are due.
     fn between_steps(&mut self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
         let due = |every: u64| every > 0 && self.step.is_multiple_of(every);
-        let last = self.step == self.job.spec.train.steps;
+        let last = self.step == self.plan.steps;
         let (evaluate, save) = (due(self.job.spec.eval.every_steps), due(self.job.spec.checkpoints.every_steps));
         if evaluate && !last {
             self.evaluate_and_report(reporter)?;
@@ -132,47 +172,104 @@ impl Trainer<'_> {
         Ok(())
     }
 
-    /// Samples, scores and weighs the completions of a round.
-    fn begin_round(&mut self, round: u64, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
-        let job = self.job;
-        let (steps, train) = (job.spec.train.steps, &job.spec.train);
+    /// The rows of a round's prompts, with the visits that key their random numbers.
+    pub(super) fn rows_of_round(&self, round: u64) -> Vec<(u64, usize)> {
+        let train = &self.job.spec.train;
+        let per_step = u64::from(train.prompts_per_step) - self.stored_per_step();
         let prompts_of = |round| {
-            let range = self.plan.steps_of(round, steps);
-            self.plan.prompts_for(range.end - range.start, train)
+            let range = self.plan.steps_of(round);
+            Plan::prompts_for(range.end - range.start, per_step, train.updates_per_rollout)
         };
         let first: u64 = (0..round).map(prompts_of).sum();
-        let visits: Vec<u64> = (first..first + prompts_of(round)).collect();
-        let rows = self.rows_of_visits(&visits);
+        Visits::new(self.job.spec.seed, Purpose::PromptOrder, self.job.train.len())
+            .rows(first..first + prompts_of(round))
+    }
+
+    /// Samples and scores the completions of a round.
+    fn begin_round(&mut self, round: u64, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
+        let job = self.job;
+        let rows = self.rows_of_round(round);
         reporter.phase(Phase::Sampling, self.step)?;
-        let mut groups = self.roll_out(&job.train, &rows, self.plan.group_size, Purpose::Rollout, reporter)?;
-        let ratios = if self.objective.needs().reference && round > 0 {
-            self.reference_log_ratios(&groups, reporter)?
-        } else {
-            vec![Vec::new(); groups.len()]
+        let began = Instant::now();
+        let wanted = Wanted {
+            dataset: &job.train,
+            rows: &rows,
+            samples: self.plan.group_size,
+            sampling: &job.spec.sampling,
+            stream: Stream::new(job.spec.seed, Purpose::Rollout, self.step),
+            step: self.step,
+            phase: Phase::Sampling,
         };
-        groups.iter_mut().zip(&ratios).for_each(|(group, ratios)| {
-            let rewards = group.rewards();
-            if !rewards.is_empty() {
-                group.credits = self.objective.credit(&Group { rewards: &rewards, reference_log_ratios: ratios });
-            }
-        });
+        let mut groups = self.actor.roll_out(&wanted, reporter)?;
+        let tokens = groups.iter().flat_map(|group| &group.rollouts).map(|rollout| rollout.tokens.len()).sum();
+        self.sampled = Some((began.elapsed().as_secs_f64(), tokens));
+        self.fill_reference(&mut groups, reporter)?;
         self.report_round(round, &groups, reporter)?;
-        self.rollouts = groups;
-        if self.plan.steps_of(round, steps).count() > 1 {
+        if self.keeps() {
+            rollout_set::keep_part(&job.actor.directory, round, &groups)?;
+        }
+        self.rollouts = groups.into_iter().map(Arc::new).collect();
+        if self.plan.steps_of(round).count() as u64 >= CHECKPOINTED_ROUND {
             // Sampling is the dear part of a round; a lost worker shall not cost it twice.
             self.save_and_report(reporter)?;
         }
         Ok(())
     }
 
+    /// What the last sampling phase cost, once.
+    fn sampling_cost(&mut self) -> Metrics {
+        self.sampled.take().map_or_else(Vec::new, |(seconds, tokens)| {
+            vec![
+                ("time/rollout_seconds", seconds),
+                ("throughput/rollout_tokens_per_second", tokens as f64 / seconds.max(1e-9)),
+            ]
+        })
+    }
+
+    /// Compares what a round's completions could not cover with what training on them left undone, and lets go of
+    /// them.
+    fn end_round(&mut self, round: u64, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
+        if let Some(beta) = self.objective.target_beta() {
+            let of_set = if self.rollouts.is_empty() { &self.stored } else { &self.rollouts };
+            let groups: Vec<Arc<RolloutGroup>> = of_set.iter().take(GAP_GROUPS).map(Arc::clone).collect();
+            let mut policy = Vec::with_capacity(groups.len());
+            for group in &groups {
+                let own: Vec<Sequence> = sequences(group).collect();
+                let logprobs = self.logprobs(&self.actor.decoder, &own, reporter)?;
+                policy.push(logprobs.iter().map(|l| l.iter().map(|x| f64::from(*x)).sum()).collect());
+            }
+            let scored: Vec<_> = groups.iter().map(|group| group.scored()).collect();
+            let gaps = frontier::gaps(&scored, &policy, beta);
+            let message = format!(
+                "round {} of {}: {:.3} of reward are out of reach of its completions, {:.3} were left undone on them",
+                round + 1,
+                self.plan.rounds,
+                gaps.coverage_gap,
+                gaps.optimisation_gap
+            );
+            let data = json!({"round": round + 1, "groups": groups.len(), "gaps": gaps});
+            self.report.insert(String::from("gaps"), json!(gaps));
+            reporter.event(NewEvent::info(EventKind::Log, message, data))?;
+        }
+        self.rollouts.clear();
+        Ok(())
+    }
+
     fn report_round(
-        &self,
+        &mut self,
         round: u64,
         groups: &[RolloutGroup],
         reporter: &mut dyn Reporter,
     ) -> Result<(), EngineError> {
         let scored: Vec<_> = groups.iter().map(RolloutGroup::scored).collect();
         let rewards: Vec<f64> = groups.iter().flat_map(RolloutGroup::rewards).collect();
+        if round == 0 && self.job.actor.verifier.is_some() && self.plan.group_size > 1 {
+            let table = frontier::frontier(&scored, &frontier::default_betas(), frontier::DEFAULT_ESS_FLOOR);
+            self.report.insert(String::from("frontier"), json!(table));
+        }
+        if self.plan.rounds > ANNOUNCED_ROUNDS {
+            return Ok(());
+        }
         let report: serde_json::Map<_, _> = self
             .objective
             .round_report(&scored)
@@ -192,109 +289,10 @@ impl Trainer<'_> {
         Ok(reporter.event(NewEvent::info(EventKind::Log, message, data))?)
     }
 
-    /// What step `step` trains on. Rollouts of a round are gone through in a new random order on every pass; rows of
-    /// a data set likewise.
-    fn groups_of_step(&self, round: u64, step: u64) -> Result<Vec<StepGroup<'_>>, EngineError> {
-        let per_step = u64::from(self.job.spec.train.prompts_per_step);
-        if self.objective.needs().completions {
-            let visits: Vec<u64> = (step * per_step..(step + 1) * per_step).collect();
-            let rows = self.rows_of_visits(&visits);
-            return rows.iter().map(|(_, row)| Ok(StepGroup::Given(self.given_sequence(*row)?))).collect();
-        }
-        let count = self.rollouts.len() as u64;
-        let begin = (step - self.plan.steps_of(round, self.job.spec.train.steps).start) * per_step;
-        let passes = u64::from(self.job.spec.train.updates_per_rollout);
-        let mut groups = Vec::new();
-        let mut order = (u64::MAX, Vec::new());
-        for visit in (begin..begin + per_step).take_while(|visit| *visit < count * passes) {
-            let pass = visit / count;
-            if order.0 != pass {
-                let stream = Stream::new(self.job.spec.seed, Purpose::BatchOrder, round << 16 | pass);
-                order = (pass, stream.permutation(self.rollouts.len()));
-            }
-            groups.push(StepGroup::Sampled(&self.rollouts[order.1[(visit % count) as usize]]));
-        }
-        Ok(groups)
-    }
-
-    /// The rows of the given visits, counted over the whole job; every epoch has an order of its own.
-    fn rows_of_visits(&self, visits: &[u64]) -> Vec<(u64, usize)> {
-        let count = self.job.train.len() as u64;
-        let mut order = (u64::MAX, Vec::new());
-        visits
-            .iter()
-            .map(|visit| {
-                let epoch = visit / count;
-                if order.0 != epoch {
-                    let stream = Stream::new(self.job.spec.seed, Purpose::PromptOrder, epoch);
-                    order = (epoch, stream.permutation(count as usize));
-                }
-                (*visit, order.1[(visit % count) as usize])
-            })
-            .collect()
-    }
-
-    /// A row's own completion, ended as the model ends its completions.
-    fn given_sequence(&self, index: usize) -> Result<Sequence, EngineError> {
-        let row = self.job.train.row(index)?;
-        let Some(text) = &row.completion else {
-            return Err(EngineError::InvalidData {
-                code: "row_missing_column",
-                detail: format!("row {} has no completion, which `sft` learns from", index + 1),
-            });
-        };
-        let prompt = self.prompt(index, &row)?;
-        let mut completion = self.tokenizer.encode(text)?;
-        completion.extend(self.weights.config().eos_token_ids.first());
-        completion.truncate(self.weights.config().max_position_embeddings - prompt.tokens.len());
-        Ok(Sequence { prompt: prompt.tokens, completion, credit: 1.0, behavior_logprobs: Vec::new() })
-    }
-
-    /// Renders a first sample of the prompts before anything is spent on them.
-    fn check_prompts(&self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
-        const CHECKED: usize = 10_000;
-        for dataset in [Some(&self.job.train), self.job.eval.as_ref()].into_iter().flatten() {
-            for index in 0..dataset.len().min(CHECKED) {
-                reporter.check()?;
-                self.prompt(index, &dataset.row(index)?)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn group_metrics(&self, groups: &[StepGroup<'_>]) -> Metrics {
-        let sampled: Vec<&RolloutGroup> = groups
-            .iter()
-            .filter_map(|group| match group {
-                StepGroup::Sampled(group) => Some(*group),
-                StepGroup::Given(_) => None,
-            })
-            .collect();
-        let rollouts: Vec<_> = sampled.iter().flat_map(|g| &g.rollouts).collect();
-        if rollouts.is_empty() {
-            return Vec::new();
-        }
-        let scored: Vec<_> = sampled.iter().map(|g| g.scored()).collect();
-        let rewards: Vec<f64> = rollouts.iter().map(|r| r.reward).collect();
-        let lengths: Vec<f64> = rollouts.iter().map(|r| r.tokens.len() as f64).collect();
-        let cut = rollouts.iter().filter(|r| r.finish == FinishReason::Length).count();
-        let passed = rewards.iter().filter(|r| **r >= 0.5).count();
-        let mut metrics = vec![
-            ("reward/mean", mean(&rewards)),
-            ("reward/std", population_std(&rewards)),
-            ("reward/solve_rate", passed as f64 / rewards.len() as f64),
-            ("completion/tokens_mean", mean(&lengths)),
-            ("completion/truncated", cut as f64 / rollouts.len() as f64),
-            ("entropy/mean", rollouts.iter().map(|r| r.entropy_sum).sum::<f64>() / lengths.iter().sum::<f64>()),
-        ];
-        metrics.extend(self.objective.round_report(&scored));
-        metrics
-    }
-
     fn report_step(&self, metrics: Metrics, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
         let value = |name: &str| metrics.iter().find(|(n, _)| *n == name).map(|(_, v)| *v);
         let mut message = format!("step {} of {}", self.step, self.job.spec.train.steps);
-        for (name, label) in [("loss", "loss"), ("reward/mean", "reward"), ("ess/ratio", "ess")] {
+        for (name, label) in [("loss", "loss"), ("reward/mean", "reward"), ("pass/at_group", "pass@group")] {
             if let Some(value) = value(name) {
                 message.push_str(&format!(", {label} {value:.4}"));
             }
@@ -319,20 +317,5 @@ impl Trainer<'_> {
         reporter.phase(Phase::Checkpointing, self.step)?;
         let saved = self.save()?;
         Ok(reporter.checkpoint(&saved)?)
-    }
-}
-
-/// What one prompt contributes to a step.
-enum StepGroup<'a> {
-    Sampled(&'a RolloutGroup),
-    Given(Sequence),
-}
-
-impl StepGroup<'_> {
-    fn sequences(&self) -> Vec<Sequence> {
-        match self {
-            Self::Sampled(group) => group.sequences(),
-            Self::Given(sequence) => vec![sequence.clone()],
-        }
     }
 }

@@ -1,348 +1,208 @@
-//! The state of one training job and what can be done with it: sample and score completions, take an optimizer
-//! step. The order in which these happen is in [`super::train`].
+//! The state of one training job. The order in which things happen to it is in [`super::train`], what a step does in
+//! [`super::step`].
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
-use candle_core::{Device, Tensor};
+use candle_core::Device;
+use serde_json::{Map, Value};
 
-use super::batch::{MicroBatch, Sequence, pack};
+use super::actor::{Actor, ActorSpec};
+use super::batch::Sequence;
 use super::error::EngineError;
 use super::evaluate::Evaluation;
-use super::model::decoder::{Context, Decoder};
+use super::model::decoder::Decoder;
 use super::model::weights::Weights;
-use super::ops::logprob::target_logprobs;
-use super::optimizer::{AdamW, GradientSum};
-use super::random::{Purpose, Stream};
-use super::report::{Progress, Reporter};
-use super::rollout::{Rollout, RolloutGroup};
-use super::sampler::{Completion, Request, Sampler};
-use super::schedule::learning_rate;
-use super::verify::{OwnedCase, VerifyPool};
-use crate::dataset::{Dataset, Row};
-use crate::job::{JobId, JobSpec, Phase};
+use super::optimizer::AdamW;
+use super::report::Reporter;
+use super::rollout::RolloutGroup;
+use super::rollout_set;
+use super::step::sequences;
+use crate::dataset::Dataset;
+use crate::job::JobSpec;
 use crate::modelfile;
-use crate::objective::{self, Objective, Plan, StepTotals, TokenBatch};
-use crate::text::chat::ChatTemplate;
-use crate::text::prompt::{Prompter, RenderedPrompt};
-use crate::text::tokenizer::TextTokenizer;
-use crate::verifier::{self, Score};
+use crate::objective::{self, Objective, Plan};
 
-/// Threads that verify completions.
-const VERIFY_THREADS: usize = 2;
-/// Verifications after which an error rate says something.
-const VERIFY_SAMPLE: usize = 200;
-/// Share of failed verifications that stops a job.
-const VERIFY_ERROR_SHARE: f64 = 0.05;
-
-/// Everything a run needs to know; nothing in it changes while it runs.
+/// Everything a training job needs to know; nothing in it changes while it runs.
 pub struct Job {
-    pub id: JobId,
-    pub attempt: u32,
+    pub actor: ActorSpec,
     pub spec: JobSpec,
-    pub spec_digest: String,
     pub objective: objective::Config,
-    pub verifier: Option<verifier::Config>,
-    /// The model's directory (or GGUF file).
-    pub model: PathBuf,
-    /// Draw the weights at random instead of loading them.
-    pub from_scratch: bool,
+    /// Directory (or GGUF file) of the model to distil from, if the objective names one.
+    pub teacher: Option<PathBuf>,
+    /// Directory of the rollout set to train on or to mix in, if the spec names one.
+    pub stored: Option<PathBuf>,
     pub train: Dataset,
     pub eval: Option<Dataset>,
-    /// Where checkpoints go.
-    pub directory: PathBuf,
     /// Training checkpoints to go on from, best first; the first one that is intact is used.
     pub resume: Vec<PathBuf>,
-    pub device: Device,
 }
 
 /// The statistics of one optimizer step, by metric name.
-pub type Metrics = Vec<(&'static str, f64)>;
+pub type Metrics = objective::Statistics;
 
 /// A job under way.
 pub struct Trainer<'a> {
     pub(super) job: &'a Job,
+    pub(super) actor: Actor<'a>,
     pub(super) objective: Box<dyn Objective>,
     pub(super) plan: Plan,
-    pub(super) weights: Weights,
-    pub(super) tokenizer: TextTokenizer,
-    pub(super) chat: Option<ChatTemplate>,
     pub(super) optimizer: AdamW,
     /// Optimizer steps taken.
     pub(super) step: u64,
+    /// Steps in a row, up to the last, that had nothing to learn from.
+    pub(super) idle_steps: u64,
     pub(super) evaluations: Vec<Evaluation>,
+    /// What the job's result says besides evaluations.
+    pub(super) report: Map<String, Value>,
     /// The scored completions of the round under way.
-    pub(super) rollouts: Vec<RolloutGroup>,
-    trainable: Decoder,
-    detached: Decoder,
-    verify: Option<VerifyPool>,
-    verifications: usize,
-    failed_verifications: usize,
+    pub(super) rollouts: Vec<Arc<RolloutGroup>>,
+    /// The stored completions that are trained on beside them or instead of them.
+    pub(super) stored: Vec<Arc<RolloutGroup>>,
+    /// Seconds and tokens of the last sampling phase, until they are reported.
+    pub(super) sampled: Option<(f64, usize)>,
+    /// Codes of the notes that are in the log already.
+    pub(super) said: BTreeSet<&'static str>,
+    pub(super) trainable: Decoder,
+    pub(super) teacher: Option<Decoder>,
+    /// The model the job started from, once it is needed.
+    reference: Option<Decoder>,
 }
 
 impl<'a> Trainer<'a> {
-    /// Loads model and tokenizer; the state is that of a job that has not begun.
+    /// Loads everything; the state is that of a job that has not begun.
     pub fn load(job: &'a Job) -> Result<Self, EngineError> {
-        let (inspection, weights);
-        if job.from_scratch {
-            inspection = modelfile::inspect_blank(&job.model)?;
-            weights = Weights::random(&inspection.config, job.spec.seed, &job.device)?;
-        } else {
-            inspection = modelfile::inspect(&job.model)?;
-            weights = Weights::load(&inspection, &job.device)?;
-        }
-        let objective = job.objective.build();
+        let actor = Actor::load(&job.actor)?;
+        let objective = job.objective.build(&job.spec.train);
+        let plan = match &job.spec.rollouts.from {
+            Some(_) => Plan::rounds(1, objective.plan().group_size, &job.spec.train),
+            None => objective.plan(),
+        };
+        let stored = match &job.stored {
+            Some(directory) => rollout_set::read(directory)?.into_iter().map(Arc::new).collect(),
+            None => Vec::new(),
+        };
+        check_tokens(&stored, actor.weights.config().vocab_size)?;
+        let teacher = match &job.teacher {
+            Some(path) => Some(load_teacher(path, &actor, &job.actor.device)?),
+            None => None,
+        };
         Ok(Self {
-            plan: objective.plan(&job.spec.train),
-            objective,
-            tokenizer: TextTokenizer::from_inspection(&inspection)?,
-            chat: ChatTemplate::from_inspection(&inspection)?,
+            trainable: actor.weights.trainable()?,
             optimizer: AdamW::new(&job.spec.optimizer),
             step: 0,
+            idle_steps: 0,
             evaluations: Vec::new(),
+            report: Map::new(),
             rollouts: Vec::new(),
-            trainable: weights.trainable()?,
-            detached: weights.detached()?,
-            weights,
-            verify: job
-                .verifier
-                .as_ref()
-                .map(|config| VerifyPool::new(config.build(), config.time_limit(), VERIFY_THREADS)),
-            verifications: 0,
-            failed_verifications: 0,
+            sampled: None,
+            said: BTreeSet::new(),
+            reference: None,
             job,
+            actor,
+            objective,
+            plan,
+            stored,
+            teacher,
         })
     }
 
     pub fn parameter_count(&self) -> usize {
-        self.weights.vars().map(|(_, var)| var.elem_count()).sum()
+        self.actor.weights.vars().map(|(_, var)| var.elem_count()).sum()
     }
 
-    /// Renders and encodes one row's prompt.
-    pub(super) fn prompt(&self, index: usize, row: &Row) -> Result<RenderedPrompt, EngineError> {
-        let context = self.weights.config().max_position_embeddings;
-        let prompter = Prompter::new(&self.tokenizer, self.chat.as_ref(), &self.job.spec.dataset, context)?;
-        Ok(prompter.render(index, row)?)
+    /// Prompts of a step that come from the stored rollout set.
+    pub(super) fn stored_per_step(&self) -> u64 {
+        let per_step = u64::from(self.job.spec.train.prompts_per_step);
+        match &self.job.spec.rollouts.mix {
+            _ if self.job.spec.rollouts.from.is_some() => per_step,
+            // At least one prompt of each kind, where there is more than one.
+            Some(mix) => ((per_step as f64 * mix.share).round() as u64).clamp(1, per_step.saturating_sub(1).max(1)),
+            None => 0,
+        }
     }
 
-    /// Samples and scores `samples` completions for each `(prompt id, row)`; the id keys the random stream.
-    pub(super) fn roll_out(
-        &mut self,
-        dataset: &Dataset,
-        rows: &[(u64, usize)],
-        samples: u32,
-        purpose: Purpose,
-        reporter: &mut dyn Reporter,
-    ) -> Result<Vec<RolloutGroup>, EngineError> {
-        let mut prompts = Vec::with_capacity(rows.len());
-        let mut requests = Vec::with_capacity(rows.len() * samples as usize);
-        for (id, index) in rows {
-            reporter.check()?;
-            let row = dataset.row(*index)?;
-            let prompt = self.prompt(*index, &row)?;
-            requests.extend((0..samples).map(|sample| Request {
-                prompt: *id,
-                sample,
-                tokens: Arc::clone(&prompt.tokens),
-            }));
-            prompts.push((row, prompt));
-        }
-        let mut progress = Progress::new(phase_of(purpose), "completions", requests.len());
-        let sampler = Sampler {
-            decoder: &self.detached,
-            tokenizer: &self.tokenizer,
-            spec: &self.job.spec.sampling,
-            stream: Stream::new(self.job.spec.seed, purpose, self.step),
-        };
-        let completions = sampler.run(&requests, |done, _tokens| progress.update(reporter, done))?;
-        if purpose == Purpose::Rollout {
-            reporter.phase(Phase::Verifying, self.step)?;
-        }
-        let scores = self.verify(&prompts, &completions, samples as usize, reporter)?;
-
-        let mut scored = completions.into_iter().zip(scores);
-        Ok(rows
-            .iter()
-            .zip(prompts)
-            .map(|((_, index), (_, prompt))| RolloutGroup {
-                row: *index,
-                prompt: prompt.tokens,
-                rollouts: scored
-                    .by_ref()
-                    .take(samples as usize)
-                    .filter(|(_, score)| score.is_scored())
-                    .map(|(completion, score)| rollout(completion, &score))
-                    .collect(),
-                credits: None,
-            })
-            .collect())
+    /// Whether completions get log-probabilities under the model the job started from.
+    pub(super) fn wants_reference(&self) -> bool {
+        self.objective.needs().reference || self.job.spec.train.track_reference
     }
 
-    fn verify(
-        &mut self,
-        prompts: &[(Row, RenderedPrompt)],
-        completions: &[Completion],
-        samples: usize,
-        reporter: &mut dyn Reporter,
-    ) -> Result<Vec<Score>, EngineError> {
-        let Some(pool) = &mut self.verify else {
-            return Err(EngineError::Internal(String::from("completions were sampled without a verifier")));
-        };
-        let cases = completions
-            .iter()
-            .enumerate()
-            .map(|(i, completion)| {
-                let (row, prompt) = &prompts[i / samples];
-                OwnedCase {
-                    prompt: prompt.text.clone(),
-                    completion: completion.text.clone(),
-                    answer: row.answer.clone(),
-                    row: Arc::clone(&row.fields),
-                }
-            })
-            .collect();
-        let Some(scores) = pool.score_all(cases, || reporter.should_stop().is_some()) else {
-            reporter.check()?;
-            return Err(EngineError::Internal(String::from("verification stopped without a reason")));
-        };
-        self.verifications += scores.len();
-        let failed: Vec<&Score> = scores.iter().filter(|score| !score.is_scored()).collect();
-        self.failed_verifications += failed.len();
-        let share = self.failed_verifications as f64 / self.verifications.max(1) as f64;
-        let none_scored = !scores.is_empty() && failed.len() == scores.len();
-        if none_scored || (self.verifications >= VERIFY_SAMPLE && share > VERIFY_ERROR_SHARE) {
-            let last = failed.last().and_then(|score| score.detail.clone()).unwrap_or_default();
-            let (failed, total) = (self.failed_verifications, self.verifications);
-            return Err(EngineError::VerifierErrors { failed, total, last });
-        }
-        Ok(scores)
-    }
-
-    /// One optimizer step on the given sequences. Nothing has changed when it ends with an error.
-    pub(super) fn train_step(
-        &mut self,
-        sequences: &[Sequence],
-        reporter: &mut dyn Reporter,
-    ) -> Result<Metrics, EngineError> {
-        let began = Instant::now();
-        let totals = StepTotals {
-            tokens: sequences.iter().map(|s| s.completion.len() as f64).sum(),
-            sequences: sequences.len() as f64,
-        };
-        let normalizer = self.objective.normalizer(&totals);
-        let (mut gradients, mut loss, mut shift) = (GradientSum::default(), 0.0, 0.0_f64);
-        for batch in pack(sequences, self.job.spec.train.micro_batch_tokens as usize) {
-            reporter.check()?;
-            let part = self.accumulate(&batch, &mut gradients)?;
-            loss += part.loss / normalizer;
-            shift = shift.max(part.shift);
-        }
-        let rate = learning_rate(&self.job.spec.optimizer, self.step, self.job.spec.train.steps);
-        let mut norm = 0.0;
-        if !gradients.is_empty() {
-            norm = gradients.norm(1.0 / normalizer);
-            self.check_finite(loss, norm)?;
-            self.optimizer.step(self.weights.vars(), &gradients, 1.0 / normalizer, rate)?;
-        }
-        self.step += 1;
-        let seconds = began.elapsed().as_secs_f64();
-        let rows: f64 = sequences.iter().map(|s| (s.prompt.len() + s.completion.len()) as f64).sum();
-        Ok(vec![
-            ("loss", loss),
-            ("grad/norm", norm),
-            ("learning_rate", rate),
-            ("logprob/max_abs_diff", shift),
-            ("step/tokens", totals.tokens),
-            ("step/sequences", totals.sequences),
-            ("time/step_seconds", seconds),
-            ("throughput/train_tokens_per_second", rows / seconds),
-        ])
-    }
-
-    fn check_finite(&self, loss: f64, norm: f64) -> Result<(), EngineError> {
-        for (what, value) in [("the loss", loss), ("the gradient", norm)] {
-            if !value.is_finite() {
-                return Err(EngineError::Diverged { step: self.step + 1, what });
-            }
+    /// Loads the model the job started from a second time, unless that was done.
+    pub(super) fn load_reference(&mut self) -> Result<(), EngineError> {
+        if self.reference.is_none() {
+            let (_, weights) = self.job.actor.load_weights()?;
+            self.reference = Some(weights.detached()?);
         }
         Ok(())
     }
 
-    /// Forward and backward over one micro-batch.
-    fn accumulate(&self, batch: &MicroBatch, gradients: &mut GradientSum) -> Result<Part, EngineError> {
-        let device = &self.job.device;
-        let policy_logprobs = logprobs(&self.trainable, batch)?;
-        let credit = Tensor::new(&batch.credit[..], device)?;
-        let tokens = TokenBatch { policy_logprobs: &policy_logprobs, credit: &credit, mask: &credit.ones_like()? };
-        let loss = self.objective.loss(&tokens)?;
-        gradients.add(self.weights.vars(), &loss.backward()?)?;
-        let policy = policy_logprobs.to_vec1::<f32>()?;
-        let shift = policy.iter().zip(&batch.behavior_logprobs).map(|(p, b)| f64::from((p - b).abs()));
-        Ok(Part { loss: f64::from(loss.to_scalar::<f32>()?), shift: shift.fold(0.0, f64::max) })
-    }
-
-    /// Per group and completion the sum over tokens of reference - behavior log-probability, where the reference is
-    /// the model the job started from.
-    pub(super) fn reference_log_ratios(
+    /// Log-probabilities of the completions under the model the job started from; [`Self::load_reference`] comes first.
+    pub(super) fn reference_logprobs(
         &self,
-        groups: &[RolloutGroup],
+        sequences: &[Sequence],
         reporter: &dyn Reporter,
-    ) -> Result<Vec<Vec<f64>>, EngineError> {
-        let initial = Trainer::load(self.job)?;
-        let mut ratios = Vec::with_capacity(groups.len());
-        for group in groups {
-            reporter.check()?;
-            let mut sums = Vec::with_capacity(group.rollouts.len());
-            for rollout in &group.rollouts {
-                let sequence = Sequence {
-                    prompt: Arc::clone(&group.prompt),
-                    completion: rollout.tokens.clone(),
-                    credit: 0.0,
-                    behavior_logprobs: Vec::new(),
-                };
-                let mut sum = 0.0;
-                for batch in pack([&sequence], usize::MAX) {
-                    let reference = logprobs(&initial.detached, &batch)?.to_vec1::<f32>()?;
-                    let pairs = reference.iter().zip(&rollout.behavior_logprobs);
-                    sum += pairs.map(|(r, b)| f64::from(*r) - f64::from(*b)).sum::<f64>();
-                }
-                sums.push(sum);
-            }
-            ratios.push(sums);
+    ) -> Result<Vec<Vec<f32>>, EngineError> {
+        let Some(reference) = &self.reference else {
+            return Err(EngineError::Internal(String::from("the reference is not loaded")));
+        };
+        self.logprobs(reference, sequences, reporter)
+    }
+
+    /// Gives fresh completions their log-probabilities under the reference, if they are wanted.
+    pub(super) fn fill_reference(
+        &mut self,
+        groups: &mut [RolloutGroup],
+        reporter: &dyn Reporter,
+    ) -> Result<(), EngineError> {
+        if !self.wants_reference() {
+            return Ok(());
         }
-        Ok(ratios)
+        if self.step == 0 && self.job.spec.sampling.is_whole() {
+            // The policy is the reference still.
+            for rollout in groups.iter_mut().flat_map(|group| &mut group.rollouts) {
+                rollout.reference_logprobs = rollout.behavior_logprobs.clone();
+            }
+            return Ok(());
+        }
+        self.load_reference()?;
+        for group in groups {
+            let sequences: Vec<Sequence> = sequences(group).collect();
+            let logprobs = self.reference_logprobs(&sequences, reporter)?;
+            for (rollout, logprobs) in group.rollouts.iter_mut().zip(logprobs) {
+                rollout.reference_logprobs = logprobs;
+            }
+        }
+        Ok(())
     }
 }
 
-/// What one micro-batch adds to a step.
-struct Part {
-    loss: f64,
-    /// Largest |policy - behavior| log-probability.
-    shift: f64,
-}
-
-/// Log-probabilities of a micro-batch's targets under `decoder`.
-fn logprobs(decoder: &Decoder, batch: &MicroBatch) -> candle_core::Result<Tensor> {
-    let hidden = decoder.hidden(&batch.tokens, &batch.positions, Context::Packed { boundaries: &batch.boundaries })?;
-    let logits = decoder.logits(&hidden, &batch.target_rows)?;
-    target_logprobs(&logits, &Tensor::new(&batch.targets[..], logits.device())?)
-}
-
-fn phase_of(purpose: Purpose) -> Phase {
-    match purpose {
-        Purpose::Evaluation => Phase::Evaluating,
-        Purpose::Rollout | Purpose::PromptOrder | Purpose::BatchOrder | Purpose::Initialization => Phase::Sampling,
+/// Refuses stored completions that the model has no tokens for.
+fn check_tokens(groups: &[Arc<RolloutGroup>], vocabulary: usize) -> Result<(), EngineError> {
+    let known = |tokens: &[u32]| tokens.iter().all(|token| (*token as usize) < vocabulary);
+    if groups.iter().all(|g| known(&g.prompt) && g.rollouts.iter().all(|r| known(&r.tokens))) {
+        return Ok(());
     }
+    Err(EngineError::InvalidData {
+        code: "rollouts_from_another_model",
+        detail: String::from("the rollout set holds tokens outside the model's vocabulary; it is another model's"),
+    })
 }
 
-fn rollout(completion: Completion, score: &Score) -> Rollout {
-    Rollout {
-        tokens: completion.tokens,
-        behavior_logprobs: completion.behavior_logprobs,
-        entropy_sum: completion.entropy_sum,
-        finish: completion.finish,
-        status: score.status,
-        reward: score.reward,
+/// Loads the model to distil from, which must have the student's tokens.
+fn load_teacher(path: &Path, student: &Actor<'_>, device: &Device) -> Result<Decoder, EngineError> {
+    let inspection = modelfile::inspect(path)?;
+    let weights = Weights::load(&inspection, device)?;
+    let tokenizer = crate::text::tokenizer::TextTokenizer::from_inspection(&inspection)?;
+    let (own, other) = (student.weights.config().vocab_size, weights.config().vocab_size);
+    if own != other || !student.tokenizer.same_tokens(&tokenizer) {
+        return Err(EngineError::InvalidData {
+            code: "teacher_tokenizer_differs",
+            detail: String::from(
+                "the teacher has another tokenizer than the model, so that their probabilities cannot be compared; \
+                 use a teacher of the same family",
+            ),
+        });
     }
+    weights.detached()
 }

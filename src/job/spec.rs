@@ -242,6 +242,10 @@ pub struct EvalSpec {
     pub pass_at: Vec<u32>,
     /// Also evaluate before the first step.
     pub before: bool,
+    /// Temperature of evaluation; that of `sampling` when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 10.0))]
+    pub temperature: Option<f64>,
     /// Held-out prompts to use, from the first on.
     #[schemars(range(min = 1, max = 100_000))]
     pub prompts: u32,
@@ -249,7 +253,7 @@ pub struct EvalSpec {
 
 impl Default for EvalSpec {
     fn default() -> Self {
-        Self { every_steps: 0, samples: 8, pass_at: vec![1, 8], before: true, prompts: 200 }
+        Self { every_steps: 0, samples: 8, pass_at: vec![1, 8], before: true, temperature: None, prompts: 200 }
     }
 }
 
@@ -391,6 +395,11 @@ impl DatasetSpec {
 }
 
 impl SamplingSpec {
+    /// Whether tokens are drawn from the model's own distribution.
+    pub fn is_whole(&self) -> bool {
+        self.temperature == 1.0 && self.top_p >= 1.0 && self.top_k == 0
+    }
+
     pub(super) fn check(&self) -> Result<(), Vec<FieldError>> {
         let s = self;
         let mut fields = Fields::below("/sampling");
@@ -437,6 +446,11 @@ impl EvalSpec {
             !self.pass_at.is_empty() && self.pass_at.iter().all(|k| (1..=self.samples).contains(k)),
             "pass_at",
             "takes one or more k between 1 and `samples`",
+        );
+        fields.require(
+            self.temperature.is_none_or(|t| (0.0..=10.0).contains(&t)),
+            "temperature",
+            "must lie between 0 (greedy) and 10",
         );
         fields.require((1..=100_000).contains(&self.prompts), "prompts", "must lie between 1 and 100000");
         fields.finish()

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::math::{boltzmann_weights, is_zero_spread};
-use super::{Group, Needs, Objective, Plan, StepTotals, StoredRollouts, TokenBatch, frontier};
+use super::{Group, Needs, Objective, Plan, Statistics, StepTotals, StoredRollouts, TokenBatch, frontier, surrogate};
 use crate::job::field::{FieldError, Fields};
 use crate::job::spec::TrainSpec;
 
@@ -103,10 +103,11 @@ impl Config {
 #[derive(Debug)]
 pub struct Bolt {
     config: Config,
+    plan: Plan,
 }
 
-pub fn build(config: Config) -> Bolt {
-    Bolt { config }
+pub fn build(config: Config, train: &TrainSpec) -> Bolt {
+    Bolt { plan: Plan::rounds(config.rounds, config.group_size, train), config }
 }
 
 impl Objective for Bolt {
@@ -115,13 +116,13 @@ impl Objective for Bolt {
         Needs { verifier: true, reference, ..Needs::default() }
     }
 
-    fn plan(&self, _train: &TrainSpec) -> Plan {
-        Plan { rounds: self.config.rounds, group_size: self.config.group_size }
+    fn plan(&self) -> Plan {
+        self.plan
     }
 
-    fn credit(&self, group: &Group<'_>) -> Option<Vec<f64>> {
+    fn credit(&self, group: &Group<'_>) -> Vec<Option<f64>> {
         if self.config.zero_spread == ZeroSpread::Skip && is_zero_spread(group.rewards) {
-            return None;
+            return vec![None; group.rewards.len()];
         }
         let beta = self.config.beta;
         let scores: Vec<f64> = match self.config.reference {
@@ -130,11 +131,11 @@ impl Objective for Bolt {
             }
             Reference::Initial | Reference::Previous => group.rewards.iter().map(|r| r / beta).collect(),
         };
-        Some(boltzmann_weights(&scores))
+        boltzmann_weights(&scores).into_iter().map(Some).collect()
     }
 
     fn loss(&self, batch: &TokenBatch<'_>) -> TensorResult<Tensor> {
-        ((batch.mask * batch.credit)? * batch.policy_logprobs)?.sum_all()?.neg()
+        surrogate::score(batch, batch.credit)?.neg()
     }
 
     fn normalizer(&self, totals: &StepTotals) -> f64 {
@@ -144,8 +145,12 @@ impl Objective for Bolt {
         }
     }
 
-    fn round_report(&self, groups: &[frontier::ScoredGroup]) -> Vec<(&'static str, f64)> {
+    fn round_report(&self, groups: &[frontier::ScoredGroup]) -> Statistics {
         frontier::report(groups, self.config.beta)
+    }
+
+    fn target_beta(&self) -> Option<f64> {
+        Some(self.config.beta)
     }
 }
 
@@ -154,23 +159,27 @@ mod tests {
     use super::*;
     use crate::objective::math::{ess_share, mean};
 
-    fn credit(config: Config, rewards: &[f64]) -> Option<Vec<f64>> {
-        build(config).credit(&Group { rewards, reference_log_ratios: &[] })
+    fn credit(config: Config, group: Group<'_>) -> Vec<Option<f64>> {
+        build(config, &TrainSpec::default()).credit(&group)
+    }
+
+    fn weights(config: Config, rewards: &[f64]) -> Vec<f64> {
+        credit(config, Group { rewards, reference_log_ratios: &[] }).into_iter().flatten().collect()
     }
 
     #[test]
     fn equal_rewards_keep_weight_one_or_leave_the_group_out() {
-        assert_eq!(credit(Config::default(), &[1.0, 1.0, 1.0]), Some(vec![1.0; 3]));
+        assert_eq!(weights(Config::default(), &[1.0, 1.0, 1.0]), [1.0; 3]);
         let skip = Config { zero_spread: ZeroSpread::Skip, ..Config::default() };
-        assert_eq!(credit(skip, &[0.0, 0.0]), None);
+        assert_eq!(credit(skip, Group { rewards: &[0.0, 0.0], reference_log_ratios: &[] }), [None, None]);
     }
 
     #[test]
     fn a_cold_target_imitates_only_the_best_and_a_hot_one_everything() {
         let rewards = [0.0, 1.0, 0.0, 0.0];
-        let cold = credit(Config { beta: 1e-3, ..Config::default() }, &rewards).unwrap();
+        let cold = weights(Config { beta: 1e-3, ..Config::default() }, &rewards);
         assert!((ess_share(&cold) - 0.25).abs() < 1e-9);
-        let hot = credit(Config { beta: 1e6, ..Config::default() }, &rewards).unwrap();
+        let hot = weights(Config { beta: 1e6, ..Config::default() }, &rewards);
         assert!((ess_share(&hot) - 1.0).abs() < 1e-9);
     }
 
@@ -198,8 +207,8 @@ mod tests {
     #[test]
     fn the_density_ratio_enters_with_an_initial_reference() {
         let config = Config { reference: Reference::Initial, rounds: 2, beta: 1.0, ..Config::default() };
-        let weights =
-            build(config).credit(&Group { rewards: &[0.0, 0.0], reference_log_ratios: &[0.0, 3.0_f64.ln()] }).unwrap();
+        let group = Group { rewards: &[0.0, 0.0], reference_log_ratios: &[0.0, 3.0_f64.ln()] };
+        let weights: Vec<f64> = credit(config, group).into_iter().flatten().collect();
         assert!((weights[1] / weights[0] - 3.0).abs() < 1e-12);
         assert!((mean(&weights) - 1.0).abs() < 1e-12);
     }

@@ -36,6 +36,20 @@ pub fn ess_share(weights: &[f64]) -> f64 {
     if squares == 0.0 { 0.0 } else { sum * sum / (weights.len() as f64 * squares) }
 }
 
+/// The effective sample size of the ratios `exp(d)`, as a share of their number: `(sum rho)^2 / (n sum rho^2)`, in
+/// `[1/n, 1]`; 1 for none. Shifted by the largest, so that nothing overflows.
+pub fn ess_of_log_ratios(log_ratios: &[f64]) -> f64 {
+    if log_ratios.is_empty() {
+        return 1.0;
+    }
+    let top = log_ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (sum, squares) = log_ratios.iter().fold((0.0, 0.0), |(sum, squares), d| {
+        let ratio = (d - top).exp();
+        (sum + ratio, squares + ratio * ratio)
+    });
+    sum * sum / (log_ratios.len() as f64 * squares)
+}
+
 /// The unbiased estimate of pass@k from `n` samples of which `correct` pass (Chen et al., arXiv 2107.03374, eq. 1):
 /// `1 - C(n - correct, k) / C(n, k)`.
 pub fn pass_at_k(n: u32, correct: u32, k: u32) -> f64 {
@@ -81,6 +95,15 @@ mod tests {
         for scores in [vec![0.0, 1.0, 2.0], vec![1e4, 0.0, -1e4], vec![-1e300, -1e300]] {
             assert!((mean(&boltzmann_weights(&scores)) - 1.0).abs() < 1e-12);
         }
+    }
+
+    #[test]
+    fn ess_of_log_ratios_is_that_of_the_ratios_and_survives_extremes() {
+        let log_ratios: [f64; 3] = [0.3, -1.2, 0.0];
+        let ratios: Vec<f64> = log_ratios.iter().map(|d| d.exp()).collect();
+        assert!((ess_of_log_ratios(&log_ratios) - ess_share(&ratios)).abs() < 1e-12);
+        assert!((ess_of_log_ratios(&[1e4, 0.0, -1e4]) - 1.0 / 3.0).abs() < 1e-12);
+        assert_eq!(ess_of_log_ratios(&[]), 1.0);
     }
 
     #[test]

@@ -1,25 +1,36 @@
 //! Objectives: what a training step optimises. Each file reads like its paper and knows nothing of devices,
 //! packing or optimizers; the training loop knows no objective by name.
 //!
-//! An objective sees completions in groups of one prompt. [`Objective::credit`] turns a group's rewards into one
-//! number per completion, in plain numbers; [`Objective::loss`] turns log-probabilities and credit into a sum over
-//! tokens. The loop masks, packs, divides by [`Objective::normalizer`] of the whole step, accumulates and steps.
-//! Adding an objective is one new file, one line in `objectives!` and nothing elsewhere.
+//! An objective sees completions in groups of one prompt. [`Objective::begin_step`] takes in what a whole step says,
+//! [`Objective::credit`] turns a group's rewards into one number per completion, in plain numbers, and
+//! [`Objective::loss`] turns log-probabilities and credit into a sum over tokens. The loop masks, packs, divides by
+//! [`Objective::normalizer`] of the whole step, accumulates and steps. Adding an objective is one new file, one line
+//! in `objectives!` and one `pub mod`.
 
+pub mod advantage;
 pub mod bolt;
+pub mod fade;
 pub mod frontier;
+pub mod grpo;
 pub mod math;
+pub mod p3o;
+pub mod policy_gradient;
+pub mod preflight;
 pub mod sft;
+pub mod surrogate;
+pub mod vopd;
 
 use candle_core::{Result as TensorResult, Tensor};
 use serde_json::Value;
 
-use crate::job::JobSpec;
 use crate::job::field::{self, FieldError};
-use crate::job::spec::{MAX_ROLLOUTS, TrainSpec};
+use crate::job::spec::TrainSpec;
+
+pub use preflight::{check, warnings};
+pub use surrogate::Clip;
 
 /// What an objective asks the loop to provide.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Needs {
     /// Learns from the data set's `completion` column; nothing is sampled.
     pub completions: bool,
@@ -27,6 +38,20 @@ pub struct Needs {
     pub verifier: bool,
     /// Log-probabilities of the sampled tokens under the model the job started from.
     pub reference: bool,
+    /// The log-ratios of a whole step before its first micro-batch, which cost a forward pass of their own unless the
+    /// policy is the one that sampled.
+    pub log_ratios: bool,
+    /// A teacher's distributions beside the policy's.
+    pub teacher: Option<TeacherView>,
+}
+
+/// How a teacher is compared with the policy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TeacherView {
+    /// Divides the logits of both.
+    pub temperature: f64,
+    /// Restrict the divergence to the policy's k most probable tokens, both renormalised on them.
+    pub top_k: Option<u32>,
 }
 
 /// Which stored completions an objective can learn from instead of fresh ones.
@@ -43,31 +68,69 @@ pub enum StoredRollouts {
 /// How optimizer steps and sampling phases interleave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
+    /// Optimizer steps in all.
+    pub steps: u64,
     /// Sampling phases.
     pub rounds: u64,
     /// Completions per prompt.
     pub group_size: u32,
+    /// Most steps of a round; none when the rounds share the steps evenly.
+    steps_per_round: Option<u64>,
 }
 
 impl Plan {
-    /// The optimizer steps of round `round`, as a half-open range; the rounds share `steps` evenly.
-    pub fn steps_of(&self, round: u64, steps: u64) -> std::ops::Range<u64> {
-        round * steps / self.rounds..(round + 1) * steps / self.rounds
+    /// `rounds` sampling phases that share the steps evenly.
+    pub fn rounds(rounds: u64, group_size: u32, train: &TrainSpec) -> Self {
+        Self { steps: train.steps, rounds, group_size, steps_per_round: None }
     }
 
-    /// Prompts sampled for a round of `steps` optimizer steps.
-    pub fn prompts_for(&self, steps: u64, train: &TrainSpec) -> u64 {
-        (steps * u64::from(train.prompts_per_step)).div_ceil(u64::from(train.updates_per_rollout)).max(1)
+    /// A sampling phase as often as `updates_per_rollout` and `max_staleness` ask for.
+    pub fn online(group_size: u32, train: &TrainSpec) -> Self {
+        let reuse = u64::from(train.updates_per_rollout);
+        let length = train.max_staleness.map_or(reuse, |staleness| reuse.max(staleness + 1));
+        Self { steps: train.steps, rounds: train.steps.div_ceil(length), group_size, steps_per_round: Some(length) }
+    }
+
+    /// The optimizer steps of round `round`, as a half-open range.
+    pub fn steps_of(&self, round: u64) -> std::ops::Range<u64> {
+        match self.steps_per_round {
+            None => round * self.steps / self.rounds..(round + 1) * self.steps / self.rounds,
+            Some(length) => (round * length).min(self.steps)..((round + 1) * length).min(self.steps),
+        }
+    }
+
+    /// The most steps that any round has.
+    pub fn longest_round(&self) -> u64 {
+        self.steps_per_round.unwrap_or_else(|| self.steps.div_ceil(self.rounds.max(1))).min(self.steps)
+    }
+
+    /// Prompts sampled for a round of `steps` optimizer steps that take `per_step` of them each; at least as many as
+    /// one step takes, so that no step holds a group twice.
+    pub fn prompts_for(steps: u64, per_step: u64, updates_per_rollout: u32) -> u64 {
+        (steps * per_step).div_ceil(u64::from(updates_per_rollout)).max(per_step)
     }
 }
 
 /// The scored completions of one prompt.
 #[derive(Clone, Copy, Debug)]
 pub struct Group<'a> {
+    /// Zeros without a verifier.
     pub rewards: &'a [f64],
     /// Per completion the sum over its tokens of reference - behavior log-probability; empty unless
     /// [`Needs::reference`] is set.
     pub reference_log_ratios: &'a [f64],
+}
+
+/// What the completions of a whole step say, before its first micro-batch.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StepStatistics<'a> {
+    /// The rewards of all completions.
+    pub rewards: &'a [f64],
+    /// Mean entropy of the sampling policy per token, over the whole vocabulary at temperature 1, in nats.
+    pub token_entropy: f64,
+    /// Per token policy - behavior log-probability; empty when the policy is the one that sampled, so that all are 0,
+    /// or when [`Needs::log_ratios`] is not set.
+    pub log_ratios: &'a [f64],
 }
 
 /// What a step's loss is divided by, counted over all its micro-batches.
@@ -84,29 +147,101 @@ pub struct StepTotals {
 pub struct TokenBatch<'a> {
     /// Log-probability of each target token under the policy; carries the gradient.
     pub policy_logprobs: &'a Tensor,
+    /// The same under the distribution it was sampled from; the policy's own, detached, where nothing was sampled.
+    pub behavior_logprobs: &'a Tensor,
+    /// The same under the model the job started from, if asked for.
+    pub reference_logprobs: Option<&'a Tensor>,
+    /// The teacher beside the policy, if asked for.
+    pub teacher: Option<TeacherBatch<'a>>,
     /// The completion's credit on each of its tokens.
     pub credit: &'a Tensor,
     /// 1 where the policy chose the token, 0 on padding.
     pub mask: &'a Tensor,
 }
 
+/// Per-token comparison with a teacher, as [`TeacherView`] asks for it.
+#[derive(Clone, Copy, Debug)]
+pub struct TeacherBatch<'a> {
+    /// Teacher - policy log-probability of each target token; without gradient.
+    pub log_ratio: &'a Tensor,
+    /// `KL(policy || teacher)` at each position; carries a gradient.
+    pub divergence: &'a Tensor,
+}
+
+/// A comparison of estimators of the same gradient on fixed prompts.
+pub struct VarianceProbe {
+    /// How often the prompts are sampled.
+    pub repeats: u32,
+    pub variants: Vec<(&'static str, Box<dyn Objective>)>,
+}
+
+/// Statistics by metric name.
+pub type Statistics = Vec<(&'static str, f64)>;
+
 /// A training objective.
 pub trait Objective: Send {
     fn needs(&self) -> Needs;
 
-    fn plan(&self, train: &TrainSpec) -> Plan;
+    fn plan(&self) -> Plan;
 
-    /// One credit per completion; `None` leaves the group out of the step altogether.
-    fn credit(&self, group: &Group<'_>) -> Option<Vec<f64>>;
+    /// Takes in the statistics of the step about to be taken.
+    fn begin_step(&mut self, _step: &StepStatistics<'_>) {}
+
+    /// One credit per completion; `None` leaves the completion out of the step altogether.
+    fn credit(&self, group: &Group<'_>) -> Vec<Option<f64>>;
+
+    /// The credit of each token, for objectives that tell the tokens of a completion apart.
+    fn token_credit(&self, batch: &TokenBatch<'_>) -> TensorResult<Tensor> {
+        Ok(batch.credit.clone())
+    }
 
     /// The loss as a sum over the batch's tokens (not divided by anything).
     fn loss(&self, batch: &TokenBatch<'_>) -> TensorResult<Tensor>;
 
     /// What the summed loss of a step is divided by.
-    fn normalizer(&self, totals: &StepTotals) -> f64;
+    fn normalizer(&self, totals: &StepTotals) -> f64 {
+        totals.tokens
+    }
 
-    /// Statistics of a freshly sampled and scored round, by metric name.
-    fn round_report(&self, groups: &[frontier::ScoredGroup]) -> Vec<(&'static str, f64)>;
+    /// The range outside of which the ratio's gradient is cut off.
+    fn clip(&self) -> Option<Clip> {
+        None
+    }
+
+    /// Statistics of freshly sampled and scored groups.
+    fn round_report(&self, _groups: &[frontier::ScoredGroup]) -> Statistics {
+        Vec::new()
+    }
+
+    /// Statistics of the step begun last.
+    fn step_report(&self) -> Statistics {
+        Vec::new()
+    }
+
+    /// What should be said once in the job's log: a stable code and a sentence.
+    fn notes(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// The temperature of the target that a round's completions are weighted towards, for the report of gaps.
+    fn target_beta(&self) -> Option<f64> {
+        None
+    }
+
+    /// Variants whose gradient should be compared before the first step.
+    fn variance_probe(&self) -> Option<VarianceProbe> {
+        None
+    }
+
+    /// What a resumed run must know, for the checkpoint.
+    fn state(&self) -> Value {
+        Value::Null
+    }
+
+    /// Takes over what [`Objective::state`] gave.
+    fn restore(&mut self, _state: &Value) -> Result<(), FieldError> {
+        Ok(())
+    }
 }
 
 /// One objective as `GET /v1/objectives` describes it.
@@ -155,15 +290,18 @@ macro_rules! objectives {
 
             /// The model that the objective distils from, as the spec names it.
             pub fn teacher(&self) -> Option<&str> {
-                None
+                match self {
+                    Self::Vopd(config) => config.teacher.as_deref(),
+                    _ => None,
+                }
             }
 
             pub fn stored_rollouts(&self) -> StoredRollouts {
                 match self { $(Self::$variant(config) => config.stored_rollouts()),+ }
             }
 
-            pub fn build(&self) -> Box<dyn Objective> {
-                match self { $(Self::$variant(config) => Box::new($module::build(config.clone()))),+ }
+            pub fn build(&self, train: &TrainSpec) -> Box<dyn Objective> {
+                match self { $(Self::$variant(config) => Box::new($module::build(config.clone(), train))),+ }
             }
         }
 
@@ -174,7 +312,7 @@ macro_rules! objectives {
                 summary: $module::SUMMARY,
                 formula: $module::FORMULA,
                 source: $module::SOURCE,
-                needs: $module::build($module::Config::default()).needs(),
+                needs: $module::build($module::Config::default(), &TrainSpec::default()).needs(),
                 schema: schemars::schema_for!($module::Config).to_value(),
             }),+]
         }
@@ -184,34 +322,11 @@ macro_rules! objectives {
 objectives! {
     Sft(sft) = "sft",
     Bolt(bolt) = "bolt",
-}
-
-/// Refuses plans that cannot be held in memory or make no sense, before a device is used.
-pub fn check_plan(config: &Config, train: &TrainSpec) -> Result<(), Vec<FieldError>> {
-    let objective = config.build();
-    let plan = objective.plan(train);
-    let mut errors = Vec::new();
-    if plan.rounds > train.steps {
-        errors.push(FieldError::new(
-            "/objective/rounds",
-            "out_of_range",
-            format!("{} rounds need at least as many `train.steps`, got {}", plan.rounds, train.steps),
-        ));
-    }
-    let rollouts = plan.prompts_for(train.steps.div_ceil(plan.rounds.max(1)), train) * u64::from(plan.group_size);
-    if !objective.needs().completions && rollouts > MAX_ROLLOUTS {
-        errors.push(FieldError::new(
-            "/train/steps",
-            "out_of_range",
-            format!("a round would sample {rollouts} completions, more than {MAX_ROLLOUTS}; use more rounds"),
-        ));
-    }
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
-}
-
-/// What a client should know of a job that is possible but probably not what they want.
-pub fn warnings(_config: &Config, _spec: &JobSpec) -> Vec<FieldError> {
-    Vec::new()
+    P3o(p3o) = "p3o",
+    Vopd(vopd) = "vopd",
+    Fade(fade) = "fade",
+    Grpo(grpo) = "grpo",
+    PolicyGradient(policy_gradient) = "policy_gradient",
 }
 
 #[cfg(test)]
@@ -223,7 +338,11 @@ mod tests {
     #[test]
     fn resolved_configurations_read_back() {
         for description in catalog() {
-            let config = Config::parse(&json!({"type": description.name}), "/objective").unwrap();
+            let mut minimal = json!({"type": description.name});
+            if description.needs.teacher.is_some() {
+                minimal["teacher"] = json!("builtin:arith-tiny");
+            }
+            let config = Config::parse(&minimal, "/objective").unwrap();
             assert_eq!(Config::parse(&config.resolved(), "/objective").unwrap(), config);
         }
     }
@@ -237,12 +356,40 @@ mod tests {
         assert_eq!(pointer(json!({"type": "ppo"})), "/objective/type");
         assert_eq!(pointer(json!({"beta": 1.0})), "/objective/type");
         assert_eq!(pointer(json!("bolt")), "/objective");
+        assert_eq!(pointer(json!({"type": "vopd"})), "/objective/teacher");
+        assert_eq!(
+            pointer(json!({"type": "vopd", "teacher": "ckpt_0", "baseline": {"top_k": 0}})),
+            "/objective/baseline"
+        );
+        assert_eq!(pointer(json!({"type": "fade", "entropy_target": "low"})), "/objective/entropy_target");
+        for group_method in ["grpo", "fade", "p3o", "policy_gradient"] {
+            assert_eq!(pointer(json!({"type": group_method, "group_size": 1})), "/objective/group_size");
+        }
     }
 
     #[test]
     fn rounds_share_the_steps_without_gap_or_overlap() {
-        let plan = Plan { rounds: 3, group_size: 4 };
-        let steps: Vec<u64> = (0..3).flat_map(|round| plan.steps_of(round, 10)).collect();
-        assert_eq!(steps, (0..10).collect::<Vec<_>>());
+        let train = TrainSpec { steps: 10, updates_per_rollout: 4, ..TrainSpec::default() };
+        for plan in [Plan::rounds(3, 4, &train), Plan::online(4, &train)] {
+            let steps: Vec<u64> = (0..plan.rounds).flat_map(|round| plan.steps_of(round)).collect();
+            assert_eq!(steps, (0..10).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn online_sampling_is_as_frequent_as_reuse_and_staleness_ask_for() {
+        let train = |updates_per_rollout, max_staleness| TrainSpec {
+            steps: 100,
+            updates_per_rollout,
+            max_staleness,
+            ..TrainSpec::default()
+        };
+        let length = |train: &TrainSpec| Plan::online(8, train).longest_round();
+        assert_eq!(length(&train(1, None)), 1);
+        assert_eq!(length(&train(4, None)), 4);
+        assert_eq!(length(&train(1, Some(7))), 8);
+        assert_eq!(Plan::prompts_for(8, 16, 1), 128);
+        assert_eq!(Plan::prompts_for(4, 16, 4), 16);
+        assert_eq!(Plan::prompts_for(2, 16, 4), 16);
     }
 }

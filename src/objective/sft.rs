@@ -1,65 +1,115 @@
-//! SFT: maximum likelihood of the data set's completions.
+//! SFT: maximum likelihood, of the data set's completions or of the model's own successes.
 //!
 //! ```text
 //! L = - sum m l / N_tok
 //! ```
+//!
+//! With `source: "successes"` completions are sampled and scored, and those that pass are imitated (rejection sampling
+//! fine-tuning, arXiv 2308.01825): the plainest way to learn from a verifier.
 
 use candle_core::{Result as TensorResult, Tensor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Group, Needs, Objective, Plan, StepTotals, StoredRollouts, TokenBatch, frontier::ScoredGroup};
-use crate::job::field::FieldError;
+use super::{Group, Needs, Objective, Plan, StoredRollouts, TokenBatch, surrogate};
+use crate::job::field::{FieldError, Fields};
 use crate::job::spec::TrainSpec;
 
-pub const SUMMARY: &str = "Supervised fine-tuning on the data set's `completion` column.";
+pub const SUMMARY: &str =
+    "Supervised fine-tuning on the data set's `completion` column, or on the model's own completions that pass.";
 pub const FORMULA: &str = "L = - sum m l / N_tok";
-pub const SOURCE: &str = "maximum likelihood";
+pub const SOURCE: &str = "maximum likelihood; arXiv 2308.01825 for successes";
 
-/// SFT has no fields of its own.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Config {}
+/// A completion passes with at least this reward.
+const PASSES: f64 = 0.5;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    pub source: Source,
+    /// With `source: "successes"`: completions per prompt.
+    #[schemars(range(min = 1, max = 1024))]
+    pub group_size: u32,
+    /// With `source: "successes"`: sampling phases.
+    #[schemars(range(min = 1))]
+    pub rounds: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { source: Source::Dataset, group_size: 8, rounds: 1 }
+    }
+}
+
+/// Where the completions come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The data set's `completion` column.
+    Dataset,
+    /// The model itself: sampled, scored, and kept when the reward is at least 0.5.
+    Successes,
+}
 
 impl Config {
     pub fn stored_rollouts(&self) -> StoredRollouts {
-        StoredRollouts::Refused
+        match self.source {
+            Source::Dataset => StoredRollouts::Refused,
+            Source::Successes => StoredRollouts::Any,
+        }
     }
 
-    pub fn check(&self, _pointer: &str) -> Result<(), Vec<FieldError>> {
-        Ok(())
+    pub fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
+        let mut fields = Fields::below(pointer);
+        fields.require((1..=1024).contains(&self.group_size), "group_size", "must lie between 1 and 1024");
+        fields.require(self.rounds >= 1, "rounds", "must be at least 1");
+        fields.finish()
     }
 }
 
 #[derive(Debug)]
-pub struct Sft;
+pub struct Sft {
+    config: Config,
+    plan: Plan,
+}
 
-pub fn build(_config: Config) -> Sft {
-    Sft
+pub fn build(config: Config, train: &TrainSpec) -> Sft {
+    let plan = match config.source {
+        Source::Dataset => Plan::rounds(1, 1, train),
+        Source::Successes => Plan::rounds(config.rounds, config.group_size, train),
+    };
+    Sft { config, plan }
 }
 
 impl Objective for Sft {
     fn needs(&self) -> Needs {
-        Needs { completions: true, ..Needs::default() }
+        let completions = self.config.source == Source::Dataset;
+        Needs { completions, verifier: !completions, ..Needs::default() }
     }
 
-    fn plan(&self, _train: &TrainSpec) -> Plan {
-        Plan { rounds: 1, group_size: 1 }
+    fn plan(&self) -> Plan {
+        self.plan
     }
 
-    fn credit(&self, group: &Group<'_>) -> Option<Vec<f64>> {
-        Some(vec![1.0; group.rewards.len()])
+    fn credit(&self, group: &Group<'_>) -> Vec<Option<f64>> {
+        let imitated = |r: &f64| self.config.source == Source::Dataset || *r >= PASSES;
+        group.rewards.iter().map(|r| imitated(r).then_some(1.0)).collect()
     }
 
     fn loss(&self, batch: &TokenBatch<'_>) -> TensorResult<Tensor> {
-        (batch.mask * batch.policy_logprobs)?.sum_all()?.neg()
+        surrogate::score(batch, batch.credit)?.neg()
     }
+}
 
-    fn normalizer(&self, totals: &StepTotals) -> f64 {
-        totals.tokens
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    fn round_report(&self, _groups: &[ScoredGroup]) -> Vec<(&'static str, f64)> {
-        Vec::new()
+    #[test]
+    fn only_successes_are_imitated() {
+        let config = Config { source: Source::Successes, ..Config::default() };
+        let group = Group { rewards: &[1.0, 0.0, 0.6], reference_log_ratios: &[] };
+        let credit = build(config, &TrainSpec::default()).credit(&group);
+        assert_eq!(credit, [Some(1.0), None, Some(1.0)]);
     }
 }

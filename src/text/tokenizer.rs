@@ -71,6 +71,11 @@ impl TextTokenizer {
         self.tokenizer.id_to_token(id)
     }
 
+    /// Whether both give every token the same number.
+    pub fn same_tokens(&self, other: &Self) -> bool {
+        self.tokenizer.get_vocab(true) == other.tokenizer.get_vocab(true)
+    }
+
     /// Tokens in the vocabulary, added ones included. The model's embedding may have more rows.
     pub fn vocab_size(&self) -> usize {
         self.tokenizer.get_vocab_size(true)

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use crate::dataset::jsonl::JsonlFile;
 use crate::dataset::{self, Columns, Dataset, Split};
-use crate::engine::Job;
 use crate::engine::device::Device;
+use crate::engine::{ActorSpec, Job};
 use crate::job::{CheckpointId, DatasetVersionId, Failure, FailureKind, FieldError, JobSpec, ModelId};
 use crate::modelfile::builtin::Builtin;
 use crate::objective;
@@ -24,27 +24,32 @@ pub async fn prepare(store: &Store, claim: &Claim, device: &Device) -> Result<Jo
         Some(config) => Some(verifier::Config::parse(config, "/verifier").map_err(invalid)?),
     };
     let (model, from_scratch) = model(store, &spec.model).await?;
+    let teacher = match objective.teacher() {
+        None => None,
+        Some(path) if path.starts_with('/') => Some(PathBuf::from(path)),
+        Some(name) => Some(self::model(store, name).await?.0),
+    };
     let train = dataset(store, &spec.dataset.train, Split::Train).await?;
     let eval = match &spec.dataset.eval {
         None => None,
         Some(name) => Some(dataset(store, name, Split::Eval).await?),
     };
     sweep(store, claim).await.map_err(|error| internal(chain(&error)))?;
-    Ok(Job {
+    let actor = ActorSpec {
         id: lease.job,
         attempt: lease.attempt,
         spec_digest: claim.spec_digest.clone(),
-        objective,
+        seed: spec.seed,
+        dataset: spec.dataset.clone(),
+        sampling: spec.sampling.clone(),
         verifier,
         model,
         from_scratch,
-        train,
-        eval,
         directory: store.files().job(lease.job),
-        resume: claim.resume.iter().map(|directory| store.files().checkpoint(directory)).collect(),
         device: device.clone(),
-        spec,
-    })
+    };
+    let resume = claim.resume.iter().map(|directory| store.files().checkpoint(directory)).collect();
+    Ok(Job { actor, spec, objective, teacher, stored: None, train, eval, resume })
 }
 
 fn invalid(errors: Vec<FieldError>) -> Failure {

@@ -18,7 +18,7 @@ pub async fn resolve(store: &Store, submitted: Value) -> Result<NewJob, Problem>
     let mut errors = Vec::new();
     let objective = match objective::Config::parse(&spec.objective, "/objective") {
         Ok(config) => {
-            errors.extend(objective::check_plan(&config, &spec.train).err().unwrap_or_default());
+            errors.extend(objective::check(&config, &spec).err().unwrap_or_default());
             Some(config)
         }
         Err(wrong) => {
@@ -26,7 +26,7 @@ pub async fn resolve(store: &Store, submitted: Value) -> Result<NewJob, Problem>
             None
         }
     };
-    let needs = objective.as_ref().map(|config| config.build().needs()).unwrap_or_default();
+    let needs = objective.as_ref().map(|config| config.build(&spec.train).needs()).unwrap_or_default();
     errors.extend(resolve_verifier(store, &mut spec, needs).await?);
     errors.extend(check_model(store, &spec.model).await?);
     errors.extend(resolve_datasets(store, &mut spec, needs).await?);

@@ -9,6 +9,7 @@ use candle_nn::ops::{rms_norm_slow, silu};
 
 use super::cache::KvCache;
 use crate::engine::ops::attention::{Heads, packed_attention};
+use crate::engine::ops::logprob::Head;
 use crate::modelfile::config::{ModelConfig, RopeScaling};
 
 /// One transformer block; matrices are `[out, in]`.
@@ -94,6 +95,12 @@ impl Decoder {
             x = (x + linear(&gated, &layer.down)?)?;
         }
         self.rms_norm(&x, &self.norm)
+    }
+
+    /// The given rows of `hidden` with the matrix that makes logits of them.
+    pub fn head(&self, hidden: &Tensor, rows: &[u32]) -> Result<Head> {
+        let hidden = hidden.index_select(&Tensor::new(rows, hidden.device())?, 0)?;
+        Ok(Head { hidden, weight: self.head.clone() })
     }
 
     /// Logits `[rows, vocabulary]` of the given rows of `hidden`.

@@ -4,7 +4,7 @@
 pub mod attention;
 pub mod logprob;
 
-use candle_core::{CpuStorage, Layout, Result};
+use candle_core::{CpuStorage, Layout, Result, Storage, Tensor};
 
 /// The contiguous f32 values behind a storage and layout.
 pub(crate) fn f32_slice<'a>(storage: &'a CpuStorage, layout: &Layout, op: &'static str) -> Result<&'a [f32]> {
@@ -12,6 +12,15 @@ pub(crate) fn f32_slice<'a>(storage: &'a CpuStorage, layout: &Layout, op: &'stat
     match layout.contiguous_offsets() {
         Some((start, end)) => Ok(&values[start..end]),
         None => candle_core::bail!("{op} needs contiguous input"),
+    }
+}
+
+/// Hands the values of a contiguous f32 tensor on the CPU to `f`, without a copy.
+pub(crate) fn read_f32<T>(tensor: &Tensor, f: impl FnOnce(&[f32]) -> Result<T>) -> Result<T> {
+    let (storage, layout) = tensor.storage_and_layout();
+    match &*storage {
+        Storage::Cpu(storage) => f(f32_slice(storage, layout, "read")?),
+        _ => candle_core::bail!("this operation runs on the CPU only"),
     }
 }
 

@@ -1,0 +1,252 @@
+//! The part of a job that acts: a model with its tokenizer, and the verifier that judges what it writes. Training jobs
+//! and jobs that only sample share it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use candle_core::Device;
+
+use super::error::EngineError;
+use super::model::decoder::Decoder;
+use super::model::weights::Weights;
+use super::random::Stream;
+use super::report::{Progress, Reporter};
+use super::rollout::{Rollout, RolloutGroup};
+use super::sampler::{Completion, Request, Sampler};
+use super::verify::{OwnedCase, VerifyPool};
+use crate::dataset::{Dataset, Row};
+use crate::job::spec::{DatasetSpec, SamplingSpec};
+use crate::job::{CheckpointKind, JobId, Manifest, Phase};
+use crate::modelfile;
+use crate::text::chat::ChatTemplate;
+use crate::text::prompt::{Prompter, RenderedPrompt};
+use crate::text::tokenizer::TextTokenizer;
+use crate::verifier::{self, Score};
+
+/// Threads that verify completions.
+const VERIFY_THREADS: usize = 2;
+/// Verifications after which an error rate says something.
+const VERIFY_SAMPLE: usize = 200;
+/// Share of failed verifications that stops a job.
+const VERIFY_ERROR_SHARE: f64 = 0.05;
+/// Prompts that are rendered before anything is spent on them.
+const CHECKED_PROMPTS: usize = 10_000;
+
+/// What every job needs to know, whether it trains or not; nothing in it changes while it runs.
+pub struct ActorSpec {
+    pub id: JobId,
+    pub attempt: u32,
+    pub spec_digest: String,
+    pub seed: u64,
+    /// How rows become prompts.
+    pub dataset: DatasetSpec,
+    pub sampling: SamplingSpec,
+    pub verifier: Option<verifier::Config>,
+    /// The model's directory (or GGUF file).
+    pub model: PathBuf,
+    /// Draw the weights at random instead of loading them.
+    pub from_scratch: bool,
+    /// Where the job's files go.
+    pub directory: PathBuf,
+    pub device: Device,
+}
+
+impl ActorSpec {
+    /// Loads the model's weights, or draws them.
+    pub(super) fn load_weights(&self) -> Result<(modelfile::Inspection, Weights), EngineError> {
+        if self.from_scratch {
+            let inspection = modelfile::inspect_blank(&self.model)?;
+            let weights = Weights::random(&inspection.config, self.seed, &self.device)?;
+            return Ok((inspection, weights));
+        }
+        let inspection = modelfile::inspect(&self.model)?;
+        let weights = Weights::load(&inspection, &self.device)?;
+        Ok((inspection, weights))
+    }
+
+    /// The manifest of something that the job wrote after `step` optimizer steps, without its files.
+    pub(super) fn manifest(&self, kind: CheckpointKind, step: u64) -> Manifest {
+        Manifest {
+            format: 1,
+            kind,
+            job: self.id,
+            attempt: self.attempt,
+            step,
+            spec_digest: self.spec_digest.clone(),
+            files: Vec::new(),
+        }
+    }
+}
+
+/// Prompts to sample completions for.
+pub struct Wanted<'a> {
+    pub dataset: &'a Dataset,
+    /// For each prompt the number that keys its random numbers, and its row.
+    pub rows: &'a [(u64, usize)],
+    /// Completions per prompt.
+    pub samples: u32,
+    pub sampling: &'a SamplingSpec,
+    pub stream: Stream,
+    /// Optimizer steps that the policy has taken.
+    pub step: u64,
+    /// What a client reads meanwhile.
+    pub phase: Phase,
+}
+
+/// A model that samples, and a verifier that judges.
+pub struct Actor<'a> {
+    pub(super) spec: &'a ActorSpec,
+    pub(super) weights: Weights,
+    pub(super) tokenizer: TextTokenizer,
+    pub(super) chat: Option<ChatTemplate>,
+    /// The model without gradients; it follows every change of the weights.
+    pub(super) decoder: Decoder,
+    verify: Option<VerifyPool>,
+    verifications: usize,
+    failed_verifications: usize,
+}
+
+impl<'a> Actor<'a> {
+    /// Loads model and tokenizer and starts the verifier.
+    pub fn load(spec: &'a ActorSpec) -> Result<Self, EngineError> {
+        let (inspection, weights) = spec.load_weights()?;
+        let pool = |config: &verifier::Config| VerifyPool::new(config.build(), config.time_limit(), VERIFY_THREADS);
+        Ok(Self {
+            tokenizer: TextTokenizer::from_inspection(&inspection)?,
+            chat: ChatTemplate::from_inspection(&inspection)?,
+            decoder: weights.detached()?,
+            weights,
+            verify: spec.verifier.as_ref().map(pool),
+            verifications: 0,
+            failed_verifications: 0,
+            spec,
+        })
+    }
+
+    /// Renders and encodes one row's prompt.
+    pub(super) fn prompt(&self, index: usize, row: &Row) -> Result<RenderedPrompt, EngineError> {
+        let context = self.weights.config().max_position_embeddings;
+        let prompter = Prompter::new(&self.tokenizer, self.chat.as_ref(), &self.spec.dataset, context)?;
+        Ok(prompter.render(index, row)?)
+    }
+
+    /// Renders a first sample of a data set's prompts before anything is spent on them.
+    pub(super) fn check_prompts(&self, dataset: &Dataset, reporter: &dyn Reporter) -> Result<(), EngineError> {
+        for index in 0..dataset.len().min(CHECKED_PROMPTS) {
+            reporter.check()?;
+            self.prompt(index, &dataset.row(index)?)?;
+        }
+        Ok(())
+    }
+
+    /// Samples and scores completions; one group per prompt, in order. Completions without a verdict are left out.
+    pub(super) fn roll_out(
+        &mut self,
+        wanted: &Wanted<'_>,
+        reporter: &mut dyn Reporter,
+    ) -> Result<Vec<RolloutGroup>, EngineError> {
+        let samples = wanted.samples as usize;
+        let mut prompts = Vec::with_capacity(wanted.rows.len());
+        let mut requests = Vec::with_capacity(wanted.rows.len() * samples);
+        for (id, index) in wanted.rows {
+            reporter.check()?;
+            let row = wanted.dataset.row(*index)?;
+            let prompt = self.prompt(*index, &row)?;
+            requests.extend((0..wanted.samples).map(|sample| Request {
+                prompt: *id,
+                sample,
+                tokens: Arc::clone(&prompt.tokens),
+            }));
+            prompts.push((row, prompt));
+        }
+        let mut progress = Progress::new(wanted.phase, "completions", requests.len());
+        let sampler = Sampler {
+            decoder: &self.decoder,
+            tokenizer: &self.tokenizer,
+            spec: wanted.sampling,
+            stream: wanted.stream,
+        };
+        let completions = sampler.run(&requests, |done, _tokens| progress.update(reporter, done))?;
+        let scores = self.verify(wanted, &prompts, &completions, reporter)?;
+
+        let mut scored = completions.into_iter().zip(scores).zip((0..wanted.samples).cycle());
+        let groups = wanted.rows.iter().zip(prompts).map(|((_, index), (_, prompt))| RolloutGroup {
+            row: *index,
+            step: wanted.step,
+            prompt: prompt.tokens,
+            text: prompt.text,
+            rollouts: scored
+                .by_ref()
+                .take(samples)
+                .filter(|((_, score), _)| score.as_ref().is_none_or(Score::is_scored))
+                .map(|((completion, score), sample)| rollout(sample, completion, score.as_ref()))
+                .collect(),
+        });
+        Ok(groups.collect())
+    }
+
+    /// The verdicts, in order; none for each without a verifier.
+    fn verify(
+        &mut self,
+        wanted: &Wanted<'_>,
+        prompts: &[(Row, RenderedPrompt)],
+        completions: &[Completion],
+        reporter: &mut dyn Reporter,
+    ) -> Result<Vec<Option<Score>>, EngineError> {
+        let Some(pool) = &mut self.verify else { return Ok(vec![None; completions.len()]) };
+        if wanted.phase == Phase::Sampling {
+            reporter.phase(Phase::Verifying, wanted.step)?;
+        }
+        let cases = completions
+            .iter()
+            .enumerate()
+            .map(|(i, completion)| {
+                let (row, prompt) = &prompts[i / wanted.samples as usize];
+                OwnedCase {
+                    prompt: prompt.text.clone(),
+                    completion: completion.text.clone(),
+                    answer: row.answer.clone(),
+                    row: Arc::clone(&row.fields),
+                }
+            })
+            .collect();
+        let Some(mut scores) = pool.score_all(cases, || reporter.should_stop().is_some()) else {
+            reporter.check()?;
+            return Err(EngineError::Internal(String::from("verification stopped without a reason")));
+        };
+        for score in scores.iter_mut().filter(|score| score.is_scored() && !score.reward.is_finite()) {
+            *score = Score::error(format!("the reward {} is not a finite number", score.reward));
+        }
+        self.count_failures(&scores)?;
+        Ok(scores.into_iter().map(Some).collect())
+    }
+
+    /// Ends the job when too many verifications fail.
+    fn count_failures(&mut self, scores: &[Score]) -> Result<(), EngineError> {
+        self.verifications += scores.len();
+        let failed: Vec<&Score> = scores.iter().filter(|score| !score.is_scored()).collect();
+        self.failed_verifications += failed.len();
+        let share = self.failed_verifications as f64 / self.verifications.max(1) as f64;
+        let none_scored = !scores.is_empty() && failed.len() == scores.len();
+        if none_scored || (self.verifications >= VERIFY_SAMPLE && share > VERIFY_ERROR_SHARE) {
+            let last = failed.last().and_then(|score| score.detail.clone()).unwrap_or_default();
+            let (failed, total) = (self.failed_verifications, self.verifications);
+            return Err(EngineError::VerifierErrors { failed, total, last });
+        }
+        Ok(())
+    }
+}
+
+fn rollout(sample: u32, completion: Completion, score: Option<&Score>) -> Rollout {
+    Rollout {
+        sample,
+        text: completion.text,
+        tokens: completion.tokens,
+        behavior_logprobs: completion.behavior_logprobs,
+        reference_logprobs: Vec::new(),
+        entropy_sum: completion.entropy_sum,
+        finish: completion.finish,
+        status: score.map(|score| score.status),
+        reward: score.map_or(0.0, |score| score.reward),
+    }
+}

@@ -1,0 +1,199 @@
+//! The statistics of a step: what its tokens and its completions say, by metric name (see `job::metric`).
+
+use super::batch::Sequence;
+use super::rollout::RolloutGroup;
+use super::sampler::FinishReason;
+use crate::objective::math::{ess_of_log_ratios, is_zero_spread, mean, population_std};
+use crate::objective::{Clip, Statistics};
+
+/// What the forward passes of a step say of its tokens, sequence after sequence; all before the update.
+#[derive(Debug, Default)]
+pub struct Measured {
+    pub policy_logprobs: Vec<f32>,
+    pub credit: Vec<f32>,
+    /// Teacher - policy log-probability and KL(policy || teacher); empty without a teacher.
+    pub teacher: Vec<[f32; 2]>,
+}
+
+impl Measured {
+    pub fn extend(&mut self, other: Self) {
+        self.policy_logprobs.extend(other.policy_logprobs);
+        self.credit.extend(other.credit);
+        self.teacher.extend(other.teacher);
+    }
+}
+
+const MASS_SUCCESS: [&str; 5] =
+    ["mass/success_0_20", "mass/success_20_40", "mass/success_40_60", "mass/success_60_80", "mass/success_80_100"];
+const MASS_FAILURE: [&str; 5] =
+    ["mass/failure_0_20", "mass/failure_20_40", "mass/failure_40_60", "mass/failure_60_80", "mass/failure_80_100"];
+
+/// The masses of positive and of negative credit, in all and by the solve rate of the completion's group. The credit of
+/// a completion is the mean over its tokens.
+pub fn masses(sequences: &[Sequence], solve_rates: &[f64], credit: &[f32]) -> Statistics {
+    let mut bins = [[0.0_f64; 2]; 5];
+    let mut rest = credit;
+    for (sequence, solve_rate) in sequences.iter().zip(solve_rates) {
+        let (own, behind) = rest.split_at(sequence.completion.len().min(rest.len()));
+        rest = behind;
+        if own.is_empty() {
+            continue;
+        }
+        let bin = &mut bins[((solve_rate * 5.0) as usize).min(4)];
+        let share = 1.0 / (own.len() as f64 * sequences.len() as f64);
+        for credit in own.iter().map(|c| f64::from(*c) * share) {
+            bin[usize::from(credit < 0.0)] += credit.abs();
+        }
+    }
+    let sum = |sign: usize| bins.iter().map(|bin| bin[sign]).sum::<f64>();
+    let by_bin = |names: [&'static str; 5], sign: usize| {
+        names.into_iter().zip(bins).map(move |(name, bin)| (name, bin[sign])).collect::<Vec<_>>()
+    };
+    let mut metrics = vec![("mass/success", sum(0)), ("mass/failure", sum(1))];
+    metrics.extend(by_bin(MASS_SUCCESS, 0));
+    metrics.extend(by_bin(MASS_FAILURE, 1));
+    metrics
+}
+
+/// How far the policy is from the distribution that sampled, from the reference and from the teacher.
+pub fn distances(sequences: &[Sequence], measured: &Measured, clip: Option<Clip>) -> Statistics {
+    let behavior: Vec<f32> = sequences.iter().flat_map(|s| s.behavior_logprobs.iter().copied()).collect();
+    let reference: Vec<f32> = sequences.iter().flat_map(|s| s.reference_logprobs.iter().copied()).collect();
+    let policy = &measured.policy_logprobs;
+    let mut metrics = Vec::new();
+    if !policy.is_empty() && behavior.len() == policy.len() {
+        let log_ratios = differences(policy, &behavior);
+        metrics.push(("logprob/max_abs_diff", log_ratios.iter().fold(0.0, |m: f64, d| m.max(d.abs()))));
+        metrics.push(("ess/ratio", ess_of_log_ratios(&log_ratios)));
+        metrics.push(("kl/behavior", mean_k3(&log_ratios)));
+        if let Some(clip) = clip {
+            let active = log_ratios.iter().zip(&measured.credit).filter(|(d, credit)| is_clipped(**d, **credit, clip));
+            metrics.push(("clip/fraction", active.count() as f64 / policy.len() as f64));
+        }
+    }
+    if !policy.is_empty() && reference.len() == policy.len() {
+        metrics.push(("kl/reference", mean_k3(&differences(policy, &reference))));
+    }
+    if !measured.teacher.is_empty() {
+        let column = |i: usize| measured.teacher.iter().map(|row| f64::from(row[i])).collect::<Vec<_>>();
+        let credit: Vec<f64> = measured.credit.iter().map(|c| f64::from(*c)).collect();
+        metrics.push(("kl/teacher", mean(&column(1))));
+        metrics.push(("vopd/log_ratio", mean(&column(0))));
+        metrics.push(("vopd/advantage_std", population_std(&credit)));
+    }
+    metrics
+}
+
+fn differences(policy: &[f32], other: &[f32]) -> Vec<f64> {
+    policy.iter().zip(other).map(|(p, o)| f64::from(*p) - f64::from(*o)).collect()
+}
+
+/// Mean of `k3(l, o) = (l - o) + exp(clip(o - l, -10, 10)) - 1` over the differences `l - o`.
+fn mean_k3(log_ratios: &[f64]) -> f64 {
+    mean(&log_ratios.iter().map(|d| d + (-d).clamp(-10.0, 10.0).exp() - 1.0).collect::<Vec<_>>())
+}
+
+/// Whether the clipped term of the PPO surrogate is the smaller one, so that the token has no gradient.
+fn is_clipped(log_ratio: f64, credit: f32, clip: Clip) -> bool {
+    let ratio = log_ratio.exp();
+    (credit > 0.0 && ratio > 1.0 + clip.high) || (credit < 0.0 && ratio < 1.0 - clip.low)
+}
+
+/// The completions that a step is taken on; `judged` when there is a verifier.
+pub fn completions(groups: &[&RolloutGroup], judged: bool) -> Statistics {
+    let rollouts: Vec<_> = groups.iter().flat_map(|g| &g.rollouts).collect();
+    if rollouts.is_empty() {
+        return Vec::new();
+    }
+    let count = rollouts.len() as f64;
+    let tokens: f64 = rollouts.iter().map(|r| r.tokens.len() as f64).sum();
+    let cut = rollouts.iter().filter(|r| r.finish == FinishReason::Length).count();
+    let mut metrics = vec![
+        ("completion/tokens_mean", tokens / count),
+        ("completion/truncated", cut as f64 / count),
+        ("entropy/mean", token_entropy(groups)),
+    ];
+    if judged {
+        let rewards: Vec<f64> = rollouts.iter().map(|r| r.reward).collect();
+        let groups: Vec<_> = groups.iter().filter(|g| !g.rollouts.is_empty()).collect();
+        let share = |holds: &dyn Fn(&RolloutGroup) -> bool| {
+            groups.iter().filter(|g| holds(g)).count() as f64 / groups.len() as f64
+        };
+        metrics.extend([
+            ("reward/mean", mean(&rewards)),
+            ("reward/std", population_std(&rewards)),
+            ("reward/solve_rate", groups.iter().map(|g| g.solve_rate() * g.rollouts.len() as f64).sum::<f64>() / count),
+            ("reward/zero_spread", share(&|g| is_zero_spread(&g.rewards()))),
+            ("pass/at_1", mean(&groups.iter().map(|g| g.solve_rate()).collect::<Vec<_>>())),
+            ("pass/at_group", share(&|g| g.solve_rate() > 0.0)),
+        ]);
+    }
+    metrics
+}
+
+/// Mean entropy per token of the model's distribution, in nats; 0 for no tokens.
+pub fn token_entropy(groups: &[&RolloutGroup]) -> f64 {
+    let rollouts = || groups.iter().flat_map(|g| &g.rollouts);
+    let tokens: usize = rollouts().map(|r| r.tokens.len()).sum();
+    rollouts().map(|r| r.entropy_sum).sum::<f64>() / tokens.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::rollout::tests::group;
+
+    fn sequence(length: usize, behavior: f32) -> Sequence {
+        Sequence {
+            prompt: vec![0].into(),
+            completion: vec![1; length],
+            credit: 0.0,
+            behavior_logprobs: vec![behavior; length],
+            reference_logprobs: Vec::new(),
+        }
+    }
+
+    fn value(metrics: &Statistics, name: &str) -> f64 {
+        metrics.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("no {name}")).1
+    }
+
+    #[test]
+    fn masses_are_per_completion_and_split_by_difficulty() {
+        // Credit 3 on one token and -1 on each of two, in groups of solve rate 0.1 and 1.
+        let sequences = [sequence(1, 0.0), sequence(2, 0.0)];
+        let metrics = masses(&sequences, &[0.1, 1.0], &[3.0, -1.0, -1.0]);
+        assert!((value(&metrics, "mass/success") - 1.5).abs() < 1e-12);
+        assert!((value(&metrics, "mass/failure") - 0.5).abs() < 1e-12);
+        assert!((value(&metrics, "mass/success_0_20") - 1.5).abs() < 1e-12);
+        assert!((value(&metrics, "mass/failure_80_100") - 0.5).abs() < 1e-12);
+        assert_eq!(value(&metrics, "mass/failure_0_20"), 0.0);
+    }
+
+    #[test]
+    fn distances_are_those_of_the_definitions() {
+        let sequences = [sequence(1, -1.0), sequence(1, -2.0)];
+        let measured = Measured { policy_logprobs: vec![-0.5, -2.0], credit: vec![1.0, -1.0], teacher: Vec::new() };
+        let metrics = distances(&sequences, &measured, Some(Clip { low: 0.2, high: 0.2 }));
+        let d = 0.5_f64;
+        assert!((value(&metrics, "logprob/max_abs_diff") - d).abs() < 1e-12);
+        assert!((value(&metrics, "kl/behavior") - (d + (-d).exp() - 1.0) / 2.0).abs() < 1e-12);
+        let ratio = d.exp();
+        let ess = (1.0 + ratio).powi(2) / (2.0 * (1.0 + ratio * ratio));
+        assert!((value(&metrics, "ess/ratio") - ess).abs() < 1e-12);
+        assert_eq!(value(&metrics, "clip/fraction"), 0.5);
+        // A ratio above the range is not clipped where the credit is negative: its gradient pulls it back.
+        assert!(!is_clipped(d, -1.0, Clip { low: 0.2, high: 0.2 }));
+    }
+
+    #[test]
+    fn groups_are_counted_by_what_their_rewards_say() {
+        let groups = [group(&[1.0, 0.0]), group(&[0.0, 0.0])];
+        let metrics = completions(&groups.iter().collect::<Vec<_>>(), true);
+        assert_eq!(value(&metrics, "reward/zero_spread"), 0.5);
+        assert_eq!(value(&metrics, "pass/at_1"), 0.25);
+        assert_eq!(value(&metrics, "pass/at_group"), 0.5);
+        assert_eq!(value(&metrics, "entropy/mean"), 0.5);
+        let unjudged = completions(&groups.iter().collect::<Vec<_>>(), false);
+        assert!(unjudged.iter().all(|(name, _)| !name.starts_with("reward")));
+    }
+}

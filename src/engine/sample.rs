@@ -1,0 +1,67 @@
+//! Jobs that sample and score completions and take no step: the way to a rollout set without training.
+
+use serde_json::json;
+
+use super::actor::{Actor, ActorSpec, Wanted};
+use super::checkpoint::Saved;
+use super::error::EngineError;
+use super::random::{Purpose, Stream};
+use super::report::Reporter;
+use super::rollout_set;
+use super::visits::Visits;
+use crate::dataset::Dataset;
+use crate::job::{EventKind, NewEvent, Phase, RolloutSetSpec};
+use crate::objective::math::mean;
+
+/// Completions sampled at a time; a lost worker costs no more.
+const PART: u64 = 4096;
+
+/// A job that samples.
+pub struct SamplingJob {
+    pub actor: ActorSpec,
+    pub spec: RolloutSetSpec,
+    pub rows: Dataset,
+}
+
+/// Samples, scores and publishes the set. Parts that an earlier attempt has finished are not sampled again.
+pub fn sample(job: &SamplingJob, reporter: &mut dyn Reporter) -> Result<Saved, EngineError> {
+    reporter.phase(Phase::Loading, 0)?;
+    let mut actor = Actor::load(&job.actor)?;
+    actor.check_prompts(&job.rows, reporter)?;
+    let per_part = (PART / u64::from(job.spec.group_size)).max(1);
+    let parts = job.spec.prompts.div_ceil(per_part);
+    for part in 0..parts {
+        if rollout_set::has_part(&job.actor.directory, part) {
+            continue;
+        }
+        let range = part * per_part..job.spec.prompts.min((part + 1) * per_part);
+        let rows = Visits::new(job.spec.seed, Purpose::PromptOrder, job.rows.len()).rows(range);
+        let wanted = Wanted {
+            dataset: &job.rows,
+            rows: &rows,
+            samples: job.spec.group_size,
+            sampling: &job.spec.sampling,
+            stream: Stream::new(job.spec.seed, Purpose::Rollout, 0),
+            step: 0,
+            phase: Phase::Sampling,
+        };
+        reporter.phase(Phase::Sampling, 0)?;
+        let groups = actor.roll_out(&wanted, reporter)?;
+        rollout_set::keep_part(&job.actor.directory, part, &groups)?;
+        let rewards: Vec<f64> = groups.iter().flat_map(|group| group.rewards()).collect();
+        let message = format!(
+            "part {} of {parts}: {} completions for {} prompts, mean reward {:.3}",
+            part + 1,
+            rewards.len(),
+            groups.len(),
+            mean(&rewards)
+        );
+        let data = json!({"part": part + 1, "parts": parts, "reward_mean": mean(&rewards)});
+        reporter.event(NewEvent::info(EventKind::Log, message, data))?;
+    }
+    reporter.phase(Phase::Exporting, 0)?;
+    let saved = rollout_set::publish(&job.actor, parts, 0)?;
+    reporter.checkpoint(&saved)?;
+    rollout_set::remove_parts(&job.actor.directory)?;
+    Ok(saved)
+}

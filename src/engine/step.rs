@@ -1,0 +1,409 @@
+//! One optimizer step: which completions it takes, what they are credited with, forward, backward, update.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use candle_core::Tensor;
+use serde_json::json;
+
+use super::batch::{MicroBatch, Sequence, pack};
+use super::error::EngineError;
+use super::measure::{self, Measured};
+use super::model::decoder::{Context, Decoder};
+use super::ops::logprob::{Teacher, compare, target_logprobs};
+use super::optimizer::GradientSum;
+use super::random::Purpose;
+use super::report::Reporter;
+use super::rollout::RolloutGroup;
+use super::schedule::learning_rate;
+use super::trainer::{Metrics, Trainer};
+use super::visits::Visits;
+use crate::job::NewEvent;
+use crate::objective::{Group, Objective, StepStatistics, StepTotals, TeacherBatch, TokenBatch};
+
+/// Steps in a row that may have nothing to learn from.
+const MAX_IDLE_STEPS: u64 = 50;
+
+/// What one prompt contributes to a step.
+#[derive(Clone, Debug)]
+pub(super) enum StepGroup {
+    /// Sampled by this job.
+    Fresh(Arc<RolloutGroup>),
+    /// From a stored rollout set.
+    Stored(Arc<RolloutGroup>),
+    /// The data set's own completion.
+    Given(Sequence),
+}
+
+impl StepGroup {
+    pub fn sampled(&self) -> Option<&RolloutGroup> {
+        match self {
+            Self::Fresh(group) | Self::Stored(group) => Some(group),
+            Self::Given(_) => None,
+        }
+    }
+}
+
+/// The credited sequences of a step, and the solve rate of the group that each belongs to.
+#[derive(Debug, Default)]
+struct StepBatch {
+    sequences: Vec<Sequence>,
+    solve_rates: Vec<f64>,
+}
+
+impl Trainer<'_> {
+    /// What the next step trains on. Rollouts of a round are gone through in a new random order on every pass; rows of
+    /// a data set and stored rollouts likewise.
+    pub(super) fn groups_of_step(&self, round: u64) -> Result<Vec<StepGroup>, EngineError> {
+        let (seed, train) = (self.job.spec.seed, &self.job.spec.train);
+        let per_step = u64::from(train.prompts_per_step);
+        if self.objective.needs().completions {
+            let visits = self.step * per_step..(self.step + 1) * per_step;
+            let rows = Visits::new(seed, Purpose::PromptOrder, self.job.train.len()).rows(visits);
+            return rows.iter().map(|(_, row)| Ok(StepGroup::Given(self.given_sequence(*row)?))).collect();
+        }
+        let mut groups = Vec::with_capacity(per_step as usize);
+        let stored = self.stored_per_step();
+        if !self.stored.is_empty() {
+            let mut visits = Visits::new(seed, Purpose::StoredOrder, self.stored.len());
+            let own = self.step * stored..(self.step + 1) * stored;
+            groups.extend(own.map(|visit| StepGroup::Stored(Arc::clone(&self.stored[visits.item(visit)]))));
+        }
+        if !self.rollouts.is_empty() {
+            let fresh = per_step - stored;
+            let begin = (self.step - self.plan.steps_of(round).start) * fresh;
+            let end = self.rollouts.len() as u64 * u64::from(train.updates_per_rollout);
+            let mut visits = Visits::series(seed, Purpose::BatchOrder, self.rollouts.len(), round);
+            let own = begin..end.min(begin + fresh);
+            groups.extend(own.map(|visit| StepGroup::Fresh(Arc::clone(&self.rollouts[visits.item(visit)]))));
+        }
+        Ok(groups)
+    }
+
+    /// A row's own completion, ended as the model ends its completions.
+    fn given_sequence(&self, index: usize) -> Result<Sequence, EngineError> {
+        let row = self.job.train.row(index)?;
+        let Some(text) = &row.completion else {
+            return Err(EngineError::InvalidData {
+                code: "row_missing_column",
+                detail: format!("row {} has no completion, which `sft` learns from", index + 1),
+            });
+        };
+        let prompt = self.actor.prompt(index, &row)?;
+        let config = self.actor.weights.config();
+        let mut completion = self.actor.tokenizer.encode(text)?;
+        completion.extend(config.eos_token_ids.first());
+        completion.truncate(config.max_position_embeddings - prompt.tokens.len());
+        let (behavior_logprobs, reference_logprobs) = (Vec::new(), Vec::new());
+        Ok(Sequence { prompt: prompt.tokens, completion, credit: 1.0, behavior_logprobs, reference_logprobs })
+    }
+
+    /// Takes the next step. The weights have not changed when it ends with an error.
+    pub(super) fn train_step(
+        &mut self,
+        groups: &[StepGroup],
+        reporter: &mut dyn Reporter,
+    ) -> Result<Metrics, EngineError> {
+        let began = Instant::now();
+        self.begin_step(groups, reporter)?;
+        let mut batch = self.credited(groups);
+        let idle = self.is_idle(&batch);
+        let mut metrics = if idle {
+            self.skip_step(groups, reporter)?;
+            vec![("loss", 0.0), ("grad/norm", 0.0), ("step/tokens", 0.0), ("step/sequences", 0.0)]
+        } else {
+            self.idle_steps = 0;
+            self.add_reference(&mut batch.sequences, reporter)?;
+            self.learn(&batch, reporter)?
+        };
+        self.say_notes(reporter)?;
+        let seconds = began.elapsed().as_secs_f64();
+        let rows: f64 = batch.sequences.iter().map(|s| (s.prompt.len() + s.completion.len()) as f64).sum();
+        let rate = learning_rate(&self.job.spec.optimizer, self.step, self.plan.steps);
+        self.step += 1;
+        metrics.extend([
+            ("learning_rate", rate),
+            ("time/step_seconds", seconds),
+            ("throughput/train_tokens_per_second", if idle { 0.0 } else { rows / seconds }),
+        ]);
+        metrics.extend(self.group_metrics(groups));
+        metrics.extend(self.objective.step_report());
+        Ok(metrics)
+    }
+
+    /// Tells the objective what the step's completions say.
+    fn begin_step(&mut self, groups: &[StepGroup], reporter: &dyn Reporter) -> Result<(), EngineError> {
+        let sampled: Vec<&RolloutGroup> = groups.iter().filter_map(StepGroup::sampled).collect();
+        if sampled.is_empty() {
+            return Ok(());
+        }
+        let on_policy = self.job.spec.sampling.is_whole()
+            && groups.iter().all(|group| matches!(group, StepGroup::Fresh(group) if group.step == self.step));
+        let log_ratios = if self.objective.needs().log_ratios && !on_policy {
+            self.log_ratios(&sampled, reporter)?
+        } else {
+            Vec::new()
+        };
+        let rewards: Vec<f64> = sampled.iter().flat_map(|group| group.rewards()).collect();
+        self.objective.begin_step(&StepStatistics {
+            rewards: &rewards,
+            token_entropy: measure::token_entropy(&sampled),
+            log_ratios: &log_ratios,
+        });
+        Ok(())
+    }
+
+    /// Policy - behavior log-probability of every token, from a forward pass without gradients.
+    fn log_ratios(&self, groups: &[&RolloutGroup], reporter: &dyn Reporter) -> Result<Vec<f64>, EngineError> {
+        let sequences: Vec<Sequence> = groups.iter().flat_map(|group| sequences(group)).collect();
+        let policy = self.logprobs(&self.actor.decoder, &sequences, reporter)?;
+        let behavior = sequences.iter().flat_map(|s| &s.behavior_logprobs);
+        Ok(policy.iter().flatten().zip(behavior).map(|(p, b)| f64::from(*p) - f64::from(*b)).collect())
+    }
+
+    /// The step's sequences with their credit; those that the objective leaves out are not among them.
+    fn credited(&self, groups: &[StepGroup]) -> StepBatch {
+        let mut batch = StepBatch::default();
+        for group in groups {
+            match group {
+                StepGroup::Given(sequence) => {
+                    batch.sequences.push(sequence.clone());
+                    batch.solve_rates.push(0.0);
+                }
+                StepGroup::Fresh(group) | StepGroup::Stored(group) if !group.rollouts.is_empty() => {
+                    let (rewards, ratios) = (group.rewards(), group.reference_log_ratios());
+                    let credits = self.objective.credit(&Group { rewards: &rewards, reference_log_ratios: &ratios });
+                    let kept = sequences(group).zip(credits).filter_map(|(mut sequence, credit)| {
+                        sequence.credit = credit? as f32;
+                        Some(sequence)
+                    });
+                    let before = batch.sequences.len();
+                    batch.sequences.extend(kept);
+                    let added = batch.sequences.len() - before;
+                    batch.solve_rates.extend(std::iter::repeat_n(group.solve_rate(), added));
+                }
+                StepGroup::Fresh(_) | StepGroup::Stored(_) => {}
+            }
+        }
+        batch
+    }
+
+    /// Whether rewards are all that the objective learns from, and these say nothing.
+    fn is_idle(&self, batch: &StepBatch) -> bool {
+        let needs = self.objective.needs();
+        let silent = needs.verifier && needs.teacher.is_none();
+        batch.sequences.iter().all(|s| s.completion.is_empty() || (silent && s.credit == 0.0))
+    }
+
+    /// Says that a step had nothing to learn from, and gives up after too many of them.
+    fn skip_step(&mut self, groups: &[StepGroup], reporter: &mut dyn Reporter) -> Result<(), EngineError> {
+        self.idle_steps += 1;
+        let sampled: Vec<&RolloutGroup> = groups.iter().filter_map(StepGroup::sampled).collect();
+        let solve_rates: Vec<f64> = sampled.iter().map(|group| group.solve_rate()).collect();
+        let solved = crate::objective::math::mean(&solve_rates);
+        if self.idle_steps >= MAX_IDLE_STEPS {
+            let advice = if solved < 0.5 {
+                "easier prompts, a stronger start model, a larger `group_size` or a look at the verifier"
+            } else {
+                "harder prompts"
+            };
+            return Err(EngineError::InvalidData {
+                code: "no_learning_signal",
+                detail: format!(
+                    "the last {MAX_IDLE_STEPS} steps had nothing to learn from, because all completions of a prompt got \
+                     the same reward (solve rate {solved:.2}); try {advice}"
+                ),
+            });
+        }
+        let message = format!(
+            "step {} is skipped: all completions of a prompt got the same reward (solve rate {solved:.2})",
+            self.step + 1
+        );
+        let data = json!({"code": "step_skipped", "step": self.step + 1, "solve_rate": solved});
+        Ok(reporter.event(NewEvent::warning(message, data))?)
+    }
+
+    /// Adds the reference's log-probabilities to sequences that lack them, if they are wanted.
+    fn add_reference(&mut self, sequences: &mut [Sequence], reporter: &dyn Reporter) -> Result<(), EngineError> {
+        let lacking = |s: &Sequence| !s.behavior_logprobs.is_empty() && s.reference_logprobs.is_empty();
+        if !self.wants_reference() || !sequences.iter().any(lacking) {
+            return Ok(());
+        }
+        self.load_reference()?;
+        let missing: Vec<Sequence> = sequences.iter().filter(|s| lacking(s)).cloned().collect();
+        let logprobs = self.reference_logprobs(&missing, reporter)?;
+        for (sequence, logprobs) in sequences.iter_mut().filter(|s| lacking(s)).zip(logprobs) {
+            sequence.reference_logprobs = logprobs;
+        }
+        Ok(())
+    }
+
+    /// Forward, backward and update.
+    fn learn(&mut self, batch: &StepBatch, reporter: &dyn Reporter) -> Result<Metrics, EngineError> {
+        let totals = totals(&batch.sequences);
+        let normalizer = self.objective.normalizer(&totals);
+        let mut gradients = GradientSum::default();
+        let (loss, measured) = self.gradient(self.objective.as_ref(), &batch.sequences, &mut gradients, reporter)?;
+        let loss = loss / normalizer;
+        let rate = learning_rate(&self.job.spec.optimizer, self.step, self.plan.steps);
+        let norm = gradients.norm(1.0 / normalizer);
+        self.check_finite(loss, norm)?;
+        self.optimizer.step(self.actor.weights.vars(), &gradients, 1.0 / normalizer, rate)?;
+        let mut metrics = vec![
+            ("loss", loss),
+            ("grad/norm", norm),
+            ("step/tokens", totals.tokens),
+            ("step/sequences", totals.sequences),
+        ];
+        metrics.extend(measure::masses(&batch.sequences, &batch.solve_rates, &measured.credit));
+        metrics.extend(measure::distances(&batch.sequences, &measured, self.objective.clip()));
+        Ok(metrics)
+    }
+
+    /// The summed loss of the sequences under `objective`, not divided by anything; its gradient is added to
+    /// `gradients`.
+    pub(super) fn gradient(
+        &self,
+        objective: &dyn Objective,
+        sequences: &[Sequence],
+        gradients: &mut GradientSum,
+        reporter: &dyn Reporter,
+    ) -> Result<(f64, Measured), EngineError> {
+        let (mut sum, mut measured) = (0.0, Measured::default());
+        for batch in pack(sequences, self.job.spec.train.micro_batch_tokens as usize) {
+            reporter.check()?;
+            let (loss, part) = self.micro_batch(objective, &batch, gradients)?;
+            sum += loss;
+            measured.extend(part);
+        }
+        Ok((sum, measured))
+    }
+
+    /// Forward and backward over one micro-batch.
+    fn micro_batch(
+        &self,
+        objective: &dyn Objective,
+        batch: &MicroBatch,
+        gradients: &mut GradientSum,
+    ) -> Result<(f64, Measured), EngineError> {
+        let device = &self.job.actor.device;
+        let head = self.trainable.head(&hidden(&self.trainable, batch)?, &batch.target_rows)?;
+        let comparison = match (&self.teacher, objective.needs().teacher) {
+            (Some(teacher), Some(view)) => {
+                let head_of_teacher = teacher.head(&hidden(teacher, batch)?, &batch.target_rows)?;
+                Some(compare(&head, &batch.targets, &Teacher { head: head_of_teacher, view })?)
+            }
+            _ => None,
+        };
+        let policy_logprobs = match &comparison {
+            Some(comparison) => comparison.logprobs.clone(),
+            None => target_logprobs(&head, &batch.targets)?,
+        };
+        let whole = |values: &Vec<f32>| (values.len() == batch.targets.len()).then(|| Tensor::new(&values[..], device));
+        let behavior = whole(&batch.behavior_logprobs).unwrap_or_else(|| Ok(policy_logprobs.detach()))?;
+        let reference = whole(&batch.reference_logprobs).transpose()?;
+        let credit = Tensor::new(&batch.credit[..], device)?;
+        let tokens = TokenBatch {
+            policy_logprobs: &policy_logprobs,
+            behavior_logprobs: &behavior,
+            reference_logprobs: reference.as_ref(),
+            teacher: comparison.as_ref().map(|c| TeacherBatch { log_ratio: &c.log_ratio, divergence: &c.divergence }),
+            credit: &credit,
+            mask: &credit.ones_like()?,
+        };
+        let loss = objective.loss(&tokens)?;
+        let token_credit = objective.token_credit(&tokens)?.to_vec1::<f32>()?;
+        gradients.add(self.actor.weights.vars(), &loss.backward()?)?;
+        let teacher = match &comparison {
+            None => Vec::new(),
+            Some(c) => {
+                let ratios = c.log_ratio.to_vec1::<f32>()?;
+                ratios.into_iter().zip(c.divergence.to_vec1::<f32>()?).map(|(ratio, kl)| [ratio, kl]).collect()
+            }
+        };
+        let policy_logprobs = policy_logprobs.to_vec1::<f32>()?;
+        let measured = Measured { policy_logprobs, credit: token_credit, teacher };
+        Ok((f64::from(loss.to_scalar::<f32>()?), measured))
+    }
+
+    /// Log-probabilities of every sequence's completion under `decoder`, without gradients.
+    pub(super) fn logprobs(
+        &self,
+        decoder: &Decoder,
+        sequences: &[Sequence],
+        reporter: &dyn Reporter,
+    ) -> Result<Vec<Vec<f32>>, EngineError> {
+        let mut flat = Vec::new();
+        for batch in pack(sequences, self.job.spec.train.micro_batch_tokens as usize) {
+            reporter.check()?;
+            let head = decoder.head(&hidden(decoder, &batch)?, &batch.target_rows)?;
+            flat.extend(target_logprobs(&head, &batch.targets)?.to_vec1::<f32>()?);
+        }
+        let mut rest = flat.into_iter();
+        Ok(sequences.iter().map(|s| rest.by_ref().take(s.completion.len()).collect()).collect())
+    }
+
+    fn check_finite(&self, loss: f64, norm: f64) -> Result<(), EngineError> {
+        for (what, value) in [("the loss", loss), ("the gradient", norm)] {
+            if !value.is_finite() {
+                return Err(EngineError::Diverged { step: self.step + 1, what });
+            }
+        }
+        Ok(())
+    }
+
+    /// Statistics of the sampled completions of a step, of which `self.step` counts it already.
+    fn group_metrics(&self, groups: &[StepGroup]) -> Metrics {
+        let sampled: Vec<&RolloutGroup> = groups.iter().filter_map(StepGroup::sampled).collect();
+        if sampled.is_empty() {
+            return Vec::new();
+        }
+        let judged = self.job.actor.verifier.is_some() || self.job.stored.is_some();
+        let mut metrics = measure::completions(&sampled, judged);
+        let scored: Vec<_> = sampled.iter().map(|group| group.scored()).collect();
+        metrics.extend(self.objective.round_report(&scored));
+        let count = |groups: &mut dyn Iterator<Item = &RolloutGroup>| groups.map(|g| g.rollouts.len()).sum::<usize>();
+        let stored = |group: &StepGroup| matches!(group, StepGroup::Stored(_));
+        if self.job.stored.is_some() {
+            let of_set = count(&mut groups.iter().filter(|g| stored(g)).filter_map(StepGroup::sampled));
+            let all = count(&mut sampled.iter().copied()).max(1);
+            metrics.push(("rollout/stored_share", of_set as f64 / all as f64));
+        }
+        let fresh: Vec<&RolloutGroup> = groups.iter().filter(|g| !stored(g)).filter_map(StepGroup::sampled).collect();
+        if !fresh.is_empty() {
+            let age: u64 = fresh.iter().map(|group| self.step - 1 - group.step).sum();
+            metrics.push(("rollout/staleness", age as f64 / fresh.len() as f64));
+        }
+        metrics
+    }
+
+    /// Adds what the objective has to say to the job's log, each thing once.
+    fn say_notes(&mut self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
+        for (code, message) in self.objective.notes() {
+            if self.said.insert(code) {
+                reporter.event(NewEvent::warning(message, json!({"code": code})))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A group's completions as sequences without credit.
+pub(super) fn sequences(group: &RolloutGroup) -> impl Iterator<Item = Sequence> {
+    group.rollouts.iter().map(|rollout| Sequence {
+        prompt: Arc::clone(&group.prompt),
+        completion: rollout.tokens.clone(),
+        credit: 0.0,
+        behavior_logprobs: rollout.behavior_logprobs.clone(),
+        reference_logprobs: rollout.reference_logprobs.clone(),
+    })
+}
+
+/// What a step's loss is divided by.
+pub(super) fn totals(sequences: &[Sequence]) -> StepTotals {
+    StepTotals { tokens: sequences.iter().map(|s| s.completion.len() as f64).sum(), sequences: sequences.len() as f64 }
+}
+
+fn hidden(decoder: &Decoder, batch: &MicroBatch) -> candle_core::Result<Tensor> {
+    decoder.hidden(&batch.tokens, &batch.positions, Context::Packed { boundaries: &batch.boundaries })
+}

@@ -1,0 +1,70 @@
+//! How much a gradient estimate varies: the same prompts are sampled several times, and the gradients of several
+//! estimators are compared on the same completions.
+
+use std::sync::Arc;
+
+use serde_json::{Map, json};
+
+use super::actor::Wanted;
+use super::batch::Sequence;
+use super::error::EngineError;
+use super::optimizer::{GradientMoments, GradientSum};
+use super::random::{Purpose, Stream};
+use super::report::Reporter;
+use super::step::{StepGroup, totals};
+use super::trainer::Trainer;
+use crate::job::{EventKind, NewEvent, Phase};
+use crate::objective::{Group, VarianceProbe};
+
+impl Trainer<'_> {
+    /// Compares the estimators that the objective proposes on the prompts of the first step, and tells the log.
+    pub(super) fn probe_variance(&mut self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
+        let Some(VarianceProbe { repeats, variants }) = self.objective.variance_probe() else { return Ok(()) };
+        let job = self.job;
+        let rows = self.rows_of_round(0);
+        let rows = &rows[..rows.len().min(job.spec.train.prompts_per_step as usize)];
+        let mut moments: Vec<GradientMoments> = variants.iter().map(|_| GradientMoments::default()).collect();
+        for repeat in 0..repeats {
+            reporter.phase(Phase::Sampling, self.step)?;
+            let wanted = Wanted {
+                dataset: &job.train,
+                rows,
+                samples: self.plan.group_size,
+                sampling: &job.spec.sampling,
+                stream: Stream::new(job.spec.seed, Purpose::Probe, u64::from(repeat)),
+                step: self.step,
+                phase: Phase::Sampling,
+            };
+            let groups: Vec<_> =
+                self.actor.roll_out(&wanted, reporter)?.into_iter().map(|g| StepGroup::Fresh(Arc::new(g))).collect();
+            for ((_, objective), moments) in variants.iter().zip(&mut moments) {
+                let mut all: Vec<Sequence> = Vec::new();
+                for group in groups.iter().filter_map(StepGroup::sampled) {
+                    let rewards = group.rewards();
+                    let credits = objective.credit(&Group { rewards: &rewards, reference_log_ratios: &[] });
+                    all.extend(super::step::sequences(group).zip(credits).filter_map(|(mut sequence, credit)| {
+                        sequence.credit = credit? as f32;
+                        Some(sequence)
+                    }));
+                }
+                let mut gradient = GradientSum::default();
+                self.gradient(objective.as_ref(), &all, &mut gradient, reporter)?;
+                moments.add(&gradient, 1.0 / objective.normalizer(&totals(&all)));
+            }
+        }
+        let table: Map<_, _> = variants
+            .iter()
+            .zip(&moments)
+            .map(|((name, _), m)| ((*name).to_owned(), json!({"variance": m.variance(), "mean_norm": m.mean_norm()})))
+            .collect();
+        let message = variants
+            .iter()
+            .zip(&moments)
+            .map(|((name, _), m)| format!("{name} {:.4}", m.variance()))
+            .collect::<Vec<_>>()
+            .join(", ");
+        let message = format!("gradient variance over {repeats} repeats by baseline: {message}");
+        let data = json!({"repeats": repeats, "prompts": rows.len(), "gradient_variance": table});
+        Ok(reporter.event(NewEvent::info(EventKind::Log, message, data))?)
+    }
+}

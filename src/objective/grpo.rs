@@ -1,0 +1,114 @@
+//! GRPO: group relative policy optimization (arXiv 2402.03300), with separate clip bounds (arXiv 2503.14476) and the
+//! mean-only advantage (arXiv 2503.20783) as choices.
+//!
+//! ```text
+//! A = (r - mean r) / (std r + 1e-6)                                     scale "none": r - mean r
+//! L = [ sum m max(-rho A, -clip(rho, 1 - clip_low, 1 + clip_high) A) + kl_coef sum m k3(l, reference) ] / N_tok
+//! rho = exp(l - mu)
+//! ```
+
+use candle_core::{Result as TensorResult, Tensor};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::advantage::{Advantage, advantages};
+use super::surrogate::{self, Clip};
+use super::{Group, Needs, Objective, Plan, StoredRollouts, TokenBatch};
+use crate::job::field::{FieldError, Fields};
+use crate::job::spec::TrainSpec;
+
+pub const SUMMARY: &str =
+    "Group-relative advantages with PPO's clipped surrogate, the common baseline of verifiable-reward training.";
+pub const FORMULA: &str = "A = (r - mean)/(std + 1e-6);  L = [ sum m max(-rho A, -clip(rho, 1-clip_low, 1+clip_high) A) \
+     + kl_coef sum m k3(l, reference) ] / N_tok";
+pub const SOURCE: &str = "arXiv 2402.03300";
+
+/// Added to the standard deviation of a group.
+const EPS: f64 = 1e-6;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Completions per prompt.
+    #[schemars(range(min = 2, max = 1024))]
+    pub group_size: u32,
+    /// The ratio's gradient is cut off below `1 - clip_low`.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub clip_low: f64,
+    /// The ratio's gradient is cut off above `1 + clip_high`.
+    #[schemars(range(min = 0.0))]
+    pub clip_high: f64,
+    pub scale: Scale,
+    /// Weight of the KL penalty against the model the job started from.
+    #[schemars(range(min = 0.0))]
+    pub kl_coef: f64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { group_size: 8, clip_low: 0.2, clip_high: 0.2, scale: Scale::Std, kl_coef: 0.0 }
+    }
+}
+
+/// Whether advantages are divided by the group's standard deviation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    Std,
+    None,
+}
+
+impl Config {
+    pub fn stored_rollouts(&self) -> StoredRollouts {
+        StoredRollouts::Any
+    }
+
+    pub fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
+        let mut fields = Fields::below(pointer);
+        super::preflight::check_group(&mut fields, self.group_size);
+        Clip { low: self.clip_low, high: self.clip_high }.check(&mut fields);
+        fields.require(self.kl_coef >= 0.0 && self.kl_coef.is_finite(), "kl_coef", "must be at least 0");
+        fields.finish()
+    }
+}
+
+#[derive(Debug)]
+pub struct Grpo {
+    config: Config,
+    plan: Plan,
+}
+
+pub fn build(config: Config, train: &TrainSpec) -> Grpo {
+    Grpo { plan: Plan::online(config.group_size, train), config }
+}
+
+impl Objective for Grpo {
+    fn needs(&self) -> Needs {
+        Needs { verifier: true, reference: self.config.kl_coef > 0.0, ..Needs::default() }
+    }
+
+    fn plan(&self) -> Plan {
+        self.plan
+    }
+
+    fn credit(&self, group: &Group<'_>) -> Vec<Option<f64>> {
+        let advantage = match self.config.scale {
+            Scale::Std => Advantage::GroupStd,
+            Scale::None => Advantage::Mean,
+        };
+        advantages(&advantage, group.rewards, EPS).into_iter().map(Some).collect()
+    }
+
+    fn loss(&self, batch: &TokenBatch<'_>) -> TensorResult<Tensor> {
+        let surrogate =
+            surrogate::ppo(batch, batch.credit, Clip { low: self.config.clip_low, high: self.config.clip_high })?;
+        match batch.reference_logprobs.filter(|_| self.config.kl_coef > 0.0) {
+            None => Ok(surrogate),
+            Some(reference) => surrogate + (surrogate::k3(batch, reference)? * self.config.kl_coef)?,
+        }
+    }
+
+    fn clip(&self) -> Option<Clip> {
+        Some(Clip { low: self.config.clip_low, high: self.config.clip_high })
+    }
+}
