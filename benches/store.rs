@@ -11,7 +11,7 @@
 
 use std::time::{Duration, Instant};
 
-use anneal::job::{EventKind, JobId, JobSpec, JobStatus, NewEvent, Timestamp, WorkerId, digest};
+use anneal::job::{EventKind, JobId, JobKind, JobSpec, JobStatus, NewEvent, Timestamp, WorkerId, digest};
 use anneal::store::{Ended, JobFilter, Lease, NewJob, Page, Store};
 use criterion::{Bencher, Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json};
@@ -93,6 +93,7 @@ async fn run_one(store: &Store, worker: WorkerId) -> JobId {
 async fn submit(store: &Store, spec: &Value) {
     let job = NewJob {
         id: JobId::generate(),
+        kind: JobKind::Train,
         name: None,
         priority: 0,
         objective: String::from("bolt"),
@@ -100,6 +101,7 @@ async fn submit(store: &Store, spec: &Value) {
         spec_resolved: spec.clone(),
         spec_digest: digest::of_json(spec),
         steps: EVENTS,
+        rollout_set: None,
     };
     store.submit_job(job, None, NOW).await.expect("the job is stored");
 }

@@ -17,5 +17,5 @@ pub use field::{FieldError, Fields};
 pub use id::{CheckpointId, DatasetId, DatasetVersionId, EventId, JobId, ModelId, RolloutSetId, VerifierId, WorkerId};
 pub use rollout_set::{RolloutLine, RolloutSetSpec, RolloutSummary};
 pub use spec::JobSpec;
-pub use status::{Failure, FailureKind, JobStatus, Phase};
+pub use status::{Failure, FailureKind, JobKind, JobStatus, Phase, RolloutSetStatus};
 pub use time::Timestamp;

@@ -5,7 +5,8 @@ use serde_json::Value;
 use crate::api::error::Problem;
 use crate::dataset::{self, Split};
 use crate::job::{
-    CheckpointId, CheckpointKind, DatasetId, DatasetVersionId, FieldError, JobId, JobSpec, ModelId, VerifierId, digest,
+    CheckpointId, CheckpointKind, DatasetId, DatasetVersionId, FieldError, JobId, JobKind, JobSpec, ModelId,
+    VerifierId, digest,
 };
 use crate::modelfile::builtin::Builtin;
 use crate::objective::{self, Needs};
@@ -37,6 +38,7 @@ pub async fn resolve(store: &Store, submitted: Value) -> Result<NewJob, Problem>
     let resolved = serde_json::to_value(&spec).map_err(|e| Problem::bad_request("invalid_json", e.to_string()))?;
     Ok(NewJob {
         id: JobId::generate(),
+        kind: JobKind::Train,
         name: spec.name,
         priority: spec.priority,
         objective: objective.name().to_owned(),
@@ -44,6 +46,7 @@ pub async fn resolve(store: &Store, submitted: Value) -> Result<NewJob, Problem>
         spec_digest: essential_digest(&resolved),
         spec_resolved: resolved,
         steps: spec.train.steps,
+        rollout_set: None,
     })
 }
 
