@@ -1,8 +1,11 @@
 //! Models that are part of the program.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use sha2::{Digest, Sha256};
 
-use crate::job::digest::hex;
+use crate::job::digest::{hex, sha256_hex};
 
 /// A built-in model's files.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +39,12 @@ pub const BUILTINS: [Builtin; 2] = [
     },
 ];
 
+/// The digests of all files, by model and file.
+static DIGESTS: LazyLock<BTreeMap<(&str, &str), String>> = LazyLock::new(|| {
+    let files = BUILTINS.iter().flat_map(|builtin| builtin.files.iter().map(|file| (builtin.name, *file)));
+    files.map(|(name, (file, bytes))| ((name, file), sha256_hex(bytes))).collect()
+});
+
 impl Builtin {
     pub fn find(name: &str) -> Option<&'static Self> {
         BUILTINS.iter().find(|builtin| builtin.name == name)
@@ -49,5 +58,36 @@ impl Builtin {
             hasher.update(bytes);
         }
         hex(&hasher.finalize()[..8])
+    }
+
+    /// The hexadecimal SHA-256 of the weights; of what they are drawn from, configuration and `seed`, where they are
+    /// drawn at random.
+    pub fn weights_sha256(&self, seed: u64) -> String {
+        if self.from_scratch {
+            return sha256_hex(format!("{} {seed}", self.file_sha256("config.json")).as_bytes());
+        }
+        self.file_sha256("model.safetensors").to_owned()
+    }
+
+    /// The hexadecimal SHA-256 of `tokenizer.json`.
+    pub fn tokenizer_sha256(&self) -> &'static str {
+        self.file_sha256("tokenizer.json")
+    }
+
+    fn file_sha256(&self, file: &'static str) -> &'static str {
+        DIGESTS.get(&(self.name, file)).expect("only files that a built-in has are asked for")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn built_ins_are_told_apart_by_their_weights_and_random_ones_by_their_seed() {
+        let [tiny, scratch] = BUILTINS;
+        assert_eq!(tiny.weights_sha256(1), tiny.weights_sha256(2));
+        assert_ne!(scratch.weights_sha256(1), scratch.weights_sha256(2));
+        assert_eq!(tiny.tokenizer_sha256(), scratch.tokenizer_sha256());
     }
 }

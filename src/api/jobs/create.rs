@@ -1,18 +1,16 @@
 //! `POST /v1/jobs`
 
-use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::http::HeaderMap;
+use axum::response::Response;
 
 use super::Job;
 use super::resolve::resolve;
 use crate::api::App;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::JsonBody;
+use crate::api::idempotency;
 use crate::clock;
-use crate::job::digest;
-use crate::store::IdempotencyKey;
 
 /// Submit a job
 ///
@@ -37,20 +35,8 @@ pub async fn create_job(
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
-    let key = idempotency_key(&headers, &body)?;
+    let key = idempotency::key(&headers, &body)?;
     let new = resolve(&app.store, body).await?;
     let submitted = app.store.submit_job(new, key, clock::now()).await?;
-    let mut response = (StatusCode::CREATED, Json(Job::from(submitted.job))).into_response();
-    if submitted.replayed {
-        response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
-    }
-    Ok(response)
-}
-
-fn idempotency_key(headers: &HeaderMap, body: &serde_json::Value) -> Result<Option<IdempotencyKey>, Problem> {
-    let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
-    let key = value.to_str().ok().filter(|key| (1..=255).contains(&key.len())).ok_or_else(|| {
-        Problem::bad_request("invalid_idempotency_key", "an Idempotency-Key has 1 to 255 printable ASCII characters")
-    })?;
-    Ok(Some(IdempotencyKey { key: key.to_owned(), digest: digest::of_json(body) }))
+    Ok(idempotency::created(Job::from(submitted.job), submitted.replayed))
 }

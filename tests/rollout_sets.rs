@@ -1,0 +1,342 @@
+//! Rollout sets as a client sees them. The sets that are read here were written into
+//! the data directory through the store, as a worker does, before the server started.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use anneal::job::digest::sha256_hex;
+use anneal::job::rollout_set::{GROUPS_FILE, ROLLOUTS_FILE, SUMMARY_FILE};
+use anneal::job::{
+    CheckpointKind, JobId, JobKind, Manifest, ManifestFile, RolloutLine, RolloutSetId, RolloutSetSpec, RolloutSummary,
+    Timestamp, WorkerId,
+};
+use anneal::modelfile::builtin::Builtin;
+use anneal::objective::frontier::{ScoredCompletion, ScoredGroup};
+use anneal::store::{Ended, NewJob, NewRolloutSet, Store};
+use common::{Server, data_dir};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const NOW: Timestamp = Timestamp(1_750_000_000_000);
+const GROUPS: u64 = 10;
+const GROUP_SIZE: u32 = 4;
+const MODEL: &str = "builtin:arith-tiny";
+
+/// One server for the tests of this file, on a data directory with sets of every kind.
+struct Shared {
+    server: Server,
+    /// From the built-in model, scored, at temperature 1.
+    ready: String,
+    /// Without rewards.
+    unscored: String,
+    failed: String,
+    cancelled: String,
+    _folder: TempDir,
+}
+
+static SHARED: LazyLock<Shared> = LazyLock::new(|| {
+    let folder = data_dir();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let data = folder.path().join("data");
+    let sets = runtime.block_on(async {
+        let store = Store::open(&data).await.unwrap();
+        let plain = |_: &mut Fixture| {};
+        let mut sets = Vec::new();
+        sets.push(write_set(&store, plain).await);
+        sets.push(write_set(&store, |set| set.rewards = false).await);
+        let (failed, job) = submit_set(&store, &Fixture::default()).await;
+        let claim = store.claim(WorkerId::generate(), "cpu", 60, NOW).await.unwrap().unwrap();
+        assert_eq!(claim.lease.job, job);
+        store.end_attempt(claim.lease, Ended::Succeeded { result: json!({}) }, NOW).await.unwrap();
+        let (cancelled, job) = submit_set(&store, &Fixture::default()).await;
+        store.cancel_job(job, NOW).await.unwrap();
+        sets.extend([failed, cancelled]);
+        sets
+    });
+    let server = Server::start(&data);
+    let [ready, unscored, failed, cancelled] =
+        sets.iter().map(ToString::to_string).collect::<Vec<_>>().try_into().unwrap();
+    Shared { server, ready, unscored, failed, cancelled, _folder: folder }
+});
+
+fn server() -> &'static Server {
+    &SHARED.server
+}
+
+/// What a set of the fixture is like.
+struct Fixture {
+    spec: Value,
+    model_digest: String,
+    rewards: bool,
+    max_step: u64,
+}
+
+impl Default for Fixture {
+    fn default() -> Self {
+        let spec = RolloutSetSpec::parse(&set_spec()).unwrap();
+        let model_digest = format!("sha256:{}", Builtin::find(MODEL).unwrap().weights_sha256(0));
+        Self { spec: serde_json::to_value(spec).unwrap(), model_digest, rewards: true, max_step: 0 }
+    }
+}
+
+async fn submit_set(store: &Store, set: &Fixture) -> (RolloutSetId, JobId) {
+    let (id, job) = (RolloutSetId::generate(), JobId::generate());
+    let new = NewJob {
+        id: job,
+        kind: JobKind::Rollouts,
+        name: None,
+        priority: 0,
+        objective: String::new(),
+        spec: set.spec.clone(),
+        spec_resolved: set.spec.clone(),
+        spec_digest: String::from("sha256:00"),
+        steps: 0,
+        rollout_set: Some(NewRolloutSet {
+            id,
+            name: None,
+            model: MODEL.to_owned(),
+            model_digest: set.model_digest.clone(),
+            tokenizer_digest: String::from("sha256:00"),
+            spec: Some(set.spec.clone()),
+            metadata: BTreeMap::new(),
+        }),
+    };
+    store.submit_job(new, None, NOW).await.unwrap();
+    (id, job)
+}
+
+/// Makes a complete set, as the worker of its job does.
+async fn write_set(store: &Store, change: impl Fn(&mut Fixture)) -> RolloutSetId {
+    let mut set = Fixture::default();
+    change(&mut set);
+    let (id, job) = submit_set(store, &set).await;
+    let claim = store.claim(WorkerId::generate(), "cpu", 60, NOW).await.unwrap().unwrap();
+    let reward = |sample: u32| set.rewards.then(|| f64::from(sample % 2));
+    let lines = (0..GROUPS).flat_map(|group| {
+        (0..GROUP_SIZE).map(move |sample| RolloutLine {
+            group,
+            sample,
+            row: group as usize,
+            step: 0,
+            prompt: String::from("1+1="),
+            prompt_tokens: vec![3, 4, 3, 5],
+            completion: sample.to_string(),
+            tokens: vec![6, 1],
+            logprobs: vec![-0.1, -0.25],
+            entropy_sum: 0.5,
+            finish: String::from("stop"),
+            status: reward(sample).map(|_| String::from("ok")),
+            reward: reward(sample),
+        })
+    });
+    let text: String = lines.map(|line| serde_json::to_string(&line).unwrap() + "\n").collect();
+    let completion = |sample| ScoredCompletion {
+        sequence: sample,
+        answer: sample,
+        reward: reward(sample).unwrap_or_default(),
+        behavior_logprob: -0.35,
+    };
+    let group = |_| ScoredGroup { completions: (0..GROUP_SIZE).map(completion).collect() };
+    let groups: Vec<ScoredGroup> = (0..GROUPS).map(group).collect();
+    let summary = RolloutSummary {
+        groups: GROUPS,
+        rollouts: GROUPS * u64::from(GROUP_SIZE),
+        tokens: 2 * GROUPS * u64::from(GROUP_SIZE),
+        reward_mean: set.rewards.then_some(0.5),
+        zero_spread: set.rewards.then_some(0.0),
+        max_step: set.max_step,
+    };
+    let directory = format!("{job}/rollouts");
+    let path = store.files().checkpoint(&directory);
+    std::fs::create_dir_all(&path).unwrap();
+    let files = [
+        (ROLLOUTS_FILE, text.into_bytes()),
+        (GROUPS_FILE, serde_json::to_vec(&groups).unwrap()),
+        (SUMMARY_FILE, serde_json::to_vec(&summary).unwrap()),
+    ];
+    let manifest = Manifest {
+        format: 1,
+        kind: CheckpointKind::Rollouts,
+        job,
+        attempt: claim.lease.attempt,
+        step: 0,
+        spec_digest: claim.spec_digest,
+        files: files.iter().map(|(name, bytes)| write(&path, name, bytes)).collect(),
+    };
+    store.add_rollout_set(claim.lease, &directory, &manifest, &summary, NOW).await.unwrap();
+    store.end_attempt(claim.lease, Ended::Succeeded { result: json!({}) }, NOW).await.unwrap();
+    id
+}
+
+fn write(folder: &Path, name: &str, bytes: &[u8]) -> ManifestFile {
+    std::fs::write(folder.join(name), bytes).unwrap();
+    ManifestFile { path: name.to_owned(), size: bytes.len() as u64, sha256: sha256_hex(bytes) }
+}
+
+/// A set on the built-ins that takes a second.
+fn set_spec() -> Value {
+    json!({
+        "name": "small set",
+        "model": MODEL,
+        "dataset": {"train": "builtin:arithmetic"},
+        "verifier": {"type": "numeric"},
+        "sampling": {"max_new_tokens": 6},
+        "prompts": 8,
+        "group_size": 4,
+        "metadata": {"commit": "abc"},
+    })
+}
+
+/// Checks that a request is refused with an error at `pointer`.
+fn assert_refused(path: &str, body: &Value, pointer: &str, code: &str) {
+    let answer = server().post(path, body);
+    assert_eq!((answer.status, answer.problem().as_str()), (422, "invalid_spec"), "{pointer} {code}");
+    let errors = answer.json()["errors"].clone();
+    let found = errors.as_array().unwrap().iter().any(|e| e["pointer"] == pointer && e["code"] == code);
+    assert!(found, "{pointer} {code} in {errors}");
+}
+
+fn path(set: &str, rest: &str) -> String {
+    format!("/v1/rollout-sets/{set}{rest}")
+}
+
+#[test]
+fn a_submitted_set_is_there_at_once_with_its_job() {
+    let body = set_spec().to_string();
+    let headers = [("content-type", "application/json"), ("idempotency-key", "one-set")];
+    let answer = server().post_bytes("/v1/rollout-sets", body.as_bytes(), &headers);
+    let set = answer.json();
+    assert_eq!((answer.status, set["object"].as_str()), (201, Some("rollout_set")), "{set}");
+    assert_eq!((set["status"].as_str(), &set["summary"]), (Some("pending"), &Value::Null));
+    assert_eq!((set["name"].as_str(), set["metadata"]["commit"].as_str()), (Some("small set"), Some("abc")));
+    assert_eq!(set["spec"]["sampling"]["temperature"], 1.0);
+    let digest = format!("sha256:{}", Builtin::find(MODEL).unwrap().weights_sha256(0));
+    assert_eq!((set["model"].as_str(), set["model_digest"].as_str()), (Some(MODEL), Some(digest.as_str())));
+
+    let job = server().job(set["job"].as_str().unwrap());
+    assert_eq!(
+        (job["kind"].as_str(), &job["rollout_set"], &job["objective"]),
+        (Some("rollouts"), &set["id"], &Value::Null)
+    );
+    assert_eq!((&job["steps"], &job["spec_resolved"]), (&json!(0), &set["spec"]));
+
+    let again = server().post_bytes("/v1/rollout-sets", body.as_bytes(), &headers);
+    assert_eq!((again.status, again.header("idempotent-replayed")), (201, "true"));
+    assert_eq!(again.json()["id"], set["id"]);
+
+    let id = set["id"].as_str().unwrap();
+    assert_eq!(server().get(&path(id, "")).json()["id"], id);
+    let listed = server().get("/v1/rollout-sets?limit=100").json();
+    assert!(listed["data"].as_array().unwrap().iter().any(|s| s["id"] == id), "{listed}");
+    let first = server().get("/v1/rollout-sets?limit=1&order=asc").json();
+    assert_eq!((&first["data"][0]["id"], &first["has_more"]), (&json!(SHARED.ready), &json!(true)));
+    let next = server().get(&format!("/v1/rollout-sets?limit=1&order=asc&after={}", SHARED.ready)).json();
+    assert_eq!(next["data"][0]["id"], json!(SHARED.unscored));
+    for path in ["rs_00000000000000000000000000000000", "rs_1", "job_00000000000000000000000000000000"] {
+        assert_eq!(server().get(&format!("/v1/rollout-sets/{path}")).status, 404);
+    }
+}
+
+#[test]
+fn bad_sets_are_refused_with_the_field_at_fault() {
+    let refuse = |change: &dyn Fn(&mut Value), pointer: &str, code: &str| {
+        let mut spec = set_spec();
+        change(&mut spec);
+        assert_refused("/v1/rollout-sets", &spec, pointer, code);
+    };
+    refuse(&|s| s["dataset"]["eval"] = json!("builtin:arithmetic"), "/dataset/eval", "unknown_field");
+    refuse(&|s| s["dataset"]["train"] = json!("builtin:chess"), "/dataset/train", "unknown_dataset");
+    refuse(&|s| s["model"] = json!("gpt"), "/model", "unknown_model");
+    refuse(&|s| s["verifier"] = json!({"type": "guess"}), "/verifier/type", "unknown_value");
+    refuse(&|s| s["group_size"] = json!(0), "/group_size", "out_of_range");
+    refuse(&|s| s["objective"] = json!({"type": "bolt"}), "/objective", "unknown_field");
+    refuse(&|s| s["sampling"]["temperature"] = json!(-1), "/sampling/temperature", "out_of_range");
+}
+
+#[test]
+fn nothing_is_read_of_a_set_that_is_not_ready() {
+    for (set, status) in [(&SHARED.failed, "failed"), (&SHARED.cancelled, "cancelled")] {
+        assert_eq!(server().get(&path(set, "")).json()["status"], status);
+        for rest in ["/rollouts", "/manifest", "/files/rollouts.jsonl"] {
+            let answer = server().get(&path(set, rest));
+            assert_eq!((answer.status, answer.problem().as_str()), (409, "rollout_set_not_ready"), "{rest}");
+        }
+        let answer = server().post(&path(set, "/frontier"), &json!({}));
+        assert_eq!((answer.status, answer.problem().as_str()), (409, "rollout_set_not_ready"));
+        assert!(answer.json()["detail"].as_str().unwrap().contains("make another set"));
+    }
+}
+
+#[test]
+fn a_set_is_browsed_by_page_and_by_group() {
+    let mut lines = Vec::new();
+    let mut after = String::from("0");
+    loop {
+        let page = server().get(&path(&SHARED.ready, &format!("/rollouts?limit=7&after={after}"))).json();
+        lines.extend(page["data"].as_array().unwrap().clone());
+        if page["has_more"] == false {
+            break;
+        }
+        after = page["last_id"].as_str().unwrap().to_owned();
+    }
+    assert_eq!(lines.len() as u64, GROUPS * u64::from(GROUP_SIZE));
+    for (index, line) in lines.iter().enumerate() {
+        assert_eq!((line["object"].as_str(), line["line"].as_u64()), (Some("rollout"), Some(index as u64 + 1)));
+    }
+    let logprobs: Vec<f64> = serde_json::from_value(lines[0]["logprobs"].clone()).unwrap();
+    assert_eq!(logprobs, [-0.1, -0.25]);
+    let group = server().get(&path(&SHARED.ready, "/rollouts?group=3&limit=100")).json();
+    let samples: Vec<u64> = group["data"].as_array().unwrap().iter().map(|l| l["sample"].as_u64().unwrap()).collect();
+    assert_eq!((samples, &group["data"][0]["group"]), (vec![0, 1, 2, 3], &json!(3)));
+    for query in ["limit=0", "limit=101", "after=x", "gruop=1"] {
+        let answer = server().get(&path(&SHARED.ready, &format!("/rollouts?{query}")));
+        assert_eq!((answer.status, answer.problem().as_str()), (400, "invalid_parameter"), "{query}");
+    }
+}
+
+#[test]
+fn the_files_of_a_set_download_with_their_digests() {
+    let set = server().get(&path(&SHARED.ready, "")).json();
+    assert_eq!((set["status"].as_str(), set["summary"]["rollouts"].as_u64()), (Some("ready"), Some(40)));
+    let manifest = server().get(&path(&SHARED.ready, "/manifest")).json();
+    assert_eq!((manifest["kind"].as_str(), &manifest["files"]), (Some("rollouts"), &set["files"]));
+    for file in set["files"].as_array().unwrap() {
+        let url = path(&SHARED.ready, &format!("/files/{}", file["path"].as_str().unwrap()));
+        let whole = server().get(&url);
+        assert_eq!((whole.status, sha256_hex(&whole.bytes).as_str()), (200, file["sha256"].as_str().unwrap()));
+        assert_eq!(whole.header("etag"), format!("\"{}\"", file["sha256"].as_str().unwrap()));
+        assert!(whole.header("repr-digest").starts_with("sha-256=:"));
+        let part = server().get_with(&url, &[("range", "bytes=2-5")]);
+        assert_eq!((part.status, part.bytes.as_slice()), (206, &whole.bytes[2..6]));
+    }
+    for file in ["manifest.json", "..%2F..%2F..%2Fanneal.db"] {
+        assert_eq!(server().get(&path(&SHARED.ready, &format!("/files/{file}"))).status, 404, "{file}");
+    }
+}
+
+#[test]
+fn the_frontier_shows_what_a_set_can_teach() {
+    let url = path(&SHARED.ready, "/frontier");
+    let answer = server().post(&url, &json!({}));
+    let frontier = answer.json();
+    assert_eq!((answer.status, frontier["object"].as_str()), (200, Some("frontier")), "{frontier}");
+    assert_eq!((&frontier["rollout_set"], &frontier["completions"]), (&json!(SHARED.ready), &json!(40)));
+    assert_eq!(frontier["rows"].as_array().unwrap().len(), 25);
+    assert_eq!(frontier["coverage"]["solve_rate"], 0.5);
+    let frontier = server().post(&url, &json!({"betas": [10, 0.01], "ess_floor": 0.9})).json();
+    let shares: Vec<f64> =
+        frontier["rows"].as_array().unwrap().iter().map(|r| r["ess_share"].as_f64().unwrap()).collect();
+    // Half of the completions have the reward 1: cold weights rest on them alone.
+    assert!((shares[0] - 0.5).abs() < 1e-9 && shares[1] > 0.99, "{shares:?}");
+    assert_eq!(frontier["recommended_beta"], 10.0);
+
+    assert_refused(&url, &json!({"betas": [0.5, 0]}), "/betas/1", "out_of_range");
+    assert_refused(&url, &json!({"betas": []}), "/betas", "out_of_range");
+    assert_refused(&url, &json!({"ess_floor": 2}), "/ess_floor", "out_of_range");
+    assert_refused(&url, &json!({"beta": 1}), "/beta", "unknown_field");
+    let answer = server().post(&path(&SHARED.unscored, "/frontier"), &json!({}));
+    assert_eq!((answer.status, answer.problem().as_str()), (422, "no_rewards"));
+}
