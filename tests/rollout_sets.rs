@@ -1,4 +1,4 @@
-//! Rollout sets as a client sees them. The sets that are read here were written into
+//! Rollout sets as a client sees them, and the jobs that learn from them. The sets that are read here were written into
 //! the data directory through the store, as a worker does, before the server started.
 
 mod common;
@@ -16,7 +16,7 @@ use anneal::job::{
 use anneal::modelfile::builtin::Builtin;
 use anneal::objective::frontier::{ScoredCompletion, ScoredGroup};
 use anneal::store::{Ended, NewJob, NewRolloutSet, Store};
-use common::{Server, data_dir};
+use common::{Server, data_dir, small_spec};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -32,6 +32,12 @@ struct Shared {
     ready: String,
     /// Without rewards.
     unscored: String,
+    /// At temperature 0.7.
+    cool: String,
+    /// After three training steps.
+    late: String,
+    /// From another model.
+    foreign: String,
     failed: String,
     cancelled: String,
     _folder: TempDir,
@@ -47,6 +53,9 @@ static SHARED: LazyLock<Shared> = LazyLock::new(|| {
         let mut sets = Vec::new();
         sets.push(write_set(&store, plain).await);
         sets.push(write_set(&store, |set| set.rewards = false).await);
+        sets.push(write_set(&store, |set| set.spec["sampling"]["temperature"] = json!(0.7)).await);
+        sets.push(write_set(&store, |set| set.max_step = 3).await);
+        sets.push(write_set(&store, |set| set.model_digest = String::from("sha256:00")).await);
         let (failed, job) = submit_set(&store, &Fixture::default()).await;
         let claim = store.claim(WorkerId::generate(), "cpu", 60, NOW).await.unwrap().unwrap();
         assert_eq!(claim.lease.job, job);
@@ -57,9 +66,9 @@ static SHARED: LazyLock<Shared> = LazyLock::new(|| {
         sets
     });
     let server = Server::start(&data);
-    let [ready, unscored, failed, cancelled] =
+    let [ready, unscored, cool, late, foreign, failed, cancelled] =
         sets.iter().map(ToString::to_string).collect::<Vec<_>>().try_into().unwrap();
-    Shared { server, ready, unscored, failed, cancelled, _folder: folder }
+    Shared { server, ready, unscored, cool, late, foreign, failed, cancelled, _folder: folder }
 });
 
 fn server() -> &'static Server {
@@ -339,4 +348,106 @@ fn the_frontier_shows_what_a_set_can_teach() {
     assert_refused(&url, &json!({"beta": 1}), "/beta", "unknown_field");
     let answer = server().post(&path(&SHARED.unscored, "/frontier"), &json!({}));
     assert_eq!((answer.status, answer.problem().as_str()), (422, "no_rewards"));
+}
+
+#[test]
+fn a_job_learns_only_from_a_set_that_fits_it() {
+    let from = |set: &str| {
+        let mut spec = small_spec();
+        spec["objective"] = json!({"type": "bolt"});
+        spec["rollouts"] = json!({"from": set});
+        spec
+    };
+    let refuse = |set: &str, code: &str| assert_refused("/v1/jobs", &from(set), "/rollouts/from", code);
+    refuse(&SHARED.unscored, "no_rewards");
+    refuse(&SHARED.cool, "rollouts_not_from_the_reference");
+    refuse(&SHARED.late, "rollouts_not_from_the_reference");
+    refuse(&SHARED.foreign, "rollouts_from_another_model");
+    refuse(&SHARED.cancelled, "rollout_set_not_ready");
+    refuse("rs_00000000000000000000000000000000", "not_found");
+    refuse("ds_1", "not_found");
+
+    let mut other = from(&SHARED.ready);
+    other["model"] = json!("builtin:arith-scratch");
+    assert_refused("/v1/jobs", &other, "/rollouts/from", "rollouts_from_another_model");
+    let mut sft = from(&SHARED.ready);
+    sft["objective"] = json!({"type": "sft"});
+    sft["dataset"]["train"] = json!("builtin:arithmetic-slips");
+    assert_refused("/v1/jobs", &sft, "/rollouts/from", "rollouts_refused");
+    let mut mix = from(&SHARED.ready);
+    mix["rollouts"] = json!({"mix": {"rollout_set": SHARED.ready, "share": 0.5}});
+    assert_refused("/v1/jobs", &mix, "/rollouts/mix", "rollouts_refused");
+
+    // Stored completions have their rewards already.
+    let mut good = from(&SHARED.ready);
+    good.as_object_mut().unwrap().remove("verifier");
+    let answer = server().post("/v1/jobs?dry_run=preflight", &good);
+    assert_eq!((answer.status, &answer.json()["plan"]["completions"]), (200, &json!(0)), "{}", answer.json());
+}
+
+#[test]
+fn a_job_that_keeps_its_rollouts_names_their_set_at_once() {
+    let mut spec = small_spec();
+    spec["rollouts"] = json!({"keep": true});
+    let job = server().post("/v1/jobs", &spec).json();
+    assert_eq!(job["kind"], "train", "{job}");
+    let set = server().get(&path(job["rollout_set"].as_str().unwrap(), "")).json();
+    assert_eq!((&set["job"], &set["spec"], set["name"].as_str()), (&job["id"], &Value::Null, Some("small")));
+    // It may be over before.
+    server().post(&format!("/v1/jobs/{}/cancel", job["id"].as_str().unwrap()), &json!({}));
+
+    spec["objective"] = json!({"type": "sft"});
+    spec["dataset"]["train"] = json!("builtin:arithmetic-slips");
+    assert_refused("/v1/jobs", &spec, "/rollouts/keep", "rollouts_refused");
+}
+
+#[test]
+fn a_dry_run_makes_nothing_and_says_what_a_job_would_do() {
+    let mut spec = small_spec();
+    spec["name"] = json!("never made");
+    let answer = server().post("/v1/jobs?dry_run=validate", &spec);
+    let dry = answer.json();
+    assert_eq!(
+        (answer.status, dry["object"].as_str(), dry["dry_run"].as_str()),
+        (200, Some("preflight"), Some("validate"))
+    );
+    assert_eq!(dry["spec_resolved"]["dataset"]["eval"], "builtin:arithmetic");
+    assert!(dry["spec_digest"].as_str().unwrap().starts_with("sha256:"));
+    assert!(dry["warnings"].is_array() && dry.get("plan").is_none(), "{dry}");
+
+    let plan = server().post("/v1/jobs?dry_run=preflight", &spec).json()["plan"].clone();
+    let parameters = Builtin::find(MODEL).unwrap().inspect().unwrap().parameters;
+    assert_eq!((&plan["rounds"], &plan["group_size"]), (&json!(2), &json!(4)), "{plan}");
+    // 12 steps with 16 prompts each.
+    assert_eq!(plan["completions"], 12 * 16 * 4);
+    // The distance from the start is measured, which takes a copy of the weights.
+    assert_eq!((&plan["parameters"], &plan["memory_bytes"]), (&json!(parameters), &json!(20 * parameters)));
+    assert_eq!(plan["rows_checked"]["eval"], 16);
+
+    let jobs = server().get("/v1/jobs?limit=100").json();
+    assert!(jobs["data"].as_array().unwrap().iter().all(|job| job["name"] != "never made"));
+    let unknown = server().post("/v1/jobs?dry_run=maybe", &spec);
+    assert_eq!((unknown.status, unknown.problem().as_str()), (400, "invalid_parameter"));
+    spec["objective"]["beta"] = json!(0);
+    assert_refused("/v1/jobs?dry_run=validate", &spec, "/objective/beta", "out_of_range");
+}
+
+#[test]
+fn a_preflight_refuses_rows_that_cannot_become_prompts() {
+    let long = json!({"prompt": "1+".repeat(200), "answer": 1});
+    let chat = json!({"prompt": [{"role": "user", "content": "1+1="}], "answer": 2});
+    let rows = format!("{}\n{long}\n{chat}\n", json!({"prompt": "1+1=", "answer": 2}));
+    let headers = [("content-type", "application/jsonl")];
+    let dataset = server().post_bytes("/v1/datasets", rows.as_bytes(), &headers).json();
+    let mut spec = small_spec();
+    spec["dataset"] = json!({"train": dataset["id"]});
+    assert_eq!(server().post("/v1/jobs?dry_run=validate", &spec).status, 200);
+    let answer = server().post("/v1/jobs?dry_run=preflight", &spec);
+    let codes: Vec<Value> = answer.json()["errors"].as_array().unwrap().iter().map(|e| e["code"].clone()).collect();
+    assert_eq!(codes, ["prompt_too_long", "chat_template_missing"], "{}", answer.json());
+    assert_eq!(answer.json()["errors"][0]["pointer"], "/dataset/train");
+    spec["dataset"] = json!({"train": "builtin:arithmetic", "eval": dataset["id"]});
+    assert_refused("/v1/jobs?dry_run=preflight", &spec, "/dataset/eval", "prompt_too_long");
+    spec["dataset"] = json!({"train": "builtin:arithmetic", "format": "chat"});
+    assert_refused("/v1/jobs?dry_run=preflight", &spec, "/dataset/format", "chat_template_missing");
 }

@@ -1,6 +1,8 @@
 //! From the references in a submitted spec to what they stand for: verifier, model and data sets. Jobs and rollout
 //! sets name them in the same way.
 
+use std::path::PathBuf;
+
 use serde_json::Value;
 
 use super::error::Problem;
@@ -8,6 +10,7 @@ use crate::dataset::{self, Split};
 use crate::job::spec::DatasetSpec;
 use crate::job::{CheckpointId, CheckpointKind, DatasetId, DatasetVersionId, FieldError, ModelId, VerifierId, digest};
 use crate::modelfile::builtin::Builtin;
+use crate::modelfile::{self, Inspection, ModelFileError};
 use crate::store::{CheckpointRow, DatasetVersionRow, Store, StoreError};
 use crate::verifier;
 
@@ -68,6 +71,25 @@ pub struct Model {
     pub digest: String,
     /// Of `tokenizer.json`, `sha256:...`.
     pub tokenizer_digest: String,
+    pub files: ModelFiles,
+}
+
+/// Where a model's files are.
+#[derive(Clone, Debug)]
+pub enum ModelFiles {
+    Builtin(&'static Builtin),
+    /// A directory or a GGUF file.
+    Path(PathBuf),
+}
+
+impl ModelFiles {
+    /// Reads configuration and tokenizer, and no tensors. Blocks.
+    pub fn inspect(&self) -> Result<Inspection, ModelFileError> {
+        match self {
+            Self::Builtin(builtin) => builtin.inspect(),
+            Self::Path(path) => modelfile::inspect(path),
+        }
+    }
 }
 
 /// Finds a model by the name that a spec gives it. `seed` is what a built-in without weights draws them from. An error
@@ -79,23 +101,29 @@ pub async fn model(
     (pointer, code): (&str, &'static str),
 ) -> Result<Result<Model, FieldError>, Problem> {
     let wrong = |detail: String| Ok(Err(FieldError::new(pointer, code, detail)));
-    let model = |weights: &str, tokenizer: &str| Model {
+    let model = |weights: &str, tokenizer: &str, files| Model {
         digest: format!("sha256:{weights}"),
         tokenizer_digest: format!("sha256:{tokenizer}"),
+        files,
     };
     if let Some(builtin) = Builtin::find(name) {
-        return Ok(Ok(model(&builtin.weights_sha256(seed), builtin.tokenizer_sha256())));
+        let files = ModelFiles::Builtin(builtin);
+        return Ok(Ok(model(&builtin.weights_sha256(seed), builtin.tokenizer_sha256(), files)));
     }
     if let Ok(id) = name.parse::<ModelId>() {
         return match found(store.model(id).await, pointer)? {
-            Ok(row) => Ok(Ok(model(&row.weights_sha256, &row.tokenizer_sha256))),
+            Ok(row) => {
+                let files = ModelFiles::Path(store.files().model(id));
+                Ok(Ok(model(&row.weights_sha256, &row.tokenizer_sha256, files)))
+            }
             Err(error) => wrong(error.detail),
         };
     }
     if let Ok(id) = name.parse::<CheckpointId>() {
         return match found(store.checkpoint(id).await, pointer)? {
             Ok(row) if row.kind == CheckpointKind::Inference => {
-                Ok(Ok(model(&sha256_of(&row, "model.safetensors")?, &sha256_of(&row, "tokenizer.json")?)))
+                let files = ModelFiles::Path(store.files().checkpoint(&row.directory));
+                Ok(Ok(model(&sha256_of(&row, "model.safetensors")?, &sha256_of(&row, "tokenizer.json")?, files)))
             }
             Ok(_) => wrong(format!("`{name}` is a training checkpoint; only inference checkpoints are models")),
             Err(error) => wrong(error.detail),

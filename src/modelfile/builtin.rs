@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::{Format, Inspection, ModelConfig, ModelFileError};
 use crate::job::digest::{hex, sha256_hex};
 
 /// A built-in model's files.
@@ -74,6 +76,29 @@ impl Builtin {
         self.file_sha256("tokenizer.json")
     }
 
+    /// Configuration and tokenizer, without unpacking the files.
+    pub fn inspect(&self) -> Result<Inspection, ModelFileError> {
+        let invalid = |error: serde_json::Error| ModelFileError::ConfigInvalid {
+            file: String::from("config.json"),
+            detail: format!("it is not JSON: {error}"),
+        };
+        let config: Value = serde_json::from_slice(self.file("config.json")).map_err(invalid)?;
+        let config = ModelConfig::from_hf(&config, None)?;
+        Ok(Inspection {
+            format: Format::HuggingFace,
+            parameters: config.parameter_count(),
+            config,
+            weights: Vec::new(),
+            tokenizer_bytes: self.file("tokenizer.json").to_owned(),
+            files: Vec::new(),
+        })
+    }
+
+    fn file(&self, name: &str) -> &'static [u8] {
+        let file = self.files.iter().find(|(file, _)| *file == name);
+        file.expect("every built-in has a configuration and a tokenizer").1
+    }
+
     fn file_sha256(&self, file: &'static str) -> &'static str {
         DIGESTS.get(&(self.name, file)).expect("only files that a built-in has are asked for")
     }
@@ -89,5 +114,16 @@ mod tests {
         assert_eq!(tiny.weights_sha256(1), tiny.weights_sha256(2));
         assert_ne!(scratch.weights_sha256(1), scratch.weights_sha256(2));
         assert_eq!(tiny.tokenizer_sha256(), scratch.tokenizer_sha256());
+        assert_eq!(tiny.tokenizer_sha256(), sha256_hex(&tiny.inspect().unwrap().tokenizer_bytes));
+    }
+
+    #[test]
+    fn inspecting_a_built_in_misses_nothing() {
+        for builtin in BUILTINS {
+            assert!(builtin.inspect().unwrap().parameters > 0);
+            // A chat template or a generation configuration would have to be read as well.
+            let read = ["config.json", "tokenizer.json", "model.safetensors"];
+            assert!(builtin.files.iter().all(|(file, _)| read.contains(file)), "{}", builtin.name);
+        }
     }
 }

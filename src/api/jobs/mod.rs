@@ -7,7 +7,10 @@ pub mod events;
 pub mod get;
 pub mod list;
 pub mod metrics;
+mod preflight;
 mod resolve;
+mod stored_rollouts;
+mod teacher;
 pub mod wait;
 
 use std::collections::BTreeMap;

@@ -1,16 +1,31 @@
 //! From a submitted spec to a job that can run: everything is checked that can be checked before a device is used.
 
+use std::path::PathBuf;
+
 use serde_json::Value;
 
+use super::stored_rollouts;
+use super::teacher::{self, Teacher};
 use crate::api::error::Problem;
-use crate::api::resolve;
+use crate::api::resolve::{self, Model};
 use crate::dataset::{self, Split};
-use crate::job::{FieldError, JobId, JobKind, JobSpec};
+use crate::job::{FieldError, JobId, JobKind, JobSpec, RolloutSetId};
 use crate::objective::{self, Needs};
-use crate::store::{NewJob, Store};
+use crate::store::{NewJob, NewRolloutSet, Store};
 
-/// Checks a spec, fills in its defaults and pins its references to immutable things.
-pub async fn resolve(store: &Store, submitted: Value) -> Result<NewJob, Problem> {
+/// A spec that can run, with every default filled in and every reference pinned, and what was found on the way.
+#[derive(Debug)]
+pub struct Resolved {
+    pub submitted: Value,
+    pub spec: JobSpec,
+    pub objective: objective::Config,
+    pub model: Model,
+    pub teacher: Option<Teacher>,
+}
+
+/// Checks a spec, fills in its defaults and pins its references to immutable things. `import_roots` are the folders
+/// below which a teacher may lie.
+pub async fn resolve(store: &Store, import_roots: &[PathBuf], submitted: Value) -> Result<Resolved, Problem> {
     let mut spec = JobSpec::parse(&submitted).map_err(Problem::invalid)?;
     let mut errors = Vec::new();
     let objective = match objective::Config::parse(&spec.objective, "/objective") {
@@ -24,27 +39,63 @@ pub async fn resolve(store: &Store, submitted: Value) -> Result<NewJob, Problem>
         }
     };
     let needs = objective.as_ref().map(|config| config.build().needs()).unwrap_or_default();
-    errors.extend(resolve::verifier(store, &mut spec.verifier, needs.verifier).await?);
+    // Stored completions have their rewards.
+    let scores = needs.verifier && spec.rollouts.from.is_none();
+    errors.extend(resolve::verifier(store, &mut spec.verifier, scores).await?);
     let model = resolve::model(store, &spec.model, spec.seed, ("/model", "unknown_model")).await?;
     let model = taken(model, &mut errors);
     errors.extend(resolve_datasets(store, &mut spec, needs).await?);
-    let (Some(objective), Some(_), []) = (objective, &model, errors.as_slice()) else {
+    let mut teacher = None;
+    if let (Some(objective), Some(model)) = (&objective, &model) {
+        errors.extend(stored_rollouts::check(store, &spec, objective, model).await?);
+        if let Some(name) = objective.teacher() {
+            teacher = taken(teacher::check(store, import_roots, name, spec.seed, model).await?, &mut errors);
+        }
+    }
+    let (Some(objective), Some(model), []) = (objective, model, errors.as_slice()) else {
         return Err(Problem::invalid(errors));
     };
     spec.objective = objective.resolved();
-    let resolved = serde_json::to_value(&spec).map_err(|e| Problem::bad_request("invalid_json", e.to_string()))?;
-    Ok(NewJob {
-        id: JobId::generate(),
-        kind: JobKind::Train,
-        name: spec.name,
-        priority: spec.priority,
-        objective: objective.name().to_owned(),
-        spec: submitted,
-        spec_digest: resolve::essential_digest(&resolved),
-        spec_resolved: resolved,
-        steps: spec.train.steps,
-        rollout_set: None,
-    })
+    if let Some(teacher) = &teacher {
+        spec.objective["teacher"] = Value::from(teacher.name.as_str());
+    }
+    Ok(Resolved { submitted, spec, objective, model, teacher })
+}
+
+impl Resolved {
+    /// The resolved spec as JSON, with its digest.
+    pub fn spec_resolved(&self) -> Result<(Value, String), Problem> {
+        let resolved = serde_json::to_value(&self.spec);
+        let resolved = resolved.map_err(|error| Problem::bad_request("invalid_json", error.to_string()))?;
+        let digest = resolve::essential_digest(&resolved);
+        Ok((resolved, digest))
+    }
+
+    /// The job to submit, with the rollout set that it fills if it keeps what it samples.
+    pub fn into_job(self) -> Result<NewJob, Problem> {
+        let (spec_resolved, spec_digest) = self.spec_resolved()?;
+        let rollout_set = self.spec.rollouts.keep.then(|| NewRolloutSet {
+            id: RolloutSetId::generate(),
+            name: self.spec.name.clone(),
+            model: self.spec.model.clone(),
+            model_digest: self.model.digest.clone(),
+            tokenizer_digest: self.model.tokenizer_digest.clone(),
+            spec: None,
+            metadata: self.spec.metadata.clone(),
+        });
+        Ok(NewJob {
+            id: JobId::generate(),
+            kind: JobKind::Train,
+            name: self.spec.name,
+            priority: self.spec.priority,
+            objective: self.objective.name().to_owned(),
+            spec: self.submitted,
+            spec_resolved,
+            spec_digest,
+            steps: self.spec.train.steps,
+            rollout_set,
+        })
+    }
 }
 
 /// What was found; an error goes to the others.
