@@ -451,3 +451,45 @@ fn a_preflight_refuses_rows_that_cannot_become_prompts() {
     spec["dataset"] = json!({"train": "builtin:arithmetic", "format": "chat"});
     assert_refused("/v1/jobs?dry_run=preflight", &spec, "/dataset/format", "chat_template_missing");
 }
+
+#[test]
+fn a_set_is_sampled_analysed_downloaded_and_learnt_from() {
+    let set = server().post("/v1/rollout-sets", &set_spec()).json();
+    let job = server().wait(set["job"].as_str().unwrap());
+    assert_eq!(job["status"], "succeeded", "{job}");
+    let set = server().get(&path(set["id"].as_str().unwrap(), "")).json();
+    let id = set["id"].as_str().unwrap();
+    assert_eq!((set["status"].as_str(), &set["job"]), (Some("ready"), &job["id"]), "{set}");
+    let summary = &set["summary"];
+    assert_eq!((&summary["groups"], &summary["rollouts"], &summary["max_step"]), (&json!(8), &json!(32), &json!(0)));
+    let events = server().get(&format!("/v1/jobs/{}/events", job["id"].as_str().unwrap())).json();
+    let told = events["data"].as_array().unwrap().iter().find(|e| e["type"] == "rollout_set").unwrap().clone();
+    assert_eq!((&told["data"]["rollout_set"], &told["data"]["rollouts"]), (&json!(id), &json!(32)));
+
+    let page = server().get(&path(id, "/rollouts?limit=100")).json();
+    let lines = page["data"].as_array().unwrap();
+    assert_eq!((lines.len(), &page["has_more"]), (32, &json!(false)));
+    for line in lines {
+        let (tokens, logprobs) = (line["tokens"].as_array().unwrap(), line["logprobs"].as_array().unwrap());
+        assert!((1..=6).contains(&tokens.len()) && tokens.len() == logprobs.len(), "{line}");
+        assert!(logprobs.iter().all(|l| l.as_f64().unwrap() <= 0.0), "{line}");
+        assert!(line["reward"].is_number() && !line["prompt"].as_str().unwrap().is_empty(), "{line}");
+    }
+    let names: Vec<&str> = set["files"].as_array().unwrap().iter().map(|f| f["path"].as_str().unwrap()).collect();
+    for name in [ROLLOUTS_FILE, GROUPS_FILE, SUMMARY_FILE] {
+        assert!(names.contains(&name), "{name} in {names:?}");
+    }
+    for file in set["files"].as_array().unwrap() {
+        let bytes = server().get(&path(id, &format!("/files/{}", file["path"].as_str().unwrap()))).bytes;
+        assert_eq!(sha256_hex(&bytes), file["sha256"].as_str().unwrap(), "{file}");
+    }
+    let frontier = server().post(&path(id, "/frontier"), &json!({})).json();
+    assert_eq!((&frontier["groups"], &frontier["completions"]), (&json!(8), &json!(32)), "{frontier}");
+
+    let mut spec = small_spec();
+    spec["objective"] = json!({"type": "bolt", "group_size": 4});
+    spec["train"] = json!({"steps": 2, "prompts_per_step": 4});
+    spec["rollouts"] = json!({"from": id});
+    let job = server().wait(&server().submit(&spec));
+    assert_eq!((job["status"].as_str(), job["step"].as_u64()), (Some("succeeded"), Some(2)), "{job}");
+}
