@@ -1,4 +1,5 @@
-//! How long the store takes when the queue is long: claiming a job out of 10,000, listing jobs, reading events.
+//! How long the store takes when the queue is long: claiming a job out of 10,000, listing jobs, reading events; and
+//! what the analysis of a stored rollout set costs.
 //!
 //! ```text
 //! cargo bench --bench store               all of them
@@ -11,7 +12,8 @@
 
 use std::time::{Duration, Instant};
 
-use anneal::job::{EventKind, JobId, JobSpec, JobStatus, NewEvent, Timestamp, WorkerId, digest};
+use anneal::job::{EventKind, JobId, JobKind, JobSpec, JobStatus, NewEvent, Timestamp, WorkerId, digest};
+use anneal::objective::frontier::{self, DEFAULT_ESS_FLOOR, ScoredCompletion, ScoredGroup};
 use anneal::store::{Ended, JobFilter, Lease, NewJob, Page, Store};
 use criterion::{Bencher, Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json};
@@ -25,6 +27,9 @@ const EVENTS: u64 = 400;
 const EVENTS_READ: u32 = 200;
 const JOBS_LISTED: u32 = 20;
 const LEASE_SECONDS: u64 = 3600;
+/// Prompts and completions per prompt of the analysed rollout set.
+const GROUPS: u32 = 1250;
+const GROUP_SIZE: u32 = 8;
 /// Time is an argument of the store; here it stands still.
 const NOW: Timestamp = Timestamp(1_750_000_000_000);
 
@@ -93,6 +98,7 @@ async fn run_one(store: &Store, worker: WorkerId) -> JobId {
 async fn submit(store: &Store, spec: &Value) {
     let job = NewJob {
         id: JobId::generate(),
+        kind: JobKind::Train,
         name: None,
         priority: 0,
         objective: String::from("bolt"),
@@ -100,6 +106,7 @@ async fn submit(store: &Store, spec: &Value) {
         spec_resolved: spec.clone(),
         spec_digest: digest::of_json(spec),
         steps: EVENTS,
+        rollout_set: None,
     };
     store.submit_job(job, None, NOW).await.expect("the job is stored");
 }
@@ -188,9 +195,29 @@ fn reads(criterion: &mut Criterion, busy: &Busy) {
     group.finish();
 }
 
+/// What `POST /v1/rollout-sets/{id}/frontier` does with the file of scores: read it as JSON, and compute the table.
+fn analysis(criterion: &mut Criterion) {
+    let completion = |group: u32, sample: u32| ScoredCompletion {
+        sequence: sample,
+        answer: sample / 2,
+        reward: f64::from((group + sample) % 3 / 2),
+        behavior_logprob: -f64::from(10 + sample),
+    };
+    let group = |group| ScoredGroup { completions: (0..GROUP_SIZE).map(|sample| completion(group, sample)).collect() };
+    let groups: Vec<ScoredGroup> = (0..GROUPS).map(group).collect();
+    let text = serde_json::to_vec(&groups).expect("scores are JSON");
+    let betas = frontier::default_betas();
+    criterion.bench_function("frontier of 10000 rollouts at 25 betas", |bencher| {
+        bencher.iter(|| {
+            let groups: Vec<ScoredGroup> = serde_json::from_slice(&text).expect("scores are read back");
+            frontier::frontier(&groups, &betas, DEFAULT_ESS_FLOOR)
+        });
+    });
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(20).measurement_time(Duration::from_secs(5));
-    targets = store
+    targets = analysis, store
 }
 criterion_main!(benches);

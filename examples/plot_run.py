@@ -9,8 +9,8 @@ import sys
 import urllib.request
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 320, 50, 130, 36, 40
-COLORS = {"reward/mean": "#1f77b4", "ess/ratio": "#999999", "pass@1": "#d62728"}
-LABELS = {"reward/mean": "reward (training)", "ess/ratio": "ESS / group", "pass@1": "pass@1 (held out)"}
+COLORS = {"reward/mean": "#1f77b4", "target/ess_share": "#999999", "pass@1": "#d62728"}
+LABELS = {"reward/mean": "reward (training)", "target/ess_share": "weights ESS / group", "pass@1": "pass@1 (held out)"}
 
 
 def get(url):
@@ -34,7 +34,7 @@ def main():
     job = sys.argv[1].rstrip("/")
     spec = get(job)
     steps = spec["steps"]
-    series = get(f"{job}/metrics?keys=reward/mean,ess/ratio&points=200")["series"]
+    series = get(f"{job}/metrics?keys=reward/mean,target/ess_share&points=200")["series"]
     evaluations = [e["data"] for e in events(job) if e["type"] == "evaluation"]
 
     def x(step):

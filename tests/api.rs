@@ -115,12 +115,18 @@ fn metrics_come_as_series_and_as_csv() {
     let path = format!("/v1/jobs/{}/metrics", finished_job());
     let series = server().get(&path).json();
     let names: Vec<&str> = series["series"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
-    for name in
-        ["loss", "reward/mean", "ess/ratio", "entropy/mean", "grad/norm", "learning_rate", "logprob/max_abs_diff"]
-    {
+    for name in [
+        "loss",
+        "reward/mean",
+        "target/ess_share",
+        "entropy/mean",
+        "grad/norm",
+        "learning_rate",
+        "logprob/max_abs_diff",
+    ] {
         assert!(names.contains(&name), "{name} in {names:?}");
     }
-    let one = server().get(&format!("{path}?keys=ess/ratio,loss&from_step=2&to_step=11&points=5")).json();
+    let one = server().get(&format!("{path}?keys=target/ess_share,loss&from_step=2&to_step=11&points=5")).json();
     assert_eq!(one["series"].as_array().unwrap().len(), 2);
     assert_eq!(one["series"][0]["steps"].as_array().unwrap().len(), 5);
     let csv = server().get(&format!("{path}?keys=loss&format=csv"));

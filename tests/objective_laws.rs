@@ -5,6 +5,7 @@
 mod padded;
 
 use anneal::objective::{Config, Objective};
+use candle_core::DType;
 use padded::{Padded, Step};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -80,6 +81,7 @@ fn step_of(numbers: &[f64], rewards: &[f64], lengths: &[usize]) -> Padded {
         groups: vec![0, 0, 0, 1, 1, 1],
         behavior: Vec::new(),
         reference: Vec::new(),
+        dtype: DType::F32,
     };
     let policy = step.policy_logprobs();
     step.behavior = policy.iter().zip(wave(11.0, b * t, 0.4)).map(|(l, d)| (l + d).min(-1e-3)).collect();
@@ -117,6 +119,7 @@ fn permuted(step: &Padded, order: &[usize]) -> Padded {
         groups: order.iter().map(|s| step.groups[*s]).collect(),
         behavior: pick(&step.behavior, t),
         reference: pick(&step.reference, t),
+        dtype: step.dtype,
     }
 }
 
@@ -226,6 +229,7 @@ fn expected_gradient(spec: &Value, policy: &[f64], teacher: &[f64]) -> Vec<f64> 
             groups: vec![0],
             behavior: vec![0.0],
             reference: vec![0.0],
+            dtype: DType::F32,
         };
         step.behavior = step.policy_logprobs();
         let gradient = step.step(build(spec, 1).as_mut()).gradient;

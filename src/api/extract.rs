@@ -169,6 +169,11 @@ impl<T> List<T> {
         let mut data: Vec<T> = rows.into_iter().collect();
         let has_more = data.len() > limit as usize;
         data.truncate(limit as usize);
+        Self::with_more(data, has_more, id)
+    }
+
+    /// A list whose end is known.
+    pub fn with_more(data: Vec<T>, has_more: bool, id: impl Fn(&T) -> String) -> Self {
         Self { object: "list", first_id: data.first().map(&id), last_id: data.last().map(&id), has_more, data }
     }
 }

@@ -4,16 +4,21 @@
 pub mod checkpoints;
 pub mod datasets;
 mod devices;
+mod download;
 pub mod error;
 mod extract;
 mod feed;
 mod health;
 mod host;
+mod idempotency;
 pub mod jobs;
+mod metrics_catalog;
 pub mod models;
 mod objectives;
 mod openapi;
 mod queue;
+mod resolve;
+pub mod rollout_sets;
 mod verifiers;
 
 use std::path::PathBuf;
@@ -77,7 +82,14 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(checkpoints::get::get_checkpoint))
         .routes(routes!(checkpoints::get::get_checkpoint_manifest))
         .routes(routes!(checkpoints::file::download_checkpoint_file))
+        .routes(routes!(rollout_sets::create::create_rollout_set, rollout_sets::list::list_rollout_sets))
+        .routes(routes!(rollout_sets::get::get_rollout_set))
+        .routes(routes!(rollout_sets::get::get_rollout_set_manifest))
+        .routes(routes!(rollout_sets::rollouts::list_rollouts))
+        .routes(routes!(rollout_sets::file::download_rollout_set_file))
+        .routes(routes!(rollout_sets::frontier::frontier))
         .routes(routes!(objectives::list_objectives))
+        .routes(routes!(metrics_catalog::list_metrics))
         .routes(routes!(devices::list_devices))
         .routes(routes!(queue::get_queue))
         .routes(routes!(health::healthz))

@@ -34,6 +34,8 @@ struct ObjectiveNeeds {
     verifier: bool,
     /// Log-probabilities under the model the job starts from.
     reference: bool,
+    /// A model to distil from.
+    teacher: bool,
 }
 
 impl From<Description> for Objective {
@@ -48,6 +50,7 @@ impl From<Description> for Objective {
                 completions: description.needs.completions,
                 verifier: description.needs.verifier,
                 reference: description.needs.reference,
+                teacher: description.needs.teacher.is_some(),
             },
             schema: description.schema,
         }

@@ -11,7 +11,7 @@ use utoipa::OpenApi;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use super::{App, routes};
-use crate::job::JobSpec;
+use crate::job::{JobSpec, RolloutSetSpec};
 use crate::{objective, verifier};
 
 #[derive(OpenApi)]
@@ -24,6 +24,7 @@ use crate::{objective, verifier};
     ),
     tags(
         (name = "jobs", description = "Submit, follow and cancel training jobs"),
+        (name = "rollouts", description = "Sample and score without training; browse, analyse and keep completions"),
         (name = "datasets", description = "Upload rows to train and evaluate on"),
         (name = "models", description = "Models that jobs start from"),
         (name = "verifiers", description = "Stored ways to score completions"),
@@ -41,32 +42,35 @@ pub fn document() -> Value {
     let mut merged = Skeleton::openapi();
     merged.merge(paths);
     let mut document = serde_json::to_value(&merged).unwrap_or_default();
-    document["components"]["schemas"]["JobSpec"] = json!({});
     if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
-        add_spec(schemas);
+        add_specs(schemas);
     }
-    document["paths"]["/v1/jobs"]["post"]["requestBody"]["content"]["application/json"]["schema"] =
-        json!({"$ref": "#/components/schemas/JobSpec"});
+    for (path, spec) in [("/v1/jobs", "JobSpec"), ("/v1/rollout-sets", "RolloutSetSpec")] {
+        document["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"] =
+            json!({"$ref": format!("#/components/schemas/{spec}")});
+    }
     document
 }
 
-/// Adds the schema of the job spec with those of objectives and verifiers.
-fn add_spec(schemas: &mut Map<String, Value>) {
+/// Adds the schemas of the specs with those of objectives and verifiers.
+fn add_specs(schemas: &mut Map<String, Value>) {
     let mut settings = SchemaSettings::draft2020_12();
     settings.definitions_path = "/components/schemas".into();
     let mut generator = settings.into_generator();
     generator.subschema_for::<JobSpec>();
+    generator.subschema_for::<RolloutSetSpec>();
     schemas.extend(generator.take_definitions(true));
     let objectives = objective::catalog().into_iter().map(|d| (d.name, d.summary, d.schema));
     let verifiers = verifier::catalog().into_iter().map(|d| (d.name, d.summary, d.schema));
     schemas.insert(String::from("ObjectiveSpec"), one_of(objectives));
     schemas.insert(String::from("VerifierSpec"), one_of(verifiers));
-    let properties = &mut schemas["JobSpec"]["properties"];
-    properties["objective"] = json!({"$ref": "#/components/schemas/ObjectiveSpec"});
-    properties["verifier"] = json!({
-        "description": "A stored verifier (`vf_...`) or an inline one.",
-        "anyOf": [{"type": "string"}, {"$ref": "#/components/schemas/VerifierSpec"}, {"type": "null"}],
-    });
+    schemas["JobSpec"]["properties"]["objective"] = json!({"$ref": "#/components/schemas/ObjectiveSpec"});
+    for spec in ["JobSpec", "RolloutSetSpec"] {
+        schemas[spec]["properties"]["verifier"] = json!({
+            "description": "A stored verifier (`vf_...`) or an inline one.",
+            "anyOf": [{"type": "string"}, {"$ref": "#/components/schemas/VerifierSpec"}, {"type": "null"}],
+        });
+    }
 }
 
 /// Alternatives told apart by their `type`.

@@ -1,6 +1,7 @@
 //! The commands of the program, one file each.
 
 mod client;
+mod frontier;
 mod models;
 mod openapi;
 mod progress;
@@ -46,6 +47,8 @@ enum Command {
     Quickstart(quickstart::Args),
     /// Submit a job to a server, and with --wait follow it to its end
     Run(run::Args),
+    /// Show what a rollout set can teach at each temperature, as a table and a plot
+    Frontier(frontier::Args),
     /// Print the OpenAPI document
     Openapi,
     /// Work with models
@@ -67,6 +70,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         }
         Command::Quickstart(args) => quickstart::run(config, &args),
         Command::Run(args) => run::run(&config, &args),
+        Command::Frontier(args) => frontier::run(&config, &args),
         Command::Openapi => openapi::run(),
         Command::Models(command) => models::run(&config, command),
     }

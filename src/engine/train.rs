@@ -28,9 +28,10 @@ use super::rollout_set;
 use super::step::sequences;
 use super::trainer::{Job, Metrics, Trainer};
 use super::visits::Visits;
+use crate::job::metric::metric;
 use crate::job::{EventKind, NewEvent, Phase};
+use crate::objective::frontier;
 use crate::objective::math::mean;
-use crate::objective::{Plan, frontier};
 
 /// Rounds of fewer steps are not worth a checkpoint after sampling.
 const CHECKPOINTED_ROUND: u64 = 8;
@@ -174,15 +175,10 @@ impl Trainer<'_> {
 
     /// The rows of a round's prompts, with the visits that key their random numbers.
     pub(super) fn rows_of_round(&self, round: u64) -> Vec<(u64, usize)> {
-        let train = &self.job.spec.train;
-        let per_step = u64::from(train.prompts_per_step) - self.stored_per_step();
-        let prompts_of = |round| {
-            let range = self.plan.steps_of(round);
-            Plan::prompts_for(range.end - range.start, per_step, train.updates_per_rollout)
-        };
+        let spec = &self.job.spec;
+        let prompts_of = |round| self.plan.prompts_of(round, &spec.train, &spec.rollouts);
         let first: u64 = (0..round).map(prompts_of).sum();
-        Visits::new(self.job.spec.seed, Purpose::PromptOrder, self.job.train.len())
-            .rows(first..first + prompts_of(round))
+        Visits::new(spec.seed, Purpose::PromptOrder, self.job.train.len()).rows(first..first + prompts_of(round))
     }
 
     /// Samples and scores the completions of a round.
@@ -290,6 +286,7 @@ impl Trainer<'_> {
     }
 
     fn report_step(&self, metrics: Metrics, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
+        debug_assert!(metrics.iter().all(|(name, _)| metric(name).is_some()), "a metric is not in the catalogue");
         let value = |name: &str| metrics.iter().find(|(n, _)| *n == name).map(|(_, v)| *v);
         let mut message = format!("step {} of {}", self.step, self.job.spec.train.steps);
         for (name, label) in [("loss", "loss"), ("reward/mean", "reward"), ("pass/at_group", "pass@group")] {

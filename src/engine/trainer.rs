@@ -114,13 +114,7 @@ impl<'a> Trainer<'a> {
 
     /// Prompts of a step that come from the stored rollout set.
     pub(super) fn stored_per_step(&self) -> u64 {
-        let per_step = u64::from(self.job.spec.train.prompts_per_step);
-        match &self.job.spec.rollouts.mix {
-            _ if self.job.spec.rollouts.from.is_some() => per_step,
-            // At least one prompt of each kind, where there is more than one.
-            Some(mix) => ((per_step as f64 * mix.share).round() as u64).clamp(1, per_step.saturating_sub(1).max(1)),
-            None => 0,
-        }
+        self.job.spec.rollouts.stored_per_step(self.job.spec.train.prompts_per_step)
     }
 
     /// Whether completions get log-probabilities under the model the job started from.

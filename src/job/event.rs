@@ -21,6 +21,8 @@ names!(
         Evaluation = "evaluation",
         /// A checkpoint became complete and visible: `data.checkpoint`.
         Checkpoint = "checkpoint",
+        /// The job's rollout set became complete and visible: `data.rollout_set`, `rollouts`, `groups`, `bytes`.
+        RolloutSet = "rollout_set",
         /// A sentence for people.
         Log = "log",
     }

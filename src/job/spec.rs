@@ -219,6 +219,19 @@ pub struct RolloutSpec {
     pub mix: Option<MixSpec>,
 }
 
+impl RolloutSpec {
+    /// Prompts of a step that come from a stored set rather than from sampling; with a mix at least one of each kind,
+    /// where there is more than one.
+    pub fn stored_per_step(&self, prompts_per_step: u32) -> u64 {
+        let per_step = u64::from(prompts_per_step);
+        match (&self.from, &self.mix) {
+            (Some(_), _) => per_step,
+            (None, Some(mix)) => ((per_step as f64 * mix.share).round() as u64).clamp(1, (per_step - 1).max(1)),
+            (None, None) => 0,
+        }
+    }
+}
+
 /// Stored completions among fresh ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -337,6 +350,11 @@ impl JobSpec {
             r.from.is_none() || (r.mix.is_none() && !r.keep),
             "from",
             "samples nothing, so that there is nothing to `keep` or to `mix` with",
+        );
+        fields.require(
+            r.mix.is_none() || self.train.prompts_per_step >= 2,
+            "mix",
+            "needs at least 2 `train.prompts_per_step`, one of each kind",
         );
         fields.finish()
     }

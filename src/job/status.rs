@@ -66,6 +66,29 @@ impl JobStatus {
 }
 
 names!(
+    /// What a job makes.
+    JobKind {
+        /// A model: samples and trains.
+        Train = "train",
+        /// A rollout set: samples and scores, and trains nothing.
+        Rollouts = "rollouts",
+    }
+);
+
+names!(
+    /// Whether a rollout set can be read; follows from the set itself and from the status of its job.
+    RolloutSetStatus {
+        /// Its job is not finished.
+        Pending = "pending",
+        /// Complete; it never changes again.
+        Ready = "ready",
+        /// Its job ended without it.
+        Failed = "failed",
+        Cancelled = "cancelled",
+    }
+);
+
+names!(
     /// What a running job does at the moment.
     Phase {
         Loading = "loading",

@@ -8,6 +8,7 @@ pub mod builtin;
 pub mod config;
 pub mod gguf;
 pub mod safetensors;
+mod tokenizer;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 pub use config::{ModelConfig, RopeConfig, RopeScaling};
+pub use tokenizer::same_tokenizer;
 
 const CONFIG_LIMIT_BYTES: u64 = 1 << 20;
 const TOKENIZER_LIMIT_BYTES: u64 = 64 << 20;

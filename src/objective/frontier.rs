@@ -178,8 +178,8 @@ impl ScoredGroup {
     /// `beta log(1/pi*(S))`, where `pi*(S)`, the sum over distinct completions of `pi_ref(y) exp(r/beta) / Z`, is at
     /// most 1.
     fn support_price(&self, beta: f64) -> f64 {
-        let log_terms: Vec<f64> =
-            self.distinct().map(|i| self.log_target(i, beta) - self.log_partition(beta)).collect();
+        let log_partition = self.log_partition(beta);
+        let log_terms: Vec<f64> = self.distinct().map(|i| self.log_target(i, beta) - log_partition).collect();
         -beta * (log_mean_exp(&log_terms) + (log_terms.len() as f64).ln()).min(0.0)
     }
 }

@@ -24,7 +24,7 @@ use candle_core::{Result as TensorResult, Tensor};
 use serde_json::Value;
 
 use crate::job::field::{self, FieldError};
-use crate::job::spec::TrainSpec;
+use crate::job::spec::{RolloutSpec, TrainSpec};
 
 pub use preflight::{check, warnings};
 pub use surrogate::Clip;
@@ -104,9 +104,21 @@ impl Plan {
         self.steps_per_round.unwrap_or_else(|| self.steps.div_ceil(self.rounds.max(1))).min(self.steps)
     }
 
+    /// Prompts sampled for round `round`.
+    pub fn prompts_of(&self, round: u64, train: &TrainSpec, rollouts: &RolloutSpec) -> u64 {
+        let steps = self.steps_of(round);
+        let fresh = u64::from(train.prompts_per_step) - rollouts.stored_per_step(train.prompts_per_step);
+        Self::prompts_for(steps.end - steps.start, fresh, train.updates_per_rollout)
+    }
+
+    /// Prompts sampled in all.
+    pub fn prompts(&self, train: &TrainSpec, rollouts: &RolloutSpec) -> u64 {
+        (0..self.rounds).map(|round| self.prompts_of(round, train, rollouts)).sum()
+    }
+
     /// Prompts sampled for a round of `steps` optimizer steps that take `per_step` of them each; at least as many as
     /// one step takes, so that no step holds a group twice.
-    pub fn prompts_for(steps: u64, per_step: u64, updates_per_rollout: u32) -> u64 {
+    fn prompts_for(steps: u64, per_step: u64, updates_per_rollout: u32) -> u64 {
         (steps * per_step).div_ceil(u64::from(updates_per_rollout)).max(per_step)
     }
 }

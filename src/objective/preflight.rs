@@ -1,7 +1,7 @@
 //! What can be refused, or should be said, before a device is used.
 
 use super::policy_gradient::{self, Correction};
-use super::{Config, Needs, Plan, bolt, p3o};
+use super::{Config, Needs, bolt, p3o};
 use crate::job::JobSpec;
 use crate::job::field::{FieldError, Fields};
 use crate::job::spec::MAX_ROLLOUTS;
@@ -27,8 +27,10 @@ pub fn check(config: &Config, spec: &JobSpec) -> Result<(), Vec<FieldError>> {
     }
     let longest = plan.longest_round();
     let train = &spec.train;
-    let rollouts = Plan::prompts_for(longest, u64::from(train.prompts_per_step), train.updates_per_rollout)
-        .saturating_mul(u64::from(plan.group_size));
+    // Round 0 is among the longest: the last rounds are the ones that may be shorter or, sharing evenly, longer by one.
+    let prompts =
+        plan.prompts_of(0, train, &spec.rollouts).max(plan.prompts_of(plan.rounds - 1, train, &spec.rollouts));
+    let rollouts = prompts.saturating_mul(u64::from(plan.group_size));
     let samples = !needs.completions && spec.rollouts.from.is_none();
     if samples && rollouts > MAX_ROLLOUTS {
         let detail = format!("a round would sample {rollouts} completions, more than {MAX_ROLLOUTS}; use more rounds");
@@ -46,8 +48,9 @@ pub fn check(config: &Config, spec: &JobSpec) -> Result<(), Vec<FieldError>> {
         let detail = "greedy sampling gives equal completions, from which nothing can be learnt; use 1";
         refuse("/sampling/temperature", "out_of_range", String::from(detail));
     }
-    if needs.completions && (spec.rollouts.keep || spec.rollouts.mix.is_some()) {
-        refuse("/rollouts", "nothing_sampled", String::from("this objective samples nothing to keep or to mix with"));
+    if spec.rollouts.from.is_some() && plan.rounds > 1 && matches!(config, Config::Bolt(_) | Config::Sft(_)) {
+        let detail = "a stored rollout set cannot be refreshed; use one round, or sample";
+        refuse("/objective/rounds", "out_of_range", String::from(detail));
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
@@ -133,7 +136,8 @@ mod tests {
         assert_eq!(pointer(json!({"type": "bolt"}), huge), "/train/steps");
         let greedy = json!({"sampling": {"temperature": 0.0}});
         assert_eq!(pointer(json!({"type": "grpo"}), greedy), "/sampling/temperature");
-        assert_eq!(pointer(json!({"type": "sft"}), json!({"rollouts": {"keep": true}})), "/rollouts");
+        let refreshed = json!({"type": "bolt", "rounds": 2});
+        assert_eq!(pointer(refreshed, json!({"rollouts": {"from": "rs_0"}})), "/objective/rounds");
     }
 
     #[test]

@@ -63,6 +63,7 @@ impl Store {
                 | EventKind::Progress
                 | EventKind::Evaluation
                 | EventKind::Checkpoint
+                | EventKind::RolloutSet
                 | EventKind::Log => {}
             }
         }

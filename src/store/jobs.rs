@@ -7,16 +7,18 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::events::append;
-use super::{Page, Result, Store, StoreError, read, read_json, write_json};
-use crate::job::{EventKind, Failure, JobId, JobStatus, NewEvent, Phase, Timestamp};
+use super::rollout_sets::insert;
+use super::{NewRolloutSet, Page, Result, Store, StoreError, read, read_json, write_json};
+use crate::job::{EventKind, Failure, JobId, JobKind, JobStatus, NewEvent, Phase, RolloutSetId, Timestamp};
 
 /// A job about to be submitted.
 #[derive(Clone, Debug)]
 pub struct NewJob {
     pub id: JobId,
+    pub kind: JobKind,
     pub name: Option<String>,
     pub priority: i32,
-    /// The objective's type.
+    /// The objective's type; empty when nothing is trained.
     pub objective: String,
     /// As the client sent it.
     pub spec: Value,
@@ -24,6 +26,8 @@ pub struct NewJob {
     pub spec_resolved: Value,
     pub spec_digest: String,
     pub steps: u64,
+    /// The set that the job will fill.
+    pub rollout_set: Option<NewRolloutSet>,
 }
 
 /// A key under which a client may repeat a request, with the digest of the request's body.
@@ -45,10 +49,12 @@ pub struct Submitted {
 #[derive(Clone, Debug)]
 pub struct JobRow {
     pub id: JobId,
+    pub kind: JobKind,
     pub name: Option<String>,
     pub status: JobStatus,
     pub phase: Option<Phase>,
     pub priority: i32,
+    /// The objective's type; empty when nothing is trained.
     pub objective: String,
     pub spec: Value,
     pub spec_resolved: Value,
@@ -63,6 +69,8 @@ pub struct JobRow {
     pub last_seq: i64,
     pub result: Option<Value>,
     pub failure: Option<Failure>,
+    /// The set that the job fills or has filled.
+    pub rollout_set: Option<RolloutSetId>,
 }
 
 impl JobRow {
@@ -81,7 +89,7 @@ pub struct JobFilter {
 const IDEMPOTENCY_MILLISECONDS: i64 = 24 * 3600 * 1000;
 
 impl Store {
-    /// Puts a job into the queue, once per idempotency key.
+    /// Puts a job into the queue, once per idempotency key, together with the rollout set it will fill.
     pub async fn submit_job(&self, new: NewJob, key: Option<IdempotencyKey>, now: Timestamp) -> Result<Submitted> {
         let mut tx = self.begin().await?;
         if let Some(key) = &key {
@@ -110,11 +118,12 @@ impl Store {
                 .await?;
         }
         sqlx::query(
-            "insert into job (id, name, status, priority, objective, spec, spec_resolved, spec_digest, steps,
+            "insert into job (id, kind, name, status, priority, objective, spec, spec_resolved, spec_digest, steps,
                               created_at, updated_at)
-             values ($1, $2, 'queued', $3, $4, $5, $6, $7, $8, $9, $9)",
+             values ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $10)",
         )
         .bind(new.id.to_string())
+        .bind(new.kind.as_str())
         .bind(&new.name)
         .bind(new.priority)
         .bind(&new.objective)
@@ -125,25 +134,32 @@ impl Store {
         .bind(now.0)
         .execute(tx.connection())
         .await?;
+        if let Some(set) = &new.rollout_set {
+            insert(tx.connection(), new.id, set, now).await?;
+        }
         append(tx.connection(), new.id, &status_event(JobStatus::Queued, "submitted"), now).await?;
         tx.commit().await?;
         Ok(Submitted { job: self.job(new.id).await?, replayed: false })
     }
 
     pub async fn job(&self, id: JobId) -> Result<JobRow> {
-        sqlx::query("select * from job where id = $1")
-            .bind(id.to_string())
-            .fetch_optional(&self.readers)
-            .await?
-            .map_or_else(|| Err(StoreError::NotFound { what: "job", id: id.to_string() }), |row| job(&row))
+        sqlx::query(
+            "select job.*, (select id from rollout_set where job_id = job.id) as rollout_set from job where id = $1",
+        )
+        .bind(id.to_string())
+        .fetch_optional(&self.readers)
+        .await?
+        .map_or_else(|| Err(StoreError::NotFound { what: "job", id: id.to_string() }), |row| job(&row))
     }
 
     pub async fn jobs(&self, filter: &JobFilter, page: &Page) -> Result<Vec<JobRow>> {
         let (low, high) = page.bounds();
         let statement = if page.newest_first {
-            "select * from job where id > $1 and id < $2 and status = coalesce($3, status) order by id desc limit $4"
+            "select job.*, (select id from rollout_set where job_id = job.id) as rollout_set from job
+             where id > $1 and id < $2 and status = coalesce($3, status) order by id desc limit $4"
         } else {
-            "select * from job where id > $1 and id < $2 and status = coalesce($3, status) order by id limit $4"
+            "select job.*, (select id from rollout_set where job_id = job.id) as rollout_set from job
+             where id > $1 and id < $2 and status = coalesce($3, status) order by id limit $4"
         };
         let rows = sqlx::query(statement)
             .bind(low)
@@ -204,6 +220,7 @@ fn job(row: &SqliteRow) -> Result<JobRow> {
     let json = |column| -> Result<Option<String>> { Ok(row.try_get(column)?) };
     Ok(JobRow {
         id: read("job id", row.try_get("id")?)?,
+        kind: read("job kind", row.try_get("kind")?)?,
         name: row.try_get("name")?,
         status: read("job status", row.try_get("status")?)?,
         phase: json("phase")?.map(|text| read("phase", &text)).transpose()?,
@@ -222,5 +239,6 @@ fn job(row: &SqliteRow) -> Result<JobRow> {
         last_seq: row.try_get("last_seq")?,
         result: json("result")?.map(|text| read_json("result", &text)).transpose()?,
         failure: json("failure")?.map(|text| read_json("failure", &text)).transpose()?,
+        rollout_set: json("rollout_set")?.map(|text| read("rollout set id", &text)).transpose()?,
     })
 }

@@ -13,6 +13,7 @@ pub mod files;
 mod jobs;
 mod models;
 mod queue;
+mod rollout_sets;
 mod verifiers;
 mod workers;
 
@@ -31,6 +32,7 @@ pub use files::Files;
 pub use jobs::{IdempotencyKey, JobFilter, JobRow, NewJob, Submitted};
 pub use models::ModelRow;
 pub use queue::{Claim, Ended, Heartbeat, Lease, MAX_CRASHES, QueueEntry};
+pub use rollout_sets::{NewRolloutSet, RolloutSetContent, RolloutSetRow};
 pub use verifiers::VerifierRow;
 pub use workers::WorkerRow;
 

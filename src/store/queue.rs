@@ -11,7 +11,9 @@ use sqlx::sqlite::SqliteConnection;
 use super::events::append;
 use super::jobs::status_event;
 use super::{Result, Store, StoreError, read, read_json, write_json};
-use crate::job::{EventKind, EventLevel, Failure, FailureKind, JobId, JobStatus, NewEvent, Timestamp, WorkerId};
+use crate::job::{
+    EventKind, EventLevel, Failure, FailureKind, JobId, JobKind, JobStatus, NewEvent, Timestamp, WorkerId,
+};
 
 /// Workers that one job may end before it is given up.
 pub const MAX_CRASHES: u32 = 3;
@@ -27,6 +29,8 @@ pub struct Lease {
 #[derive(Clone, Debug)]
 pub struct Claim {
     pub lease: Lease,
+    /// How to read `spec_resolved`: a `JobSpec`, or a `RolloutSetSpec`.
+    pub kind: JobKind,
     pub spec_resolved: Value,
     pub spec_digest: String,
     /// Directories of the job's training checkpoints, newest first.
@@ -83,7 +87,7 @@ impl Store {
             "update job set status = 'starting', attempt = attempt + 1, worker = $1, lease_until = $2,
                             updated_at = $3, started_at = coalesce(started_at, $3)
              where id = (select id from job where status = 'queued' order by priority desc, id limit 1)
-             returning id, attempt, spec_resolved, spec_digest",
+             returning id, attempt, kind, spec_resolved, spec_digest",
         )
         .bind(worker.to_string())
         .bind(now.plus_seconds(lease_seconds).0)
@@ -115,6 +119,7 @@ impl Store {
         tx.commit().await?;
         Ok(Some(Claim {
             lease,
+            kind: read("job kind", row.try_get("kind")?)?,
             spec_resolved: read_json("spec", row.try_get("spec_resolved")?)?,
             spec_digest: row.try_get("spec_digest")?,
             resume,

@@ -2,11 +2,18 @@
 
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use crate::dataset::jsonl::JsonlFile;
 use crate::dataset::{self, Columns, Dataset, Split};
 use crate::engine::device::Device;
-use crate::engine::{ActorSpec, Job};
-use crate::job::{CheckpointId, DatasetVersionId, Failure, FailureKind, FieldError, JobSpec, ModelId};
+use crate::engine::rollout_set::PARTS;
+use crate::engine::{self, ActorSpec, EngineError, Job, Outcome, Reporter, SamplingJob};
+use crate::job::spec::{DatasetSpec, SamplingSpec};
+use crate::job::{
+    CheckpointId, DatasetVersionId, Failure, FailureKind, FieldError, JobKind, JobSpec, ModelId, RolloutSetId,
+    RolloutSetSpec,
+};
 use crate::modelfile::builtin::Builtin;
 use crate::objective;
 use crate::store::{Claim, Store, StoreError};
@@ -14,42 +21,105 @@ use crate::verifier;
 
 use super::{chain, internal};
 
+/// What a claimed job wants done.
+pub enum Work {
+    Train(Box<Job>),
+    Sample(Box<SamplingJob>),
+}
+
+impl Work {
+    /// Training checkpoints to keep.
+    pub fn keep_last(&self) -> u32 {
+        match self {
+            Self::Train(job) => job.spec.checkpoints.keep_last,
+            Self::Sample(_) => 1,
+        }
+    }
+
+    /// Does it; the outcome is there when there was training.
+    pub fn run(&self, reporter: &mut dyn Reporter) -> Result<Option<Outcome>, EngineError> {
+        match self {
+            Self::Train(job) => engine::run(job, reporter).map(Some),
+            Self::Sample(job) => engine::sample(job, reporter).map(|_saved| None),
+        }
+    }
+}
+
 /// Makes the engine's job, or says why it cannot run.
-pub async fn prepare(store: &Store, claim: &Claim, device: &Device) -> Result<Job, Failure> {
-    let lease = claim.lease;
+pub async fn prepare(store: &Store, claim: &Claim, device: &Device) -> Result<Work, Failure> {
+    sweep(store, claim).await.map_err(|error| internal(chain(&error)))?;
+    match claim.kind {
+        JobKind::Train => Ok(Work::Train(Box::new(training(store, claim, device).await?))),
+        JobKind::Rollouts => Ok(Work::Sample(Box::new(sampling(store, claim, device).await?))),
+    }
+}
+
+async fn training(store: &Store, claim: &Claim, device: &Device) -> Result<Job, Failure> {
     let spec = JobSpec::parse(&claim.spec_resolved).map_err(invalid)?;
     let objective = objective::Config::parse(&spec.objective, "/objective").map_err(invalid)?;
-    let verifier = match &spec.verifier {
-        None => None,
-        Some(config) => Some(verifier::Config::parse(config, "/verifier").map_err(invalid)?),
-    };
-    let (model, from_scratch) = model(store, &spec.model).await?;
     let teacher = match objective.teacher() {
         None => None,
         Some(path) if path.starts_with('/') => Some(PathBuf::from(path)),
-        Some(name) => Some(self::model(store, name).await?.0),
+        Some(name) => Some(model(store, name).await?.0),
+    };
+    let stored = match (&spec.rollouts.from, &spec.rollouts.mix) {
+        (Some(set), _) => Some(rollout_set(store, set).await?),
+        (None, Some(mix)) => Some(rollout_set(store, &mix.rollout_set).await?),
+        (None, None) => None,
     };
     let train = dataset(store, &spec.dataset.train, Split::Train).await?;
     let eval = match &spec.dataset.eval {
         None => None,
         Some(name) => Some(dataset(store, name, Split::Eval).await?),
     };
-    sweep(store, claim).await.map_err(|error| internal(chain(&error)))?;
-    let actor = ActorSpec {
-        id: lease.job,
-        attempt: lease.attempt,
+    let parts = (spec.model.as_str(), &spec.dataset, &spec.sampling, &spec.verifier, spec.seed);
+    let actor = actor(store, claim, device, parts).await?;
+    let resume = claim.resume.iter().map(|directory| store.files().checkpoint(directory)).collect();
+    Ok(Job { actor, spec, objective, teacher, stored, train, eval, resume })
+}
+
+async fn sampling(store: &Store, claim: &Claim, device: &Device) -> Result<SamplingJob, Failure> {
+    let spec = RolloutSetSpec::parse(&claim.spec_resolved).map_err(invalid)?;
+    let rows = dataset(store, &spec.dataset.train, Split::Train).await?;
+    let parts = (spec.model.as_str(), &spec.dataset, &spec.sampling, &spec.verifier, spec.seed);
+    let actor = actor(store, claim, device, parts).await?;
+    Ok(SamplingJob { actor, spec, rows })
+}
+
+async fn actor(
+    store: &Store,
+    claim: &Claim,
+    device: &Device,
+    (model_name, dataset, sampling, verifier, seed): (&str, &DatasetSpec, &SamplingSpec, &Option<Value>, u64),
+) -> Result<ActorSpec, Failure> {
+    let verifier = match verifier {
+        None => None,
+        Some(config) => Some(verifier::Config::parse(config, "/verifier").map_err(invalid)?),
+    };
+    let (model, from_scratch) = model(store, model_name).await?;
+    Ok(ActorSpec {
+        id: claim.lease.job,
+        attempt: claim.lease.attempt,
         spec_digest: claim.spec_digest.clone(),
-        seed: spec.seed,
-        dataset: spec.dataset.clone(),
-        sampling: spec.sampling.clone(),
+        seed,
+        dataset: dataset.clone(),
+        sampling: sampling.clone(),
         verifier,
         model,
         from_scratch,
-        directory: store.files().job(lease.job),
+        directory: store.files().job(claim.lease.job),
         device: device.clone(),
+    })
+}
+
+/// The directory of a complete rollout set.
+async fn rollout_set(store: &Store, name: &str) -> Result<PathBuf, Failure> {
+    let Ok(id) = name.parse::<RolloutSetId>() else {
+        return Err(internal(format!("`{name}` in a resolved spec is no rollout set")));
     };
-    let resume = claim.resume.iter().map(|directory| store.files().checkpoint(directory)).collect();
-    Ok(Job { actor, spec, objective, teacher, stored: None, train, eval, resume })
+    let row = store.rollout_set(id).await.map_err(|error| missing(&error))?;
+    let content = row.content.ok_or_else(|| internal(format!("the rollout set {id} is not complete")))?;
+    Ok(store.files().checkpoint(&content.directory))
 }
 
 fn invalid(errors: Vec<FieldError>) -> Failure {
@@ -134,6 +204,10 @@ async fn sweep(store: &Store, claim: &Claim) -> Result<(), StoreError> {
     let entries = std::fs::read_dir(&folder).map_err(|e| StoreError::io("listing", &folder, e))?;
     for entry in entries {
         let path = entry.map_err(|e| StoreError::io("listing", &folder, e))?.path();
+        // What was sampled is kept; the next attempt goes on from it.
+        if path.file_name().is_some_and(|name| name == PARTS) {
+            continue;
+        }
         if !store.is_checkpoint_directory(&super::directory_name(claim.lease, &path)).await? {
             tracing::info!(path = %path.display(), "removing an unfinished checkpoint");
             std::fs::remove_dir_all(&path).map_err(|e| StoreError::io("removing", &path, e))?;

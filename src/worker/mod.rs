@@ -17,7 +17,10 @@ use crate::clock;
 use crate::engine::checkpoint::Saved;
 use crate::engine::device::Device;
 use crate::engine::{self, EngineError, Outcome, Reporter, Stop};
-use crate::job::{CheckpointId, CheckpointKind, Failure, FailureKind, NewEvent, WorkerId};
+use crate::job::rollout_set::SUMMARY_FILE;
+use crate::job::{
+    CheckpointId, CheckpointKind, Failure, FailureKind, NewEvent, RolloutSetId, RolloutSummary, WorkerId,
+};
 use crate::store::{Claim, Ended, Heartbeat, Lease, Store, StoreError, WorkerRow};
 
 /// Events that may wait to be written before the engine has to wait.
@@ -163,20 +166,20 @@ async fn run_claim(
     let (messages, inbox) = mpsc::channel(EVENT_QUEUE);
     let stop = Arc::new(StopFlag::default());
     let mut reporter = LeaseReporter { messages, stop: Arc::clone(&stop) };
-    let job = match assignment::prepare(store, &claim, device).await {
-        Ok(job) => job,
+    let work = match assignment::prepare(store, &claim, device).await {
+        Ok(work) => work,
         Err(failure) => {
             tracing::warn!(job = %lease.job, failure.message, "refused");
             return end(store, lease, Ended::Failed(failure)).await;
         }
     };
-    let keep = job.spec.checkpoints.keep_last;
+    let keep = work.keep_last();
     let (done, finished) = oneshot::channel();
     let engine = std::thread::Builder::new()
         .name(String::from("engine"))
         .stack_size(ENGINE_STACK_BYTES)
         .spawn(move || {
-            let run = std::panic::AssertUnwindSafe(|| engine::run(&job, &mut reporter));
+            let run = std::panic::AssertUnwindSafe(|| work.run(&mut reporter));
             let result = std::panic::catch_unwind(run)
                 .unwrap_or_else(|panic| Err(EngineError::Internal(panic_text(panic.as_ref()))));
             // The receiver is gone only when the lease was lost; then nobody wants the result.
@@ -184,14 +187,15 @@ async fn run_claim(
         })
         .map_err(WorkerError::Thread)?;
 
-    let mut tending = Tending { store, lease, lease_seconds: options.lease_seconds, keep, stop: &stop, model: None };
+    let lease_seconds = options.lease_seconds;
+    let mut tending = Tending { store, lease, lease_seconds, keep, stop: &stop, model: None, rollout_set: None };
     let result = tending.tend(inbox, finished, shutdown).await;
     // The device is free only when the engine has let go of it; without an inbox it does so at its next report.
     if tokio::task::spawn_blocking(move || engine.join()).await.is_err() {
         tracing::error!(job = %lease.job, "the engine thread cannot be waited for");
     }
     let ended = match result {
-        Ok(outcome) => Ended::Succeeded { result: result_json(&outcome, tending.model) },
+        Ok(outcome) => Ended::Succeeded { result: tending.result(outcome.as_ref()) },
         Err(EngineError::Stopped(Stop::LeaseLost)) => {
             tracing::warn!(job = %lease.job, "the lease is lost; nothing more is written");
             return Ok(());
@@ -225,15 +229,16 @@ struct Tending<'a> {
     stop: &'a StopFlag,
     /// The finished model's checkpoint.
     model: Option<CheckpointId>,
+    rollout_set: Option<RolloutSetId>,
 }
 
 impl Tending<'_> {
     async fn tend(
         &mut self,
         mut inbox: mpsc::Receiver<Message>,
-        mut finished: oneshot::Receiver<Result<Outcome, EngineError>>,
+        mut finished: oneshot::Receiver<Result<Option<Outcome>, EngineError>>,
         shutdown: &mut watch::Receiver<bool>,
-    ) -> Result<Outcome, EngineError> {
+    ) -> Result<Option<Outcome>, EngineError> {
         let mut beats = interval(Duration::from_secs((self.lease_seconds / 3).max(1)));
         let mut polls = interval(POLL);
         for ticks in [&mut beats, &mut polls] {
@@ -305,7 +310,35 @@ impl Tending<'_> {
         Ok(())
     }
 
+    /// What the finished job has to show.
+    fn result(&self, outcome: Option<&Outcome>) -> serde_json::Value {
+        let Some(outcome) = outcome else { return json!({"rollout_set": self.rollout_set}) };
+        let sha256 = outcome.model.manifest.file("model.safetensors").map(|file| file.sha256.clone());
+        json!({
+            "checkpoint": self.model,
+            "weights_sha256": sha256,
+            "rollout_set": self.rollout_set,
+            "before": outcome.before,
+            "after": outcome.after,
+            "report": outcome.report,
+        })
+    }
+
+    async fn add_rollout_set(&mut self, saved: &Saved) -> Result<(), StoreError> {
+        let directory = directory_name(self.lease, &saved.directory);
+        let path = saved.directory.join(SUMMARY_FILE);
+        let text = tokio::fs::read(&path).await.map_err(|e| StoreError::io("reading", &path, e))?;
+        let summary: RolloutSummary = serde_json::from_slice(&text)
+            .map_err(|e| StoreError::Corrupt { what: "rollout set summary", detail: e.to_string() })?;
+        let add = || self.store.add_rollout_set(self.lease, &directory, &saved.manifest, &summary, clock::now());
+        self.rollout_set = Some(patiently(add).await?);
+        Ok(())
+    }
+
     async fn add_checkpoint(&mut self, saved: &Saved) -> Result<(), StoreError> {
+        if saved.manifest.kind == CheckpointKind::Rollouts {
+            return self.add_rollout_set(saved).await;
+        }
         let directory = directory_name(self.lease, &saved.directory);
         let add = || self.store.add_checkpoint(self.lease, &directory, &saved.manifest, self.keep, clock::now());
         let (id, dropped) = patiently(add).await?;
@@ -343,16 +376,6 @@ where
             result => return result,
         }
     }
-}
-
-fn result_json(outcome: &Outcome, model: Option<CheckpointId>) -> serde_json::Value {
-    let sha256 = outcome.model.manifest.file("model.safetensors").map(|file| file.sha256.clone());
-    json!({
-        "checkpoint": model,
-        "weights_sha256": sha256,
-        "before": outcome.before,
-        "after": outcome.after,
-    })
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

@@ -4,7 +4,7 @@
 use anneal::engine::ops::logprob::{Head, Teacher, compare};
 use anneal::job::spec::TrainSpec;
 use anneal::objective::{Group, Objective, StepStatistics, StepTotals, TeacherBatch, TokenBatch};
-use candle_core::{D, Device, Tensor, Var};
+use candle_core::{D, DType, Device, Tensor, Var};
 use candle_nn::ops::log_softmax;
 use serde_json::Value;
 
@@ -43,6 +43,8 @@ pub struct Padded {
     pub groups: Vec<usize>,
     pub behavior: Vec<f64>,
     pub reference: Vec<f64>,
+    /// Number format of the tensors; a teacher is compared in f32 whatever it is.
+    pub dtype: DType,
 }
 
 /// What an objective makes of a step.
@@ -74,6 +76,7 @@ impl Padded {
             groups: flat(&input["group"]).iter().map(|g| *g as usize).collect(),
             behavior: flat(&input["behavior_logprobs"]),
             reference: flat(&input["reference_logprobs"]),
+            dtype: DType::F32,
         }
     }
 
@@ -174,16 +177,21 @@ impl Padded {
         let pick = |values: &[f64]| rows.iter().map(|i| values[*i]).collect::<Vec<_>>();
         let pick_logits =
             |values: &[f64]| rows.iter().flat_map(|i| values[i * v..(i + 1) * v].to_vec()).collect::<Vec<_>>();
+        let tensor = |values: &[f64], shape: &[usize]| {
+            Tensor::from_vec(values.to_vec(), shape, &Device::Cpu).unwrap().to_dtype(self.dtype).unwrap()
+        };
+        let narrow = |tensor: Tensor| tensor.to_dtype(DType::F32).unwrap();
+        let wide = |tensor: &Tensor| tensor.to_dtype(self.dtype).unwrap();
         let logits = Var::from_tensor(&tensor(&pick_logits(&self.policy_logits), &[rows.len(), v])).unwrap();
         let targets: Vec<u32> = rows.iter().map(|i| self.tokens[*i] as u32).collect();
         // The logits are the states of a head whose matrix is the identity.
-        let identity = Tensor::eye(v, candle_core::DType::F32, &Device::Cpu).unwrap();
+        let identity = Tensor::eye(v, DType::F32, &Device::Cpu).unwrap();
         let head = |hidden: Tensor| Head { hidden, weight: identity.clone() };
         let comparison = objective.needs().teacher.map(|view| {
-            let teacher_head = head(tensor(&pick_logits(&self.teacher_logits), &[rows.len(), v]));
-            compare(&head(logits.as_tensor().clone()), &targets, &Teacher { head: teacher_head, view }).unwrap()
+            let teacher_head = head(narrow(tensor(&pick_logits(&self.teacher_logits), &[rows.len(), v])));
+            compare(&head(narrow(logits.as_tensor().clone())), &targets, &Teacher { head: teacher_head, view }).unwrap()
         });
-        let padded = |flat: &Tensor| flat.reshape(&shape).unwrap();
+        let padded = |flat: &Tensor| wide(&flat.reshape(&shape).unwrap());
         let policy = match &comparison {
             Some(comparison) => padded(&comparison.logprobs),
             None => {
@@ -203,7 +211,7 @@ impl Padded {
             mask: &tensor(&pick(mask), &shape),
         };
         let loss = (objective.loss(&batch).unwrap() / normalizer).unwrap();
-        out.loss += f64::from(loss.to_scalar::<f32>().unwrap());
+        out.loss += numbers(&loss)[0];
         let of_tokens = numbers(&objective.token_credit(&batch).unwrap());
         rows.iter().zip(of_tokens).for_each(|(i, a)| out.token_credit[*i] = a);
         if let Some((_, divergence)) = &teacher {
@@ -219,10 +227,5 @@ impl Padded {
 }
 
 fn numbers(tensor: &Tensor) -> Vec<f64> {
-    tensor.flatten_all().unwrap().to_vec1::<f32>().unwrap().into_iter().map(f64::from).collect()
-}
-
-fn tensor(values: &[f64], shape: &[usize]) -> Tensor {
-    let values: Vec<f32> = values.iter().map(|v| *v as f32).collect();
-    Tensor::from_vec(values, shape, &Device::Cpu).unwrap()
+    tensor.to_dtype(DType::F64).unwrap().flatten_all().unwrap().to_vec1().unwrap()
 }

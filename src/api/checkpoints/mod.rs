@@ -7,6 +7,7 @@ pub mod list;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::job::ManifestFile;
 use crate::store::CheckpointRow;
 
 /// A complete checkpoint.
@@ -29,7 +30,8 @@ pub struct Checkpoint {
     pub created_at: i64,
 }
 
-/// One file of a checkpoint; download it from `/v1/checkpoints/{id}/files/{path}`.
+/// One file of a checkpoint or of a rollout set; download it from `/v1/checkpoints/{id}/files/{path}` or
+/// `/v1/rollout-sets/{id}/files/{path}`.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CheckpointFile {
     #[schema(example = "model.safetensors")]
@@ -38,6 +40,12 @@ pub struct CheckpointFile {
     pub size: u64,
     /// Hexadecimal.
     pub sha256: String,
+}
+
+impl From<&ManifestFile> for CheckpointFile {
+    fn from(file: &ManifestFile) -> Self {
+        Self { path: file.path.clone(), size: file.size, sha256: file.sha256.clone() }
+    }
 }
 
 impl From<CheckpointRow> for Checkpoint {
@@ -50,12 +58,7 @@ impl From<CheckpointRow> for Checkpoint {
             step: row.step,
             attempt: row.manifest.attempt,
             bytes: row.manifest.bytes(),
-            files: row
-                .manifest
-                .files
-                .into_iter()
-                .map(|file| CheckpointFile { path: file.path, size: file.size, sha256: file.sha256 })
-                .collect(),
+            files: row.manifest.files.iter().map(CheckpointFile::from).collect(),
             created_at: row.created_at.unix_seconds(),
         }
     }

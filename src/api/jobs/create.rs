@@ -2,31 +2,47 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use utoipa::IntoParams;
 
 use super::Job;
+use super::preflight::{DryRun, Preflight, preflight};
 use super::resolve::resolve;
 use crate::api::App;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::JsonBody;
+use crate::api::extract::{JsonBody, Params};
+use crate::api::idempotency;
 use crate::clock;
-use crate::job::digest;
-use crate::store::IdempotencyKey;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct CreateJob {
+    /// Make nothing, and answer with what would be made: `validate` checks all that a submission checks, `preflight`
+    /// also makes prompts of the first 1000 rows of each data set and says what the job will need.
+    #[param(inline)]
+    dry_run: Option<DryRun>,
+}
 
 /// Submit a job
 ///
 /// Checks the spec, fills in defaults and puts the job into the queue. With an `Idempotency-Key` header the same
-/// request can be repeated for 24 hours without making a second job.
+/// request can be repeated for 24 hours without making a second job. With `dry_run` nothing is made.
 #[utoipa::path(
     post,
     path = "/v1/jobs",
     tag = "jobs",
-    params(("Idempotency-Key" = Option<String>, Header, description = "Makes the request safe to repeat")),
+    params(
+        CreateJob,
+        ("Idempotency-Key" = Option<String>, Header, description = "Makes the request safe to repeat"),
+    ),
     request_body(content = Object, description = "The job spec", content_type = "application/json"),
     responses(
+        (status = 200, description = "The answer to a dry run", body = Preflight),
         (status = 201, description = "Queued", body = Job),
-        (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 400, description = "Not JSON, or a parameter is invalid", body = ProblemBody, content_type = "application/problem+json"),
         (status = 413, description = "Too large", body = ProblemBody, content_type = "application/problem+json"),
         (status = 422, description = "The spec is invalid; `errors` names the fields; or the key was used with another body", body = ProblemBody, content_type = "application/problem+json"),
         (status = 507, description = "The disk is full", body = ProblemBody, content_type = "application/problem+json"),
@@ -34,23 +50,15 @@ use crate::store::IdempotencyKey;
 )]
 pub async fn create_job(
     State(app): State<App>,
+    Params(params): Params<CreateJob>,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
-    let key = idempotency_key(&headers, &body)?;
-    let new = resolve(&app.store, body).await?;
-    let submitted = app.store.submit_job(new, key, clock::now()).await?;
-    let mut response = (StatusCode::CREATED, Json(Job::from(submitted.job))).into_response();
-    if submitted.replayed {
-        response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
+    let key = idempotency::key(&headers, &body)?;
+    let resolved = resolve(&app.store, &app.settings.import_roots, body).await?;
+    if let Some(dry_run) = params.dry_run {
+        return Ok(Json(preflight(&app.store, resolved, dry_run).await?).into_response());
     }
-    Ok(response)
-}
-
-fn idempotency_key(headers: &HeaderMap, body: &serde_json::Value) -> Result<Option<IdempotencyKey>, Problem> {
-    let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
-    let key = value.to_str().ok().filter(|key| (1..=255).contains(&key.len())).ok_or_else(|| {
-        Problem::bad_request("invalid_idempotency_key", "an Idempotency-Key has 1 to 255 printable ASCII characters")
-    })?;
-    Ok(Some(IdempotencyKey { key: key.to_owned(), digest: digest::of_json(body) }))
+    let submitted = app.store.submit_job(resolved.into_job()?, key, clock::now()).await?;
+    Ok(idempotency::created(Job::from(submitted.job), submitted.replayed))
 }

@@ -64,7 +64,7 @@ pub struct JobEvent {
     job: String,
     /// 1, 2, 3, ... within the job, without gaps.
     seq: i64,
-    /// `status`, `phase`, `progress`, `metrics`, `evaluation`, `checkpoint` or `log`.
+    /// `status`, `phase`, `progress`, `metrics`, `evaluation`, `checkpoint`, `rollout_set` or `log`.
     r#type: &'static str,
     /// RFC 3339.
     created_at: String,

@@ -1,4 +1,4 @@
-//! Training jobs.
+//! Jobs: they train a model, or fill a rollout set.
 
 pub mod cancel;
 pub mod checkpoints;
@@ -7,7 +7,10 @@ pub mod events;
 pub mod get;
 pub mod list;
 pub mod metrics;
+mod preflight;
 mod resolve;
+mod stored_rollouts;
+mod teacher;
 pub mod wait;
 
 use std::collections::BTreeMap;
@@ -19,13 +22,15 @@ use utoipa::ToSchema;
 use crate::job::Timestamp;
 use crate::store::JobRow;
 
-/// A training job.
+/// A job.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Job {
     #[schema(example = "job_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
     pub id: String,
     /// Always `job`.
     pub object: &'static str,
+    /// `train`, or `rollouts` for a job that fills a rollout set and trains nothing.
+    pub kind: &'static str,
     pub name: Option<String>,
     /// `queued`, `starting`, `running`, `cancelling`, `succeeded`, `failed` or `cancelled`.
     #[schema(example = "running")]
@@ -43,9 +48,10 @@ pub struct Job {
     pub attempt: u32,
     /// Optimizer steps taken.
     pub step: u64,
-    /// Optimizer steps in all.
+    /// Optimizer steps in all; 0 when nothing is trained.
     pub steps: u64,
-    pub objective: String,
+    /// The objective's type; null when nothing is trained.
+    pub objective: Option<String>,
     pub priority: i32,
     /// The number of the newest event.
     pub last_seq: i64,
@@ -55,6 +61,9 @@ pub struct Job {
     /// Why the job failed.
     #[schema(value_type = Option<Object>)]
     pub failure: Option<Value>,
+    /// The rollout set that the job fills, by itself or because of `rollouts.keep`.
+    #[schema(example = "rs_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
+    pub rollout_set: Option<String>,
     /// The spec as submitted.
     #[schema(value_type = Object)]
     pub spec: Value,
@@ -71,6 +80,7 @@ impl From<JobRow> for Job {
         Self {
             id: row.id.to_string(),
             object: "job",
+            kind: row.kind.as_str(),
             status: row.status.as_str(),
             phase: row.phase.map(|phase| phase.as_str()),
             created_at: row.created_at.unix_seconds(),
@@ -84,8 +94,9 @@ impl From<JobRow> for Job {
             failure: row.failure.as_ref().and_then(|failure| serde_json::to_value(failure).ok()),
             metadata: row.metadata(),
             name: row.name,
-            objective: row.objective,
+            objective: Some(row.objective).filter(|name| !name.is_empty()),
             result: row.result,
+            rollout_set: row.rollout_set.map(|id| id.to_string()),
             spec: row.spec,
             spec_resolved: row.spec_resolved,
             spec_digest: row.spec_digest,

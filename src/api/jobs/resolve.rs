@@ -1,19 +1,31 @@
 //! From a submitted spec to a job that can run: everything is checked that can be checked before a device is used.
 
+use std::path::PathBuf;
+
 use serde_json::Value;
 
+use super::stored_rollouts;
+use super::teacher::{self, Teacher};
 use crate::api::error::Problem;
+use crate::api::resolve::{self, Model};
 use crate::dataset::{self, Split};
-use crate::job::{
-    CheckpointId, CheckpointKind, DatasetId, DatasetVersionId, FieldError, JobId, JobSpec, ModelId, VerifierId, digest,
-};
-use crate::modelfile::builtin::Builtin;
+use crate::job::{FieldError, JobId, JobKind, JobSpec, RolloutSetId};
 use crate::objective::{self, Needs};
-use crate::store::{DatasetVersionRow, NewJob, Store, StoreError};
-use crate::verifier;
+use crate::store::{NewJob, NewRolloutSet, Store};
 
-/// Checks a spec, fills in its defaults and pins its references to immutable things.
-pub async fn resolve(store: &Store, submitted: Value) -> Result<NewJob, Problem> {
+/// A spec that can run, with every default filled in and every reference pinned, and what was found on the way.
+#[derive(Debug)]
+pub struct Resolved {
+    pub submitted: Value,
+    pub spec: JobSpec,
+    pub objective: objective::Config,
+    pub model: Model,
+    pub teacher: Option<Teacher>,
+}
+
+/// Checks a spec, fills in its defaults and pins its references to immutable things. `import_roots` are the folders
+/// below which a teacher may lie.
+pub async fn resolve(store: &Store, import_roots: &[PathBuf], submitted: Value) -> Result<Resolved, Problem> {
     let mut spec = JobSpec::parse(&submitted).map_err(Problem::invalid)?;
     let mut errors = Vec::new();
     let objective = match objective::Config::parse(&spec.objective, "/objective") {
@@ -27,169 +39,77 @@ pub async fn resolve(store: &Store, submitted: Value) -> Result<NewJob, Problem>
         }
     };
     let needs = objective.as_ref().map(|config| config.build(&spec.train).needs()).unwrap_or_default();
-    errors.extend(resolve_verifier(store, &mut spec, needs).await?);
-    errors.extend(check_model(store, &spec.model).await?);
+    // Stored completions have their rewards.
+    let scores = needs.verifier && spec.rollouts.from.is_none();
+    errors.extend(resolve::verifier(store, &mut spec.verifier, scores).await?);
+    let model = resolve::model(store, &spec.model, spec.seed, ("/model", "unknown_model")).await?;
+    let model = taken(model, &mut errors);
     errors.extend(resolve_datasets(store, &mut spec, needs).await?);
-    let (Some(objective), []) = (objective, errors.as_slice()) else {
+    let mut teacher = None;
+    if let (Some(objective), Some(model)) = (&objective, &model) {
+        errors.extend(stored_rollouts::check(store, &spec, objective, model).await?);
+        if let Some(name) = objective.teacher() {
+            teacher = taken(teacher::check(store, import_roots, name, spec.seed, model).await?, &mut errors);
+        }
+    }
+    let (Some(objective), Some(model), []) = (objective, model, errors.as_slice()) else {
         return Err(Problem::invalid(errors));
     };
     spec.objective = objective.resolved();
-    let resolved = serde_json::to_value(&spec).map_err(|e| Problem::bad_request("invalid_json", e.to_string()))?;
-    Ok(NewJob {
-        id: JobId::generate(),
-        name: spec.name,
-        priority: spec.priority,
-        objective: objective.name().to_owned(),
-        spec: submitted,
-        spec_digest: essential_digest(&resolved),
-        spec_resolved: resolved,
-        steps: spec.train.steps,
-    })
-}
-
-/// What two jobs with the same digest have in common is everything that decides their result.
-fn essential_digest(resolved: &Value) -> String {
-    let mut essential = resolved.clone();
-    if let Some(object) = essential.as_object_mut() {
-        for free in ["name", "priority", "metadata"] {
-            object.shift_remove(free);
-        }
+    if let Some(teacher) = &teacher {
+        spec.objective["teacher"] = Value::from(teacher.name.as_str());
     }
-    digest::of_json(&essential)
+    Ok(Resolved { submitted, spec, objective, model, teacher })
 }
 
-/// A missing row is the client's mistake at `pointer`; any other failure is not.
-fn found<T>(result: Result<T, StoreError>, pointer: &str) -> Result<Result<T, FieldError>, Problem> {
-    match result {
-        Ok(row) => Ok(Ok(row)),
-        Err(error @ StoreError::NotFound { .. }) => Ok(Err(FieldError::new(pointer, "not_found", error.to_string()))),
-        Err(error) => Err(error.into()),
+impl Resolved {
+    /// The resolved spec as JSON, with its digest.
+    pub fn spec_resolved(&self) -> Result<(Value, String), Problem> {
+        let resolved = serde_json::to_value(&self.spec);
+        let resolved = resolved.map_err(|error| Problem::bad_request("invalid_json", error.to_string()))?;
+        let digest = resolve::essential_digest(&resolved);
+        Ok((resolved, digest))
     }
-}
 
-async fn resolve_verifier(store: &Store, spec: &mut JobSpec, needs: Needs) -> Result<Vec<FieldError>, Problem> {
-    let config = match &spec.verifier {
-        None if needs.verifier => {
-            let detail = "the objective learns from rewards; add a verifier such as {\"type\": \"numeric\"}";
-            return Ok(vec![FieldError::new("/verifier", "missing_field", detail)]);
-        }
-        None => return Ok(Vec::new()),
-        Some(Value::String(id)) => {
-            let Ok(id) = id.parse::<VerifierId>() else {
-                let detail = format!("`{id}` is no verifier id (vf_...); an inline verifier is an object");
-                return Ok(vec![FieldError::new("/verifier", "not_found", detail)]);
-            };
-            match found(store.verifier(id).await, "/verifier")? {
-                Ok(row) => row.config,
-                Err(error) => return Ok(vec![error]),
-            }
-        }
-        Some(inline) => inline.clone(),
-    };
-    match verifier::Config::parse(&config, "/verifier") {
-        Ok(config) => {
-            spec.verifier = Some(config.resolved());
-            Ok(Vec::new())
-        }
-        Err(errors) => Ok(errors),
+    /// The job to submit, with the rollout set that it fills if it keeps what it samples.
+    pub fn into_job(self) -> Result<NewJob, Problem> {
+        let (spec_resolved, spec_digest) = self.spec_resolved()?;
+        let rollout_set = self.spec.rollouts.keep.then(|| NewRolloutSet {
+            id: RolloutSetId::generate(),
+            name: self.spec.name.clone(),
+            model: self.spec.model.clone(),
+            model_digest: self.model.digest.clone(),
+            tokenizer_digest: self.model.tokenizer_digest.clone(),
+            spec: None,
+            metadata: self.spec.metadata.clone(),
+        });
+        Ok(NewJob {
+            id: JobId::generate(),
+            kind: JobKind::Train,
+            name: self.spec.name,
+            priority: self.spec.priority,
+            objective: self.objective.name().to_owned(),
+            spec: self.submitted,
+            spec_resolved,
+            spec_digest,
+            steps: self.spec.train.steps,
+            rollout_set,
+        })
     }
 }
 
-async fn check_model(store: &Store, name: &str) -> Result<Vec<FieldError>, Problem> {
-    let wrong = |detail: String| Ok(vec![FieldError::new("/model", "unknown_model", detail)]);
-    if Builtin::find(name).is_some() {
-        return Ok(Vec::new());
-    }
-    if let Ok(id) = name.parse::<ModelId>() {
-        return match found(store.model(id).await, "/model")? {
-            Ok(_) => Ok(Vec::new()),
-            Err(error) => wrong(error.detail),
-        };
-    }
-    if let Ok(id) = name.parse::<CheckpointId>() {
-        return match found(store.checkpoint(id).await, "/model")? {
-            Ok(row) if row.kind == CheckpointKind::Inference => Ok(Vec::new()),
-            Ok(_) => wrong(format!("`{name}` is a training checkpoint; only inference checkpoints are models")),
-            Err(error) => wrong(error.detail),
-        };
-    }
-    wrong(format!(
-        "`{name}` is no model; use `mdl_...` (see GET /v1/models; POST /v1/models imports one), an inference \
-         checkpoint `ckpt_...`, or `builtin:arith-tiny`"
-    ))
+/// What was found; an error goes to the others.
+fn taken<T>(result: Result<T, FieldError>, errors: &mut Vec<FieldError>) -> Option<T> {
+    result.map_err(|error| errors.push(error)).ok()
 }
 
 async fn resolve_datasets(store: &Store, spec: &mut JobSpec, needs: Needs) -> Result<Vec<FieldError>, Problem> {
-    let mut errors = Vec::new();
-    let train = find_dataset(store, &spec.dataset.train, Split::Train, "/dataset/train").await?;
-    match train {
-        Ok(Found::Builtin) => {
-            // A built-in brings its held-out split along.
-            spec.dataset.eval.get_or_insert_with(|| spec.dataset.train.clone());
-        }
-        Ok(Found::Version(version)) => {
-            if needs_answer(spec) && version.answers < version.rows {
-                let detail = format!(
-                    "only {} of {} rows have an answer, which the verifier compares with; name the column with \
-                     `answer_column` when uploading, or in the verifier",
-                    version.answers, version.rows
-                );
-                errors.push(FieldError::new("/dataset/train", "row_missing_column", detail));
-            }
-            if needs.completions && version.completions < version.rows {
-                let detail = format!(
-                    "only {} of {} rows have a completion, which this objective learns from",
-                    version.completions, version.rows
-                );
-                errors.push(FieldError::new("/dataset/train", "row_missing_column", detail));
-            }
-            spec.dataset.train = version.id.to_string();
-        }
-        Err(error) => errors.push(error),
+    if dataset::builtin(&spec.dataset.train, Split::Train).is_some() {
+        // A built-in brings its held-out split along.
+        spec.dataset.eval.get_or_insert_with(|| spec.dataset.train.clone());
     }
-    if let Some(name) = spec.dataset.eval.clone() {
-        match find_dataset(store, &name, Split::Eval, "/dataset/eval").await? {
-            Ok(Found::Builtin) => {}
-            Ok(Found::Version(version)) => spec.dataset.eval = Some(version.id.to_string()),
-            Err(error) => errors.push(error),
-        }
-    }
+    let verifier = spec.verifier.as_ref();
+    let mut errors = resolve::training_rows(store, &mut spec.dataset, verifier, needs.completions).await?;
+    errors.extend(resolve::held_out_rows(store, &mut spec.dataset).await?);
     Ok(errors)
-}
-
-/// Whether the (resolved) verifier compares completions with the data set's answer column.
-fn needs_answer(spec: &JobSpec) -> bool {
-    let config = spec.verifier.as_ref().and_then(|config| verifier::Config::parse(config, "/verifier").ok());
-    config.is_some_and(|config| config.needs_answer())
-}
-
-enum Found {
-    Builtin,
-    Version(Box<DatasetVersionRow>),
-}
-
-async fn find_dataset(
-    store: &Store,
-    name: &str,
-    split: Split,
-    pointer: &str,
-) -> Result<Result<Found, FieldError>, Problem> {
-    if dataset::builtin(name, split).is_some() {
-        return Ok(Ok(Found::Builtin));
-    }
-    if let Ok(id) = name.parse::<DatasetId>() {
-        let row = found(store.dataset(id).await, pointer)?;
-        return Ok(row.map(|dataset| Found::Version(Box::new(dataset.latest))));
-    }
-    if let Ok(id) = name.parse::<DatasetVersionId>() {
-        let row = found(store.dataset_version(id).await, pointer)?;
-        return Ok(row.map(|version| Found::Version(Box::new(version))));
-    }
-    Ok(Err(FieldError::new(
-        pointer,
-        "unknown_dataset",
-        format!(
-            "`{name}` is no data set; use `ds_...` or `dsv_...` (POST /v1/datasets uploads one), or `builtin:arithmetic`"
-        ),
-    )))
 }

@@ -64,7 +64,7 @@ pub async fn import_model(
 }
 
 /// The real path, when it is below an import root. The message is the same whether the path exists or not.
-fn allowed(path: &Path, roots: &[PathBuf]) -> Result<PathBuf, Problem> {
+pub fn allowed(path: &Path, roots: &[PathBuf]) -> Result<PathBuf, Problem> {
     let real = path.canonicalize().ok();
     let inside = |real: &PathBuf| roots.iter().any(|root| root.canonicalize().is_ok_and(|root| real.starts_with(root)));
     real.filter(inside).ok_or_else(|| {

@@ -1,0 +1,221 @@
+//! What a submission would do, without doing it: `POST /v1/jobs?dry_run=...`.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::resolve::Resolved;
+use crate::api::error::Problem;
+use crate::dataset::jsonl::JsonlFile;
+use crate::dataset::{self, Columns, Dataset, DatasetError, Split};
+use crate::job::spec::DatasetSpec;
+use crate::job::{DatasetVersionId, FieldError};
+use crate::modelfile::Inspection;
+use crate::objective;
+use crate::store::Store;
+use crate::text::TextError;
+use crate::text::chat::ChatTemplate;
+use crate::text::prompt::Prompter;
+use crate::text::tokenizer::TextTokenizer;
+
+/// Rows of each data set whose prompts are made.
+const MOST_ROWS: usize = 1000;
+/// Rows of each data set that an answer names.
+const MOST_BAD_ROWS: usize = 10;
+/// No further row is begun after this long.
+const MOST_TIME: Duration = Duration::from_secs(10);
+/// Weight, gradient and two moments of AdamW, in f32.
+const BYTES_PER_PARAMETER: u64 = 16;
+/// A copy of the weights in f32.
+const BYTES_PER_COPY: u64 = 4;
+
+/// How much a dry run checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DryRun {
+    /// The spec and everything that it refers to, as a submission does.
+    Validate,
+    /// Also make prompts of the first rows, and say what the job will need.
+    Preflight,
+}
+
+/// What a submission would do.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Preflight {
+    /// Always `preflight`.
+    object: &'static str,
+    dry_run: DryRun,
+    /// The spec with every default filled in and every reference resolved.
+    #[schema(value_type = Object)]
+    spec_resolved: Value,
+    /// `sha256:` and the digest of the resolved spec without name, priority and metadata.
+    spec_digest: String,
+    /// What is possible but probably not meant.
+    warnings: Vec<Warning>,
+    /// What the job will do and need; only with `preflight`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<Plan>,
+}
+
+/// What is possible but probably not meant.
+#[derive(Debug, Serialize, ToSchema)]
+struct Warning {
+    /// JSON pointer (RFC 6901) into the spec.
+    pointer: String,
+    code: String,
+    detail: String,
+}
+
+/// What a job will do and need.
+#[derive(Debug, Serialize, ToSchema)]
+struct Plan {
+    /// Sampling phases.
+    rounds: u64,
+    /// Completions per prompt.
+    group_size: u32,
+    /// Completions to sample for training in all; 0 when it learns from stored ones.
+    completions: u64,
+    /// Of the model.
+    parameters: u64,
+    /// An estimate, without activations and the sampler's memory: 16 bytes for each parameter of the model (weight,
+    /// gradient and two moments of AdamW), and 4 for each one of a copy that is kept beside it (the reference, a
+    /// teacher).
+    memory_bytes: u64,
+    /// Rows whose prompts were made and found to fit.
+    rows_checked: RowsChecked,
+}
+
+/// How many rows of each data set were looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+struct RowsChecked {
+    train: usize,
+    /// Null when nothing is evaluated.
+    eval: Option<usize>,
+}
+
+/// Answers a dry run of a spec that was found valid.
+pub async fn preflight(store: &Store, resolved: Resolved, dry_run: DryRun) -> Result<Preflight, Problem> {
+    let (spec_resolved, spec_digest) = resolved.spec_resolved()?;
+    let warnings = objective::warnings(&resolved.objective, &resolved.spec);
+    let warning = |FieldError { pointer, code, detail }| Warning { pointer, code: code.to_owned(), detail };
+    let plan = match dry_run {
+        DryRun::Validate => None,
+        DryRun::Preflight => {
+            let dataset = &resolved.spec.dataset;
+            let train = Rows::of(store, &dataset.train, Split::Train, MOST_ROWS).await?;
+            let eval = match &dataset.eval {
+                None => None,
+                Some(name) => {
+                    let used = (resolved.spec.eval.prompts as usize).min(MOST_ROWS);
+                    Some(Rows::of(store, name, Split::Eval, used).await?)
+                }
+            };
+            let checked = tokio::task::spawn_blocking(move || check_and_plan(&resolved, train, eval)).await;
+            Some(checked.map_err(io::Error::other)??)
+        }
+    };
+    let warnings = warnings.into_iter().map(warning).collect();
+    Ok(Preflight { object: "preflight", dry_run, spec_resolved, spec_digest, warnings, plan })
+}
+
+/// The first rows of a data set.
+struct Rows {
+    source: Source,
+    pointer: &'static str,
+    most: usize,
+}
+
+enum Source {
+    Builtin(Dataset),
+    File(PathBuf, Columns),
+}
+
+impl Rows {
+    /// `name` stands in a resolved spec.
+    async fn of(store: &Store, name: &str, split: Split, most: usize) -> Result<Self, Problem> {
+        let pointer = match split {
+            Split::Train => "/dataset/train",
+            Split::Eval => "/dataset/eval",
+        };
+        let source = match dataset::builtin(name, split) {
+            Some(builtin) => Source::Builtin(builtin),
+            None => {
+                let id: DatasetVersionId = name.parse().map_err(io::Error::other)?;
+                let columns = store.dataset_version(id).await?.columns;
+                Source::File(store.files().dataset(id), serde_json::from_value(columns).map_err(io::Error::other)?)
+            }
+        };
+        Ok(Self { source, pointer, most })
+    }
+
+    fn open(self) -> Result<(Dataset, &'static str, usize), DatasetError> {
+        let dataset = match self.source {
+            Source::Builtin(dataset) => dataset,
+            Source::File(path, columns) => Dataset::Jsonl(JsonlFile::open(path, columns)?),
+        };
+        let most = dataset.len().min(self.most);
+        Ok((dataset, self.pointer, most))
+    }
+}
+
+/// Reads the model's configuration and tokenizer, makes prompts, and counts. Blocks.
+fn check_and_plan(resolved: &Resolved, train: Rows, eval: Option<Rows>) -> Result<Plan, Problem> {
+    let inspection = resolved.model.files.inspect();
+    let inspection = inspection.map_err(|error| one("/model", error.code(), error.to_string()))?;
+    let rows_checked = check_prompts(&inspection, &resolved.spec.dataset, train, eval)?;
+    Ok(plan(resolved, inspection.parameters, rows_checked))
+}
+
+fn check_prompts(
+    inspection: &Inspection,
+    spec: &DatasetSpec,
+    train: Rows,
+    eval: Option<Rows>,
+) -> Result<RowsChecked, Problem> {
+    let deadline = Instant::now() + MOST_TIME;
+    let of_model = |error: TextError| one("/model", error.code(), error.to_string());
+    let tokenizer = TextTokenizer::from_inspection(inspection).map_err(|error| of_model(error.into()))?;
+    let chat = ChatTemplate::from_inspection(inspection).map_err(|error| of_model(error.into()))?;
+    let prompter = Prompter::new(&tokenizer, chat.as_ref(), spec, inspection.config.max_position_embeddings)
+        .map_err(|error| one("/dataset/format", error.code(), error.to_string()))?;
+    let mut errors = Vec::new();
+    let mut check = |rows: Rows| -> Result<usize, Problem> {
+        let (dataset, pointer, most) = rows.open()?;
+        let (mut checked, mut bad) = (0, 0);
+        while checked < most && bad < MOST_BAD_ROWS && Instant::now() < deadline {
+            if let Err(error) = prompter.render(checked, &dataset.row(checked)?) {
+                errors.push(FieldError::new(pointer, error.code(), error.to_string()));
+                bad += 1;
+            }
+            checked += 1;
+        }
+        Ok(checked)
+    };
+    let checked = RowsChecked { train: check(train)?, eval: eval.map(&mut check).transpose()? };
+    if errors.is_empty() { Ok(checked) } else { Err(Problem::invalid(errors)) }
+}
+
+fn one(pointer: &str, code: &'static str, detail: String) -> Problem {
+    Problem::invalid(vec![FieldError::new(pointer, code, detail)])
+}
+
+fn plan(resolved: &Resolved, parameters: u64, rows_checked: RowsChecked) -> Plan {
+    let (spec, objective) = (&resolved.spec, resolved.objective.build(&resolved.spec.train));
+    let (plan, needs) = (objective.plan(), objective.needs());
+    let samples = !needs.completions && spec.rollouts.from.is_none();
+    let fresh = if samples { plan.prompts(&spec.train, &spec.rollouts) } else { 0 };
+    let reference = needs.reference || (spec.train.track_reference && !needs.completions);
+    let copies = if reference { parameters } else { 0 } + resolved.teacher.as_ref().map_or(0, |t| t.parameters);
+    Plan {
+        rounds: plan.rounds,
+        group_size: plan.group_size,
+        completions: fresh * u64::from(plan.group_size),
+        parameters,
+        memory_bytes: parameters * BYTES_PER_PARAMETER + copies * BYTES_PER_COPY,
+        rows_checked,
+    }
+}

@@ -1,0 +1,112 @@
+//! Whether a job may learn from a stored rollout set, keep what it samples, or neither.
+
+use crate::api::error::Problem;
+use crate::api::resolve::{Model, found};
+use crate::api::rollout_sets::not_ready;
+use crate::job::{FieldError, JobSpec, RolloutSetId, RolloutSummary};
+use crate::objective::{self, StoredRollouts};
+use crate::store::Store;
+
+/// Checks `rollouts` of a spec against its objective and against the model that the job starts from.
+pub async fn check(
+    store: &Store,
+    spec: &JobSpec,
+    objective: &objective::Config,
+    model: &Model,
+) -> Result<Vec<FieldError>, Problem> {
+    let mut errors = Vec::new();
+    let needs = objective.build(&spec.train).needs();
+    if spec.rollouts.keep && needs.completions {
+        let detail = format!("`{}` samples nothing that could be kept; leave `keep` out", objective.name());
+        errors.push(FieldError::new("/rollouts/keep", "rollouts_refused", detail));
+    }
+    let (pointer, name) = match (&spec.rollouts.from, &spec.rollouts.mix) {
+        (Some(name), _) => ("/rollouts/from", name),
+        (None, Some(mix)) => ("/rollouts/mix/rollout_set", &mix.rollout_set),
+        (None, None) => return Ok(errors),
+    };
+    let admitted = objective.stored_rollouts();
+    if let Some(detail) = refusal(admitted, objective.name(), spec.rollouts.mix.is_some()) {
+        let pointer = pointer.trim_end_matches("/rollout_set");
+        errors.push(FieldError::new(pointer, "rollouts_refused", detail));
+    }
+    let mut refuse = |code, detail| errors.push(FieldError::new(pointer, code, detail));
+    let Ok(id) = name.parse::<RolloutSetId>() else {
+        refuse("not_found", format!("`{name}` is no rollout set (rs_...); GET /v1/rollout-sets lists them"));
+        return Ok(errors);
+    };
+    let set = match found(store.rollout_set(id).await, pointer)? {
+        Ok(set) => set,
+        Err(error) => {
+            refuse(error.code, error.detail);
+            return Ok(errors);
+        }
+    };
+    if set.model_digest != model.digest {
+        let detail = format!(
+            "the rollout set was sampled from `{}`, whose weights are not those of `{}`; start from that model, or make \
+             a set from this one",
+            set.model, spec.model
+        );
+        refuse("rollouts_from_another_model", detail);
+    }
+    let Some(content) = &set.content else {
+        refuse("rollout_set_not_ready", not_ready(&set));
+        return Ok(errors);
+    };
+    if needs.verifier && content.summary.reward_mean.is_none() {
+        let detail = "the rollout set has no rewards, which the objective learns from; make one with a `verifier`";
+        refuse("no_rewards", detail.to_owned());
+    }
+    if admitted == StoredRollouts::OfTheStart
+        && let Some(detail) = departure(&content.summary)
+    {
+        refuse("rollouts_not_from_the_reference", detail);
+    }
+    Ok(errors)
+}
+
+/// Why an objective cannot use stored completions in the wanted way.
+fn refusal(admitted: StoredRollouts, name: &str, mix: bool) -> Option<String> {
+    match admitted {
+        StoredRollouts::Refused => {
+            Some(format!("`{name}` cannot learn from stored completions; leave this out, or choose another objective"))
+        }
+        StoredRollouts::OfTheStart if mix => Some(format!(
+            "`{name}` learns from the completions of one policy, so that stored and fresh ones do not mix; use \
+             `rollouts.from`, or leave this out"
+        )),
+        StoredRollouts::OfTheStart | StoredRollouts::Any => None,
+    }
+}
+
+/// In what way a set's completions do not come from the distribution of the model itself.
+fn departure(summary: &RolloutSummary) -> Option<String> {
+    let fix = "the objective needs completions of the model that the job starts from, sampled at temperature 1 with \
+               top_p 1 and top_k 0; make such a set with POST /v1/rollout-sets";
+    if summary.max_step > 0 {
+        return Some(format!("some of its completions were sampled after {} training steps; {fix}", summary.max_step));
+    }
+    (!summary.whole_distribution).then(|| format!("it was sampled with another temperature, top_p or top_k; {fix}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_samples_of_the_start_come_from_the_reference() {
+        let plain = RolloutSummary { whole_distribution: true, ..RolloutSummary::default() };
+        assert_eq!(departure(&plain), None);
+        assert!(departure(&RolloutSummary { max_step: 3, ..plain.clone() }).is_some());
+        assert!(departure(&RolloutSummary { whole_distribution: false, ..plain }).is_some());
+    }
+
+    #[test]
+    fn objectives_say_which_stored_completions_they_admit() {
+        assert!(refusal(StoredRollouts::Refused, "sft", false).is_some());
+        assert!(refusal(StoredRollouts::OfTheStart, "bolt", true).is_some());
+        assert!(refusal(StoredRollouts::OfTheStart, "bolt", false).is_none());
+        assert!(refusal(StoredRollouts::Any, "other", true).is_none());
+    }
+}

@@ -1,0 +1,51 @@
+//! `GET /v1/rollout-sets/{id}/files/{path}`
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+
+use super::content;
+use crate::api::App;
+use crate::api::download;
+use crate::api::error::{Problem, ProblemBody};
+use crate::api::extract::PathText;
+use crate::job::RolloutSetId;
+use crate::job::id::InvalidId;
+
+/// Download a rollout set's file
+///
+/// `rollouts.jsonl` holds one completion a line. Supports ranges (one per request) and conditional requests, so that an
+/// interrupted download can be resumed; `ETag` and `Repr-Digest` carry the file's sha256.
+#[utoipa::path(
+    get,
+    path = "/v1/rollout-sets/{id}/files/{path}",
+    tag = "rollouts",
+    params(
+        ("id" = String, Path, description = "The rollout set"),
+        ("path" = String, Path, description = "The file's name in the manifest"),
+        ("Range" = Option<String>, Header, description = "`bytes=first-last`"),
+        ("If-None-Match" = Option<String>, Header, description = "An `ETag` that needs no second download"),
+        ("If-Range" = Option<String>, Header, description = "Honour `Range` only for this `ETag`"),
+    ),
+    responses(
+        (status = 200, description = "The file", content_type = "application/octet-stream", body = Vec<u8>),
+        (status = 206, description = "A part of it", content_type = "application/octet-stream", body = Vec<u8>),
+        (status = 304, description = "Not modified"),
+        (status = 404, description = "No such file", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 409, description = "The set is not ready", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 416, description = "The range lies behind the end", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub async fn download_rollout_set_file(
+    State(app): State<App>,
+    PathText((id, path)): PathText<(String, String)>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let not_found = |detail: String| Problem::new(StatusCode::NOT_FOUND, "not_found", detail);
+    let id: RolloutSetId = id.parse().map_err(|error: InvalidId| not_found(error.to_string()))?;
+    let content = content(app.store.rollout_set(id).await?)?;
+    // Only names that the manifest lists become paths.
+    let file = content.manifest.file(&path);
+    let file = file.ok_or_else(|| not_found(format!("the rollout set has no file `{path}`; see its manifest")))?;
+    download::serve(&app.store.files().checkpoint(&content.directory).join(&file.path), file, &headers).await
+}

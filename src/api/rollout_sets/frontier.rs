@@ -1,0 +1,157 @@
+//! `POST /v1/rollout-sets/{id}/frontier`
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::content;
+use crate::api::App;
+use crate::api::error::{Problem, ProblemBody};
+use crate::api::extract::{Id, JsonBody};
+use crate::job::rollout_set::GROUPS_FILE;
+use crate::job::{FieldError, RolloutSetId, field};
+use crate::objective::frontier::{self, DEFAULT_ESS_FLOOR, Frontier, ScoredGroup};
+use crate::store::RolloutSetContent;
+
+/// Temperatures in one request.
+const MOST_BETAS: usize = 200;
+/// The largest file of scores that is read, about three million completions.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// Which temperatures to look at.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FrontierRequest {
+    /// Temperatures of the target, 1 to 200, all above 0; by default 25 from 0.02 to 5, evenly spaced in logarithm.
+    #[serde(default)]
+    #[schema(min_items = 1, max_items = 200)]
+    betas: Option<Vec<f64>>,
+    /// The smallest effective sample size, as a share of the group, that is recommended; above 0 and at most 1.
+    #[serde(default = "default_floor")]
+    #[schema(default = 0.25, maximum = 1.0)]
+    ess_floor: f64,
+}
+
+fn default_floor() -> f64 {
+    DEFAULT_ESS_FLOOR
+}
+
+impl FrontierRequest {
+    fn check(self) -> Result<(Vec<f64>, f64), Problem> {
+        let mut errors = Vec::new();
+        let mut refuse = |pointer: String, detail: String| {
+            errors.push(FieldError::new(pointer, "out_of_range", detail));
+        };
+        let betas = self.betas.unwrap_or_else(frontier::default_betas);
+        if !(1..=MOST_BETAS).contains(&betas.len()) {
+            refuse(String::from("/betas"), format!("takes 1 to {MOST_BETAS} temperatures"));
+        } else {
+            for (index, beta) in betas.iter().enumerate().filter(|(_, beta)| !(**beta > 0.0 && beta.is_finite())) {
+                refuse(format!("/betas/{index}"), format!("must be above 0, got {beta}"));
+            }
+        }
+        if !(self.ess_floor > 0.0 && self.ess_floor <= 1.0) {
+            refuse(String::from("/ess_floor"), String::from("is a share of the group, above 0 and at most 1"));
+        }
+        if errors.is_empty() { Ok((betas, self.ess_floor)) } else { Err(Problem::invalid(errors)) }
+    }
+}
+
+/// What a set can teach at each temperature. Numbers are means over the groups.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct FrontierAnswer {
+    /// Always `frontier`.
+    object: &'static str,
+    rollout_set: String,
+    /// `groups`, `completions`, `coverage` (solve rate, distinct and unseen answers, groups without spread),
+    /// `recommended_beta`, `ess_floor`, and `rows`, one for each beta in rising order: `ess_share`,
+    /// `ess_share_informative`, `second_moment`, `target_success`, `log_partition`, `support_price`.
+    #[serde(flatten)]
+    #[schema(value_type = Object)]
+    frontier: Frontier,
+}
+
+/// Compute a rollout set's frontier
+///
+/// What the set can teach before any training time is spent on it: how concentrated the Boltzmann weights of `bolt`
+/// are at each temperature, what success they aim at, and how much of the target the stored completions cover. Send
+/// `{}` for the defaults.
+#[utoipa::path(
+    post,
+    path = "/v1/rollout-sets/{id}/frontier",
+    tag = "rollouts",
+    params(("id" = String, Path, description = "The rollout set")),
+    request_body = FrontierRequest,
+    responses(
+        (status = 200, body = FrontierAnswer),
+        (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 404, description = "No such rollout set", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 409, description = "The set is not ready", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "Too large", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "A field is out of its range, or the set has no rewards", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub async fn frontier(
+    State(app): State<App>,
+    Id(id): Id<RolloutSetId>,
+    JsonBody(body): JsonBody,
+) -> Result<Json<FrontierAnswer>, Problem> {
+    let request: FrontierRequest = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
+    let (betas, ess_floor) = request.check()?;
+    let content = scored(content(app.store.rollout_set(id).await?)?)?;
+    let path = app.store.files().checkpoint(&content.directory).join(GROUPS_FILE);
+    let compute = move || read_groups(&path).map(|groups| frontier::frontier(&groups, &betas, ess_floor));
+    let frontier = tokio::task::spawn_blocking(compute).await.map_err(io::Error::other)??;
+    Ok(Json(FrontierAnswer { object: "frontier", rollout_set: id.to_string(), frontier }))
+}
+
+/// Refuses a set that has no rewards, or too many to look at at once.
+fn scored(content: RolloutSetContent) -> Result<RolloutSetContent, Problem> {
+    let refuse = |code, detail: String| Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail));
+    if content.summary.reward_mean.is_none() {
+        return refuse(
+            "no_rewards",
+            String::from("the rollout set has no rewards; make one with a `verifier` such as {\"type\": \"numeric\"}"),
+        );
+    }
+    match content.manifest.file(GROUPS_FILE).map_or(0, |file| file.size) {
+        bytes if bytes > MOST_BYTES => refuse(
+            "rollout_set_too_large",
+            format!("the scores of the set have {bytes} bytes; at most {MOST_BYTES} are looked at at once"),
+        ),
+        _ => Ok(content),
+    }
+}
+
+fn read_groups(path: &Path) -> io::Result<Vec<ScoredGroup>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    Ok(serde_json::from_slice(&bytes)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn bounds_are_named_by_their_pointer() {
+        let refused = |body: serde_json::Value| -> Vec<String> {
+            let request: FrontierRequest = field::parse(&body, "").unwrap();
+            request.check().unwrap_err().errors.into_iter().map(|error| error.pointer).collect()
+        };
+        assert_eq!(refused(json!({"betas": []})), ["/betas"]);
+        assert_eq!(refused(json!({"betas": vec![1.0; 201]})), ["/betas"]);
+        assert_eq!(refused(json!({"betas": [0.1, 0.0, -1], "ess_floor": 0})), ["/betas/1", "/betas/2", "/ess_floor"]);
+        assert_eq!(refused(json!({"ess_floor": 1.5})), ["/ess_floor"]);
+        let (betas, floor) = field::parse::<FrontierRequest>(&json!({}), "").unwrap().check().unwrap();
+        assert_eq!((betas.len(), floor), (25, DEFAULT_ESS_FLOOR));
+    }
+}

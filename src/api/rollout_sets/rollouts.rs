@@ -1,0 +1,222 @@
+//! `GET /v1/rollout-sets/{id}/rollouts`
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::content;
+use crate::api::App;
+use crate::api::error::{Problem, ProblemBody};
+use crate::api::extract::{Id, List, Params};
+use crate::job::rollout_set::ROLLOUTS_FILE;
+use crate::job::{RolloutLine, RolloutSetId};
+
+/// A page ends behind the line with which it passes this many bytes, however many lines were asked for: completions
+/// may be long.
+const PAGE_BYTES: usize = 16 << 20;
+const BUFFER_BYTES: usize = 1 << 18;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct RolloutParams {
+    /// Only lines behind this one; the first line is 1. `last_id` of a page is where the next one goes on.
+    #[serde(default)]
+    after: u64,
+    /// Rollouts to return, 1 to 100.
+    #[param(minimum = 1, maximum = 100)]
+    #[serde(default = "default_limit")]
+    limit: u32,
+    /// Only the completions of this group.
+    group: Option<u64>,
+}
+
+fn default_limit() -> u32 {
+    20
+}
+
+/// One sampled and scored completion.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Rollout {
+    /// Always `rollout`.
+    object: &'static str,
+    /// Its line in `rollouts.jsonl`, counted from 1.
+    line: u64,
+    /// Number of the completion's group, which has one prompt, within the set.
+    group: u64,
+    /// Number of the completion within its group.
+    sample: u32,
+    /// Number of the row in its data set.
+    row: usize,
+    /// Optimizer steps that the sampling policy had taken.
+    step: u64,
+    prompt: String,
+    prompt_tokens: Vec<u32>,
+    completion: String,
+    tokens: Vec<u32>,
+    /// Log-probability of each token under the distribution it was drawn from.
+    logprobs: Vec<f32>,
+    /// Entropy of the model's distribution at temperature 1, in nats, summed over the tokens.
+    entropy_sum: f64,
+    /// `stop` or `length`.
+    finish: String,
+    /// `ok` or `unparsable`; null without a verifier.
+    status: Option<String>,
+    /// Null without a verifier.
+    reward: Option<f64>,
+}
+
+impl Rollout {
+    fn new(line: u64, rollout: RolloutLine) -> Self {
+        Self {
+            object: "rollout",
+            line,
+            group: rollout.group,
+            sample: rollout.sample,
+            row: rollout.row,
+            step: rollout.step,
+            prompt: rollout.prompt,
+            prompt_tokens: rollout.prompt_tokens,
+            completion: rollout.completion,
+            tokens: rollout.tokens,
+            logprobs: rollout.logprobs,
+            entropy_sum: rollout.entropy_sum,
+            finish: rollout.finish,
+            status: rollout.status,
+            reward: rollout.reward,
+        }
+    }
+}
+
+/// Browse a rollout set
+///
+/// The completions in the order of the file, group after group. To read all of them, download `rollouts.jsonl`. A page
+/// may be shorter than asked for when completions are long.
+#[utoipa::path(
+    get,
+    path = "/v1/rollout-sets/{id}/rollouts",
+    tag = "rollouts",
+    params(("id" = String, Path, description = "The rollout set"), RolloutParams),
+    responses(
+        (status = 200, body = List<Rollout>),
+        (status = 400, description = "A parameter is invalid", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 404, description = "No such rollout set", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 409, description = "The set is not ready", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub async fn list_rollouts(
+    State(app): State<App>,
+    Id(id): Id<RolloutSetId>,
+    Params(params): Params<RolloutParams>,
+) -> Result<Json<List<Rollout>>, Problem> {
+    if !(1..=100).contains(&params.limit) {
+        return Err(Problem::bad_request("invalid_parameter", "`limit` must lie between 1 and 100"));
+    }
+    let content = content(app.store.rollout_set(id).await?)?;
+    let path = app.store.files().checkpoint(&content.directory).join(ROLLOUTS_FILE);
+    let page = tokio::task::spawn_blocking(move || read_page(&path, &params)).await.map_err(io::Error::other)??;
+    Ok(Json(List::with_more(page.rollouts, page.has_more, |rollout| rollout.line.to_string())))
+}
+
+#[derive(Debug)]
+struct Page {
+    rollouts: Vec<Rollout>,
+    has_more: bool,
+}
+
+/// Reads a page with one buffer and one line in memory besides the page. Lines before it are skipped without being
+/// looked at.
+fn read_page(path: &Path, params: &RolloutParams) -> io::Result<Page> {
+    /// What is read of a line to know whether it is wanted.
+    #[derive(Deserialize)]
+    struct Head {
+        group: u64,
+    }
+    let mut reader = BufReader::with_capacity(BUFFER_BYTES, File::open(path)?);
+    let mut page = Page { rollouts: Vec::new(), has_more: false };
+    let mut number = 0;
+    while number < params.after {
+        if reader.skip_until(b'\n')? == 0 {
+            return Ok(page);
+        }
+        number += 1;
+    }
+    let (mut bytes, mut line) = (0, Vec::new());
+    loop {
+        line.clear();
+        if reader.read_until(b'\n', &mut line)? == 0 {
+            return Ok(page);
+        }
+        number += 1;
+        if let Some(wanted) = params.group {
+            let group = serde_json::from_slice::<Head>(&line)?.group;
+            if group < wanted {
+                continue;
+            }
+            if group > wanted {
+                // Groups follow each other in the order of their numbers.
+                return Ok(page);
+            }
+        }
+        if page.rollouts.len() == params.limit as usize || bytes > PAGE_BYTES {
+            page.has_more = true;
+            return Ok(page);
+        }
+        bytes += line.len();
+        page.rollouts.push(Rollout::new(number, serde_json::from_slice(&line)?));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn line(group: u64, sample: u32) -> RolloutLine {
+        RolloutLine {
+            group,
+            sample,
+            row: 7,
+            step: 0,
+            prompt: String::from("1+1="),
+            prompt_tokens: vec![1, 2],
+            completion: String::from("2"),
+            tokens: vec![3],
+            logprobs: vec![-0.1],
+            entropy_sum: 0.5,
+            finish: String::from("stop"),
+            status: Some(String::from("ok")),
+            reward: Some(1.0),
+        }
+    }
+
+    fn page(path: &Path, after: u64, limit: u32, group: Option<u64>) -> (Vec<u64>, bool) {
+        let page = read_page(path, &RolloutParams { after, limit, group }).unwrap();
+        (page.rollouts.iter().map(|rollout| rollout.line).collect(), page.has_more)
+    }
+
+    #[test]
+    fn pages_follow_each_other_without_gap_and_end_with_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(ROLLOUTS_FILE);
+        let mut file = File::create(&path).unwrap();
+        for (group, sample) in (0..3).flat_map(|group| (0..2).map(move |sample| (group, sample))) {
+            writeln!(file, "{}", serde_json::to_string(&line(group, sample)).unwrap()).unwrap();
+        }
+        assert_eq!(page(&path, 0, 4, None), (vec![1, 2, 3, 4], true));
+        assert_eq!(page(&path, 4, 4, None), (vec![5, 6], false));
+        assert_eq!(page(&path, 4, 2, None), (vec![5, 6], false));
+        assert_eq!(page(&path, 6, 2, None), (vec![], false));
+        assert_eq!(page(&path, u64::MAX, 2, None), (vec![], false));
+        assert_eq!(page(&path, 0, 9, Some(1)), (vec![3, 4], false));
+        assert_eq!(page(&path, 0, 1, Some(1)), (vec![3], true));
+        assert_eq!(page(&path, 3, 1, Some(1)), (vec![4], false));
+        assert_eq!(page(&path, 0, 9, Some(3)), (vec![], false));
+    }
+}

@@ -1,0 +1,439 @@
+//! The catalogue of metrics: every name that a step may report, with its unit, when it is reported and what it means.
+//!
+//! It is the one place where a metric is described. `docs/metrics.md` shows it as tables, which a test compares word by
+//! word, and whoever reports a metric takes a name from here.
+
+/// One metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// As it stands in events and series: `group/name`, or `name` alone.
+    pub name: &'static str,
+    /// What it is measured in: `1` where it has no dimension, `share` for a part of a whole, from 0 to 1.
+    pub unit: &'static str,
+    /// The jobs and steps that report it.
+    pub when: &'static str,
+    /// One sentence, in the words of `docs/metrics.md`.
+    pub meaning: &'static str,
+}
+
+/// Every metric, in the order in which they are shown.
+pub const METRICS: &[Metric] = &[
+    // Of every step.
+    Metric {
+        name: "loss",
+        unit: "loss",
+        when: "every step",
+        meaning: "The objective's loss, summed over all tokens of the step and divided once by the step's number of \
+             tokens or completions; 0 when the step had nothing to train on.",
+    },
+    Metric {
+        name: "grad/norm",
+        unit: "loss per unit of weight",
+        when: "every step",
+        meaning: "The Euclidean norm of the gradient of `loss` over all trained weights, before clipping.",
+    },
+    Metric {
+        name: "learning_rate",
+        unit: "1",
+        when: "every step",
+        meaning: "The learning rate that the step's update used.",
+    },
+    Metric {
+        name: "step/tokens",
+        unit: "tokens",
+        when: "every step",
+        meaning: "Completion tokens that the step trained on.",
+    },
+    Metric {
+        name: "step/sequences",
+        unit: "completions",
+        when: "every step",
+        meaning: "Completions that the step trained on.",
+    },
+    Metric {
+        name: "time/step_seconds",
+        unit: "seconds",
+        when: "every step",
+        meaning: "Wall-clock time of the forward and backward passes and the update, without sampling, \
+             verification, evaluation and checkpoints.",
+    },
+    Metric {
+        name: "throughput/train_tokens_per_second",
+        unit: "tokens per second",
+        when: "every step",
+        meaning: "Prompt and completion tokens of the step divided by `time/step_seconds`.",
+    },
+    Metric {
+        name: "mass/success",
+        unit: "credit",
+        when: "every step",
+        meaning: "The sum of the positive credits of the step's completions divided by their number; with `vopd` \
+             the same over its tokens.",
+    },
+    Metric {
+        name: "mass/success_0_20",
+        unit: "credit",
+        when: "every step",
+        meaning: "The part of `mass/success` that comes from groups with a solve rate below 0.2.",
+    },
+    Metric {
+        name: "mass/success_20_40",
+        unit: "credit",
+        when: "every step",
+        meaning: "The part of `mass/success` that comes from groups with a solve rate of at least 0.2 and below 0.4.",
+    },
+    Metric {
+        name: "mass/success_40_60",
+        unit: "credit",
+        when: "every step",
+        meaning: "The part of `mass/success` that comes from groups with a solve rate of at least 0.4 and below 0.6.",
+    },
+    Metric {
+        name: "mass/success_60_80",
+        unit: "credit",
+        when: "every step",
+        meaning: "The part of `mass/success` that comes from groups with a solve rate of at least 0.6 and below 0.8.",
+    },
+    Metric {
+        name: "mass/success_80_100",
+        unit: "credit",
+        when: "every step",
+        meaning: "The part of `mass/success` that comes from groups with a solve rate of at least 0.8.",
+    },
+    Metric {
+        name: "mass/failure",
+        unit: "credit",
+        when: "every step",
+        meaning: "The sum of the absolute values of the negative credits of the step's completions divided by their \
+             number; with `vopd` the same over its tokens.",
+    },
+    Metric {
+        name: "mass/failure_0_20",
+        unit: "credit",
+        when: "every step",
+        meaning: "The part of `mass/failure` that comes from groups with a solve rate below 0.2.",
+    },
+    Metric {
+        name: "mass/failure_20_40",
+        unit: "credit",
+        when: "every step",
+        meaning: "The part of `mass/failure` that comes from groups with a solve rate of at least 0.2 and below 0.4.",
+    },
+    Metric {
+        name: "mass/failure_40_60",
+        unit: "credit",
+        when: "every step",
+        meaning: "The part of `mass/failure` that comes from groups with a solve rate of at least 0.4 and below 0.6.",
+    },
+    Metric {
+        name: "mass/failure_60_80",
+        unit: "credit",
+        when: "every step",
+        meaning: "The part of `mass/failure` that comes from groups with a solve rate of at least 0.6 and below 0.8.",
+    },
+    Metric {
+        name: "mass/failure_80_100",
+        unit: "credit",
+        when: "every step",
+        meaning: "The part of `mass/failure` that comes from groups with a solve rate of at least 0.8.",
+    },
+    // Of the completions of a step.
+    Metric {
+        name: "logprob/max_abs_diff",
+        unit: "nats",
+        when: "sampled completions",
+        meaning: "The largest absolute value of policy - behavior over the step's tokens, before the update.",
+    },
+    Metric {
+        name: "reward/mean",
+        unit: "reward",
+        when: "sampled completions with a verifier",
+        meaning: "The mean reward of the completions.",
+    },
+    Metric {
+        name: "reward/std",
+        unit: "reward",
+        when: "sampled completions with a verifier",
+        meaning: "The population standard deviation of the rewards over all completions of the step, not within \
+             groups.",
+    },
+    Metric {
+        name: "reward/solve_rate",
+        unit: "share",
+        when: "sampled completions with a verifier",
+        meaning: "The share of completions whose reward is at least 0.5.",
+    },
+    Metric {
+        name: "reward/zero_spread",
+        unit: "share",
+        when: "sampled completions with a verifier",
+        meaning: "The share of groups whose rewards are all equal.",
+    },
+    Metric {
+        name: "pass/at_1",
+        unit: "share",
+        when: "sampled completions with a verifier",
+        meaning: "The share of a group's completions whose reward is at least 0.5, averaged over the groups.",
+    },
+    Metric {
+        name: "pass/at_group",
+        unit: "share",
+        when: "sampled completions with a verifier",
+        meaning: "The share of groups in which at least one completion has a reward of at least 0.5.",
+    },
+    Metric {
+        name: "completion/tokens_mean",
+        unit: "tokens",
+        when: "sampled completions",
+        meaning: "The mean length of the completions.",
+    },
+    Metric {
+        name: "completion/truncated",
+        unit: "share",
+        when: "sampled completions",
+        meaning: "The share of completions that ended at `max_new_tokens` or at the end of the context.",
+    },
+    Metric {
+        name: "entropy/mean",
+        unit: "nats per token",
+        when: "sampled completions",
+        meaning: "The mean entropy of the model's distribution over the whole vocabulary at temperature 1, at the \
+             moment each token was sampled.",
+    },
+    Metric {
+        name: "ess/ratio",
+        unit: "share",
+        when: "sampled completions",
+        meaning: "The effective sample size of the ratios as a share of the step's n tokens, `(sum rho)^2 / (n sum \
+             rho^2)`, before the update.",
+    },
+    Metric {
+        name: "kl/behavior",
+        unit: "nats per token",
+        when: "sampled completions",
+        meaning: "The mean of `k3(policy, behavior)` over the step's tokens, before the update.",
+    },
+    Metric {
+        name: "kl/reference",
+        unit: "nats per token",
+        when: "sampled completions with `train.track_reference` or `kl_coef` above 0",
+        meaning: "The mean of `k3(policy, reference)` over the step's tokens, before the update.",
+    },
+    Metric {
+        name: "clip/fraction",
+        unit: "share",
+        when: "sampled completions and an objective with a clip",
+        meaning: "The share of the step's tokens at which the clip of the PPO surrogate is active, so that they \
+             give no gradient.",
+    },
+    Metric {
+        name: "rollout/staleness",
+        unit: "steps",
+        when: "sampled completions",
+        meaning: "The mean number of optimizer steps between the sampling of a completion and this step; 0 when all \
+             were sampled by the policy that the step updates.",
+    },
+    Metric {
+        name: "rollout/stored_share",
+        unit: "share",
+        when: "sampled completions with `rollouts.mix` or `rollouts.from`",
+        meaning: "The share of the step's completions that come from a stored rollout set.",
+    },
+    Metric {
+        name: "time/rollout_seconds",
+        unit: "seconds",
+        when: "the first step after a sampling phase",
+        meaning: "Wall-clock time of the sampling phase that served the step, verification included.",
+    },
+    Metric {
+        name: "throughput/rollout_tokens_per_second",
+        unit: "tokens per second",
+        when: "the first step after a sampling phase",
+        meaning: "Completion tokens sampled in the phase divided by `time/rollout_seconds`.",
+    },
+    // What the rewards can teach.
+    Metric {
+        name: "target/ess_share",
+        unit: "share",
+        when: "bolt",
+        meaning: "The effective sample size of the weights as a share of the group, `(sum w)^2 / (G sum w^2)`; 1 \
+             for a group whose rewards are all equal.",
+    },
+    Metric {
+        name: "target/success",
+        unit: "reward",
+        when: "bolt",
+        meaning: "The mean reward under the weights, `sum w r / G`, which a policy that fits the target would reach \
+             on these completions.",
+    },
+    Metric {
+        name: "target/log_partition",
+        unit: "1",
+        when: "bolt",
+        meaning: "The logarithm of the estimate of the partition function, `log((1/G) sum exp(r/beta))`.",
+    },
+    Metric {
+        name: "coverage/distinct_answers",
+        unit: "share",
+        when: "bolt",
+        meaning: "Distinct answers as a share of the group.",
+    },
+    Metric {
+        name: "coverage/distinct_completions",
+        unit: "share",
+        when: "bolt",
+        meaning: "Distinct completions, compared token by token, as a share of the group.",
+    },
+    Metric {
+        name: "coverage/pass_at_group",
+        unit: "share",
+        when: "bolt",
+        meaning: "The share of groups in which at least one completion has a reward of at least 0.5.",
+    },
+    Metric {
+        name: "coverage/unseen_answers",
+        unit: "share",
+        when: "bolt",
+        meaning: "The Good-Turing estimate of the probability of answers that were not sampled: those that occur \
+             once, divided by G.",
+    },
+    Metric {
+        name: "coverage/support_price",
+        unit: "reward",
+        when: "bolt",
+        meaning: "`beta log(1/pi*(S))`, where `pi*(S)` is the estimated probability, at most 1, that the target \
+             gives to the distinct completions sampled: what no policy supported on them can regain.",
+    },
+    // Of one objective.
+    Metric {
+        name: "p3o/ess",
+        unit: "share",
+        when: "p3o with `ess_scope: \"step\"`",
+        meaning: "The effective sample size e of the step as the loss used it, without gradient: the cap of the \
+             ratios, and 1 minus the weight of the KL term.",
+    },
+    Metric {
+        name: "fade/alpha",
+        unit: "1",
+        when: "fade, and any objective with the `fade` advantage",
+        meaning: "The exponent of the difficulty axis, `clip(3 (1 - p_hat) / (2 p_hat), 1, alpha_max)`: the larger, \
+             the more hard prompts count.",
+    },
+    Metric {
+        name: "fade/delta",
+        unit: "1",
+        when: "fade, and any objective with the `fade` advantage",
+        meaning: "The divisor of negative advantages, `clip(1 + H_hat - H*, delta_min, 1)` or its `relative` form: \
+             the smaller, the more failures count.",
+    },
+    Metric {
+        name: "fade/solve_rate",
+        unit: "share",
+        when: "fade, and any objective with the `fade` advantage",
+        meaning: "`p_hat`, the running average of the steps' solve rate, which starts at 0.5; the mean reward, \
+             limited to 0 to 1, stands for the solve rate of a step.",
+    },
+    Metric {
+        name: "fade/entropy",
+        unit: "nats per token",
+        when: "fade, and any objective with the `fade` advantage",
+        meaning: "`H_hat`, the running average of the steps' mean token entropy, which starts at that of the first \
+             step.",
+    },
+    Metric {
+        name: "fade/entropy_target",
+        unit: "nats per token",
+        when: "fade, and any objective with the `fade` advantage",
+        meaning: "`H*`, the entropy that is aimed at: `entropy_target`, or half of the first step's mean token \
+             entropy.",
+    },
+    Metric {
+        name: "kl/teacher",
+        unit: "nats per token",
+        when: "vopd",
+        meaning: "The mean over the step's tokens of KL(policy, teacher), with the logits of both divided by \
+             `kd_temperature`; over the whole vocabulary, or with a `top_k` baseline or estimator over the policy's k \
+             most probable tokens.",
+    },
+    Metric {
+        name: "vopd/log_ratio",
+        unit: "nats per token",
+        when: "vopd",
+        meaning: "The mean over the step's tokens of `r_t`, the teacher's log-probability of the token minus the \
+             policy's, both at `kd_temperature`.",
+    },
+    Metric {
+        name: "vopd/advantage_std",
+        unit: "nats",
+        when: "vopd",
+        meaning: "The population standard deviation of `a_t`, the credit of a token, over the step's tokens.",
+    },
+];
+
+/// The metric of that name.
+pub fn metric(name: &str) -> Option<&'static Metric> {
+    METRICS.iter().find(|metric| metric.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_found() {
+        let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name).collect();
+        assert_eq!(names.len(), METRICS.len());
+        for known in METRICS {
+            assert_eq!(metric(known.name), Some(known));
+        }
+        assert_eq!(metric("reward/median"), None);
+    }
+
+    #[test]
+    fn names_are_one_or_two_plain_words() {
+        let plain = |part: &str| {
+            !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+        };
+        let valid = |name: &str| name.split('/').count() <= 2 && name.split('/').all(plain);
+        for metric in METRICS {
+            assert!(valid(metric.name), "{}", metric.name);
+        }
+        assert!(["", "a/b/c", "a/", "A", "a-b"].iter().all(|name| !valid(name)));
+    }
+
+    #[test]
+    fn every_entry_is_one_sentence_that_fits_a_table() {
+        for Metric { name, unit, when, meaning } in METRICS {
+            assert!(meaning.ends_with('.') && !meaning.contains(". "), "{name}: {meaning}");
+            assert!(meaning.starts_with(|first: char| first.is_ascii_uppercase() || first == '`'), "{name}: {meaning}");
+            assert!(!when.is_empty() && !when.ends_with('.'), "{name}: {when}");
+            assert!(!unit.is_empty(), "{name}");
+            for text in [unit, when, meaning] {
+                assert!(!text.contains(['|', '\n']) && !text.contains("  ") && text.trim() == *text, "{name}: {text}");
+                assert_eq!(text.matches('`').count() % 2, 0, "{name}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn metrics_that_a_meaning_refers_to_exist() {
+        for Metric { name, meaning, .. } in METRICS {
+            // Code between backticks that looks like a metric: two plain words and a slash.
+            for code in meaning.split('`').skip(1).step_by(2) {
+                let looks_like_one = code.contains('/') && !code.contains([' ', '(']);
+                assert!(!looks_like_one || metric(code).is_some(), "{name} refers to {code}");
+            }
+        }
+    }
+
+    #[test]
+    fn masses_are_split_into_five_parts_of_each_sign() {
+        for sign in ["success", "failure"] {
+            for low in [0, 20, 40, 60, 80] {
+                assert!(metric(&format!("mass/{sign}_{low}_{}", low + 20)).is_some());
+            }
+        }
+    }
+}
