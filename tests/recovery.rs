@@ -80,6 +80,61 @@ fn killed_workers_and_servers_change_nothing_about_the_result() {
     assert!(resumed * 2 > kills(), "only {resumed} kills hit a running job");
 }
 
+/// Objectives with a state, an extra pass, a teacher, a reference or kept completions: each goes on to the same bytes,
+/// whether its worker is killed or asked to stop.
+#[test]
+fn every_objective_resumes_bit_for_bit() {
+    let jobs = [
+        json!({"objective": {"type": "fade", "ema": 0.5}}),
+        json!({"objective": {"type": "p3o", "advantage": {"fade": {}}}, "updates_per_rollout": 4, "keep": true}),
+        json!({"objective": {"type": "vopd", "teacher": "builtin:arith-tiny", "reward_weight": 0.3}}),
+        json!({"objective": {"type": "grpo", "kl_coef": 0.1}, "updates_per_rollout": 2}),
+    ];
+    let mut resumed = 0;
+    for (i, job) in jobs.iter().enumerate() {
+        let mut spec = small_spec();
+        spec["objective"] = job["objective"].clone();
+        spec["objective"]["group_size"] = json!(4);
+        spec["train"]["updates_per_rollout"] = job.get("updates_per_rollout").cloned().unwrap_or(json!(1));
+        spec["rollouts"] = json!({"keep": job["keep"] == true});
+        spec["eval"]["every_steps"] = json!(0);
+        let data = data_dir();
+        let server = Server::start(data.path());
+        server.worker_pid();
+        let began = Instant::now();
+        let whole = server.submit(&spec);
+        let expected = with_kept(&server, &whole, digests(&server, &whole));
+        let duration = began.elapsed();
+        for (j, with) in ["KILL", "TERM"].into_iter().enumerate() {
+            let job = server.submit(&spec);
+            let moment = duration.mul_f64(0.3 + 0.5 * share((2 * i + j) as u32 + 1));
+            std::thread::sleep(moment);
+            signal(server.worker_pid(), with);
+            let got = with_kept(&server, &job, digests(&server, &job));
+            assert_eq!(got, expected, "{} {with} after {moment:?}", spec["objective"]);
+            resumed += u32::from(server.job(&job)["attempt"].as_u64() > Some(1));
+        }
+    }
+    println!("{resumed} of 8 signals hit a running job");
+    assert!(resumed >= 4, "only {resumed} signals hit a running job");
+}
+
+/// Adds the digests of the rollout set that the job kept, if it did.
+fn with_kept(server: &Server, job: &str, mut digests: Vec<String>) -> Vec<String> {
+    if let Some(set) = server.job(job)["rollout_set"].as_str() {
+        let files = server.get(&format!("/v1/rollout-sets/{set}")).json()["files"].clone();
+        let names = ["rollouts.jsonl", "groups.json", "summary.json"];
+        digests.extend(files.as_array().unwrap().iter().filter(|f| names.contains(&f["path"].as_str().unwrap())).map(
+            |file| {
+                assert!(file["size"].as_u64() > Some(10), "{file}");
+                file["sha256"].as_str().unwrap().to_owned()
+            },
+        ));
+        assert_eq!(digests.len(), 6);
+    }
+    digests
+}
+
 /// The event log has every number once, and ends with the job.
 fn check_log(server: &Server, job: &str) {
     let mut after = 0;

@@ -98,12 +98,23 @@ impl Trainer<'_> {
         Ok(Sequence { prompt: prompt.tokens, completion, credit: 1.0, behavior_logprobs, reference_logprobs })
     }
 
-    /// Takes the next step. The weights have not changed when it ends with an error.
+    /// Takes the next step. When it ends with an error, be it that the job shall stop, nothing has changed that a
+    /// checkpoint holds.
     pub(super) fn train_step(
         &mut self,
         groups: &[StepGroup],
         reporter: &mut dyn Reporter,
     ) -> Result<Metrics, EngineError> {
+        let before = (self.objective.state(), self.idle_steps);
+        let result = self.try_step(groups, reporter);
+        if result.is_err() {
+            self.objective.restore(&before.0).map_err(|error| EngineError::Internal(error.to_string()))?;
+            self.idle_steps = before.1;
+        }
+        result
+    }
+
+    fn try_step(&mut self, groups: &[StepGroup], reporter: &mut dyn Reporter) -> Result<Metrics, EngineError> {
         let began = Instant::now();
         self.begin_step(groups, reporter)?;
         let mut batch = self.credited(groups);

@@ -8,6 +8,7 @@ use crate::api::models::import::allowed;
 use crate::api::resolve::{self, Model, ModelFiles};
 use crate::job::FieldError;
 use crate::modelfile;
+use crate::modelfile::builtin::Builtin;
 use crate::store::Store;
 
 const POINTER: &str = "/objective/teacher";
@@ -34,6 +35,9 @@ pub async fn check(
             Ok(path) => (path.display().to_string(), ModelFiles::Path(path)),
             Err(problem) => return Ok(Err(FieldError::new(POINTER, "unknown_teacher", problem.detail))),
         }
+    } else if Builtin::find(name).is_some_and(|builtin| builtin.from_scratch) {
+        let detail = format!("`{name}` has random weights, from which there is nothing to learn");
+        return Ok(Err(FieldError::new(POINTER, "unknown_teacher", detail)));
     } else {
         match resolve::model(store, name, seed, (POINTER, "unknown_teacher")).await? {
             Ok(teacher) => (name.to_owned(), teacher.files),
@@ -68,7 +72,6 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::modelfile::builtin::Builtin;
 
     async fn model(store: &Store) -> Model {
         resolve::model(store, "builtin:arith-tiny", 0, ("/model", "unknown_model")).await.unwrap().unwrap()
