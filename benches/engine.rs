@@ -1,5 +1,5 @@
 //! Tokens per second of the engine on this machine's processor, with the tiny built-in model: sampling, a whole
-//! training step, and attention alone.
+//! training step, attention alone, and what each objective adds to a step.
 //!
 //! ```text
 //! cargo bench --bench engine               all of them
@@ -19,15 +19,17 @@ use anneal::engine::device::Device;
 use anneal::engine::model::decoder::{Context, Decoder};
 use anneal::engine::model::weights::Weights;
 use anneal::engine::ops::attention::packed_attention;
-use anneal::engine::ops::logprob::target_logprobs;
+use anneal::engine::ops::logprob::{Comparison, Teacher, compare, target_logprobs};
 use anneal::engine::optimizer::{AdamW, GradientSum};
 use anneal::engine::random::{Purpose, Stream};
 use anneal::engine::sampler::{Request, Sampler};
-use anneal::job::spec::{OptimizerSpec, SamplingSpec};
+use anneal::job::spec::{OptimizerSpec, SamplingSpec, TrainSpec};
 use anneal::modelfile::inspect;
+use anneal::objective::{self, Objective, StepStatistics, TeacherBatch, TokenBatch};
 use anneal::text::tokenizer::TextTokenizer;
-use candle_core::Tensor;
+use candle_core::{Tensor, Var};
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
+use serde_json::json;
 
 /// As in the program itself: tensors come and go all the time, and the allocator decides what that costs.
 #[global_allocator]
@@ -100,7 +102,8 @@ fn micro_batch(vocabulary: usize) -> MicroBatch {
                 prompt: prompt.into(),
                 completion: completion.to_vec(),
                 credit: 1.0,
-                behavior_logprobs: Vec::new(),
+                behavior_logprobs: completion.iter().map(|token| -1.0 - (*token as f32) * 0.1).collect(),
+                reference_logprobs: Vec::new(),
             }
         })
         .collect();
@@ -118,13 +121,120 @@ fn train_step(
 ) -> Result<f64, EngineError> {
     let context = Context::Packed { boundaries: &batch.boundaries };
     let hidden = decoder.hidden(&batch.tokens, &batch.positions, context)?;
-    let logits = decoder.logits(&hidden, &batch.target_rows)?;
-    let policy_logprobs = target_logprobs(&logits, &Tensor::new(&batch.targets[..], logits.device())?)?;
+    let policy_logprobs = target_logprobs(&decoder.head(&hidden, &batch.target_rows)?, &batch.targets)?;
     let loss = policy_logprobs.sum_all()?.neg()?;
     let mut gradients = GradientSum::default();
     gradients.add(weights.vars(), &loss.backward()?)?;
     let scale = 1.0 / batch.targets.len() as f64;
     Ok(optimizer.step(weights.vars(), &gradients, scale, 1e-5)?)
+}
+
+/// A whole step under each objective, beside the parts that some of them add: one forward pass without gradients (the
+/// extra pass of P3O on reused completions), and the objective's own arithmetic on the log-probabilities.
+fn objectives(criterion: &mut Criterion) {
+    let (weights, _) = endless_model().expect("the built-in model loads");
+    let (trainable, detached) = (weights.trainable().expect("complete"), weights.detached().expect("complete"));
+    let batch = micro_batch(weights.config().vocab_size);
+    let mut optimizer = AdamW::new(&OptimizerSpec::default());
+    let mut group = criterion.benchmark_group("objective");
+    group.sampling_mode(SamplingMode::Flat).throughput(Throughput::Elements(batch.tokens.len() as u64));
+    group.bench_function("forward pass without gradients", |bencher| {
+        bencher.iter(|| logprobs(&detached, &batch).expect("the pass works"));
+    });
+    let teacher = json!("builtin:arith-tiny");
+    for (name, spec) in [
+        ("grpo", json!({"type": "grpo"})),
+        ("p3o", json!({"type": "p3o"})),
+        ("fade", json!({"type": "fade"})),
+        ("bolt", json!({"type": "bolt"})),
+        ("vopd", json!({"type": "vopd", "teacher": teacher})),
+        ("vopd top_k 8", json!({"type": "vopd", "teacher": teacher, "baseline": {"top_k": 8}})),
+        ("vopd full_kl", json!({"type": "vopd", "teacher": teacher, "estimator": "full_kl"})),
+    ] {
+        let config = objective::Config::parse(&spec, "/objective").expect("the spec is valid");
+        let mut objective = config.build(&TrainSpec::default());
+        group.bench_function(format!("{name} step"), |bencher| {
+            bencher.iter(|| {
+                objective_step(&weights, [&trainable, &detached], &mut optimizer, &batch, objective.as_ref())
+                    .expect("the step works")
+            });
+        });
+        if name == "p3o" {
+            group.bench_function("p3o step on reused completions", |bencher| {
+                bencher.iter(|| {
+                    let policy = logprobs(&detached, &batch).expect("the pass works");
+                    let log_ratios: Vec<f64> =
+                        policy.iter().zip(&batch.behavior_logprobs).map(|(p, b)| f64::from(p - b)).collect();
+                    objective.begin_step(&StepStatistics { log_ratios: &log_ratios, ..StepStatistics::default() });
+                    objective_step(&weights, [&trainable, &detached], &mut optimizer, &batch, objective.as_ref())
+                        .expect("the step works")
+                });
+            });
+        }
+        let policy =
+            Var::from_tensor(&Tensor::new(&batch.behavior_logprobs[..], &Device::Cpu).expect("numbers make a tensor"))
+                .expect("a tensor makes a variable");
+        if !name.starts_with("vopd") {
+            group.bench_function(format!("{name} arithmetic"), |bencher| {
+                bencher.iter(|| {
+                    loss_of(objective.as_ref(), policy.as_tensor(), None, &batch)
+                        .and_then(|loss| Ok(loss.backward()?))
+                        .expect("the arithmetic works")
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
+/// Log-probabilities of the batch's targets, without gradients.
+fn logprobs(decoder: &Decoder, batch: &MicroBatch) -> Result<Vec<f32>, EngineError> {
+    let hidden = decoder.hidden(&batch.tokens, &batch.positions, Context::Packed { boundaries: &batch.boundaries })?;
+    Ok(target_logprobs(&decoder.head(&hidden, &batch.target_rows)?, &batch.targets)?.to_vec1()?)
+}
+
+/// Forward with the teacher's pass where the objective wants one, backward, and an update.
+fn objective_step(
+    weights: &Weights,
+    [decoder, teacher]: [&Decoder; 2],
+    optimizer: &mut AdamW,
+    batch: &MicroBatch,
+    objective: &dyn Objective,
+) -> Result<f64, EngineError> {
+    let pass = |decoder: &Decoder| {
+        let context = Context::Packed { boundaries: &batch.boundaries };
+        decoder.head(&decoder.hidden(&batch.tokens, &batch.positions, context)?, &batch.target_rows)
+    };
+    let head = pass(decoder)?;
+    let comparison = match objective.needs().teacher {
+        None => None,
+        Some(view) => Some(compare(&head, &batch.targets, &Teacher { head: pass(teacher)?, view })?),
+    };
+    let policy = match &comparison {
+        None => target_logprobs(&head, &batch.targets)?,
+        Some(comparison) => comparison.logprobs.clone(),
+    };
+    let loss = loss_of(objective, &policy, comparison.as_ref(), batch)?;
+    let mut gradients = GradientSum::default();
+    gradients.add(weights.vars(), &loss.backward()?)?;
+    Ok(optimizer.step(weights.vars(), &gradients, 1.0 / batch.targets.len() as f64, 1e-9)?)
+}
+
+fn loss_of(
+    objective: &dyn Objective,
+    policy: &Tensor,
+    comparison: Option<&Comparison>,
+    batch: &MicroBatch,
+) -> Result<Tensor, EngineError> {
+    let credit = Tensor::new(&batch.credit[..], &Device::Cpu)?;
+    Ok(objective.loss(&TokenBatch {
+        policy_logprobs: policy,
+        behavior_logprobs: &Tensor::new(&batch.behavior_logprobs[..], &Device::Cpu)?,
+        reference_logprobs: None,
+        teacher: comparison.map(|c| TeacherBatch { log_ratio: &c.log_ratio, divergence: &c.divergence }),
+        credit: &credit,
+        mask: &credit.ones_like()?,
+    })?)
 }
 
 fn attention(criterion: &mut Criterion) {
@@ -151,6 +261,6 @@ fn attention(criterion: &mut Criterion) {
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(10).measurement_time(Duration::from_secs(8));
-    targets = sample, train, attention
+    targets = sample, train, objectives, attention
 }
 criterion_main!(benches);

@@ -15,7 +15,7 @@ use anneal::job::spec::SamplingSpec;
 use anneal::modelfile::{inspect, inspect_weights};
 use anneal::text::chat::ChatTemplate;
 use anneal::text::tokenizer::TextTokenizer;
-use candle_core::{Device, Tensor};
+use candle_core::Device;
 use serde_json::Value;
 
 fn data(name: &str) -> PathBuf {

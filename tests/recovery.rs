@@ -89,6 +89,7 @@ fn every_objective_resumes_bit_for_bit() {
         json!({"objective": {"type": "p3o", "advantage": {"fade": {}}}, "updates_per_rollout": 4, "keep": true}),
         json!({"objective": {"type": "vopd", "teacher": "builtin:arith-tiny", "reward_weight": 0.3}}),
         json!({"objective": {"type": "grpo", "kl_coef": 0.1}, "updates_per_rollout": 2}),
+        json!({"objective": {"type": "bolt", "rounds": 4, "reference": "initial"}}),
     ];
     let mut resumed = 0;
     for (i, job) in jobs.iter().enumerate() {
@@ -115,8 +116,8 @@ fn every_objective_resumes_bit_for_bit() {
             resumed += u32::from(server.job(&job)["attempt"].as_u64() > Some(1));
         }
     }
-    println!("{resumed} of 8 signals hit a running job");
-    assert!(resumed >= 4, "only {resumed} signals hit a running job");
+    println!("{resumed} of 10 signals hit a running job");
+    assert!(resumed >= 5, "only {resumed} signals hit a running job");
 }
 
 /// Adds the digests of the rollout set that the job kept, if it did.

@@ -133,6 +133,7 @@ async fn write_set(store: &Store, change: impl Fn(&mut Fixture)) -> RolloutSetId
             prompt: String::from("1+1="),
             prompt_tokens: vec![3, 4, 3, 5],
             completion: sample.to_string(),
+            answer: None,
             tokens: vec![6, 1],
             logprobs: vec![-0.1, -0.25],
             entropy_sum: 0.5,

@@ -241,6 +241,7 @@ fn rollout(sample: u32, completion: Completion, score: Option<&Score>) -> Rollou
     Rollout {
         sample,
         text: completion.text,
+        answer: score.and_then(|score| score.answer.clone()),
         tokens: completion.tokens,
         behavior_logprobs: completion.behavior_logprobs,
         reference_logprobs: Vec::new(),

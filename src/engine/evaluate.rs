@@ -6,11 +6,11 @@ use super::actor::Wanted;
 use super::error::EngineError;
 use super::random::{Purpose, Stream};
 use super::report::Reporter;
-use super::rollout::{PASSES, RolloutGroup};
+use super::rollout::RolloutGroup;
 use super::sampler::FinishReason;
 use super::trainer::Trainer;
 use crate::job::Phase;
-use crate::objective::math::{mean, mean_with_interval, pass_at_k};
+use crate::objective::math::{PASS_MARK, mean, mean_with_interval, pass_at_k};
 
 /// The result of one evaluation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ impl Evaluation {
                     .iter()
                     .filter(|g| g.rollouts.len() >= *k as usize)
                     .map(|g| {
-                        let passed = g.rollouts.iter().filter(|r| r.reward >= PASSES).count();
+                        let passed = g.rollouts.iter().filter(|r| r.reward >= PASS_MARK).count();
                         pass_at_k(g.rollouts.len() as u32, passed as u32, *k)
                     })
                     .collect();

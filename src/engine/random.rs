@@ -15,6 +15,8 @@ pub enum Purpose {
     StoredOrder = 6,
     /// Completions that are only measured.
     Probe = 7,
+    /// Completions of jobs that only sample; mixed into training, they must not repeat its own.
+    RolloutSet = 8,
 }
 
 /// A stream keyed by seed, purpose and version (for rollouts the policy version).

@@ -13,10 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::error::EngineError;
 use super::sampler::FinishReason;
 use crate::objective::frontier::{ScoredCompletion, ScoredGroup};
+use crate::objective::math::PASS_MARK;
 use crate::verifier::ScoreStatus;
-
-/// A completion passes with at least this reward.
-pub const PASSES: f64 = 0.5;
 
 /// One sampled and scored completion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,6 +22,9 @@ pub struct Rollout {
     /// Number of the completion among those sampled for its prompt.
     pub sample: u32,
     pub text: String,
+    /// What the verifier compared; none where it compared nothing.
+    #[serde(default)]
+    pub answer: Option<String>,
     pub tokens: Vec<u32>,
     /// Log-probability of each token under the distribution it was drawn from.
     pub behavior_logprobs: Vec<f32>,
@@ -57,7 +58,7 @@ impl RolloutGroup {
 
     /// Share of completions that pass; 0 for none.
     pub fn solve_rate(&self) -> f64 {
-        let passed = self.rollouts.iter().filter(|r| r.reward >= PASSES).count();
+        let passed = self.rollouts.iter().filter(|r| r.reward >= PASS_MARK).count();
         passed as f64 / self.rollouts.len().max(1) as f64
     }
 
@@ -75,7 +76,7 @@ impl RolloutGroup {
 
     pub fn scored(&self) -> ScoredGroup {
         let sequences = first_equal(self.rollouts.iter().map(|r| &r.tokens));
-        let answers = first_equal(self.rollouts.iter().map(|r| r.text.trim()));
+        let answers = first_equal(self.rollouts.iter().map(|r| r.answer.as_deref().unwrap_or(r.text.trim())));
         let numbers = sequences.into_iter().zip(answers);
         let completions = self
             .rollouts
@@ -140,6 +141,7 @@ pub(super) mod tests {
         let rollout = |(i, reward): (usize, &f64)| Rollout {
             sample: i as u32,
             text: i.to_string(),
+            answer: None,
             tokens: vec![i as u32],
             behavior_logprobs: vec![-1.0],
             reference_logprobs: Vec::new(),
@@ -167,6 +169,16 @@ pub(super) mod tests {
         let path = directory.path().join("rollouts.jsonl");
         write(&path, &[group.clone(), group.clone()]).unwrap();
         assert_eq!(read(&path).unwrap(), [group.clone(), group]);
+    }
+
+    /// A number read back one unit off would make a resumed run another run.
+    #[test]
+    fn every_number_survives_json() {
+        for i in 0..10_000_u64 {
+            let number = f64::from_bits(i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 2);
+            let text = serde_json::to_string(&number).unwrap();
+            assert_eq!(serde_json::from_str::<f64>(&text).unwrap().to_bits(), number.to_bits(), "{text}");
+        }
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub fn keep_part(job: &Path, number: u64, groups: &[RolloutGroup]) -> Result<(),
     checkpoint::sync(&folder)
 }
 
-/// Makes one set of the first `parts` parts and removes them. `step` is the number of optimizer steps that the job has
+/// Makes one set of the first `parts` parts; doing so again gives the same. `step` is the number of optimizer steps that the job has
 /// taken.
 pub fn publish(spec: &ActorSpec, parts: u64, step: u64) -> Result<Saved, EngineError> {
     let directory = spec.directory.join(format!("rollouts-{}", spec.attempt));
@@ -54,7 +54,7 @@ pub fn publish(spec: &ActorSpec, parts: u64, step: u64) -> Result<Saved, EngineE
     Ok(saved)
 }
 
-/// Removes the parts once their set is safe.
+/// Removes the parts, once the job has ended and nobody needs to make their set again.
 pub fn remove_parts(job: &Path) -> Result<(), EngineError> {
     let folder = job.join(PARTS);
     match fs::remove_dir_all(&folder) {
@@ -114,7 +114,8 @@ impl Writer {
             self.summary.reward_mean = Some(self.reward_sum / self.summary.rollouts as f64);
             self.summary.zero_spread = Some(self.zero_spread as f64 / self.summary.groups as f64);
         }
-        checkpoint::write_json(&directory.join(GROUPS_FILE), &self.scored)?;
+        let scored = serde_json::to_vec(&self.scored).map_err(|e| EngineError::Internal(e.to_string()))?;
+        checkpoint::write_file(&directory.join(GROUPS_FILE), &scored)?;
         checkpoint::write_json(&directory.join(SUMMARY_FILE), &self.summary)
     }
 }
@@ -128,6 +129,7 @@ fn line(number: u64, group: &RolloutGroup, rollout: &Rollout) -> RolloutLine {
         prompt: group.text.clone(),
         prompt_tokens: group.prompt.to_vec(),
         completion: rollout.text.clone(),
+        answer: rollout.answer.clone(),
         tokens: rollout.tokens.clone(),
         logprobs: rollout.behavior_logprobs.clone(),
         entropy_sum: rollout.entropy_sum,
@@ -141,7 +143,10 @@ fn line(number: u64, group: &RolloutGroup, rollout: &Rollout) -> RolloutLine {
 /// log-probabilities are also the reference's.
 pub fn read(directory: &Path) -> Result<Vec<RolloutGroup>, EngineError> {
     const CODE: &str = "rollout_set_invalid";
-    checkpoint::verify(directory)?;
+    checkpoint::verify(directory).map_err(|error| EngineError::InvalidData {
+        code: CODE,
+        detail: format!("the rollout set is damaged: {error}; make it again"),
+    })?;
     let path = directory.join(SUMMARY_FILE);
     let text = fs::read(&path).map_err(|e| EngineError::io("reading", &path, e))?;
     let broken = |detail: String| EngineError::InvalidData { code: CODE, detail };
@@ -172,6 +177,7 @@ pub fn read(directory: &Path) -> Result<Vec<RolloutGroup>, EngineError> {
         let rollout = Rollout {
             sample: line.sample,
             text: line.completion,
+            answer: line.answer,
             reference_logprobs: if of_reference { line.logprobs.clone() } else { Vec::new() },
             behavior_logprobs: line.logprobs,
             tokens: line.tokens,

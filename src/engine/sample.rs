@@ -41,7 +41,7 @@ pub fn sample(job: &SamplingJob, reporter: &mut dyn Reporter) -> Result<Saved, E
             rows: &rows,
             samples: job.spec.group_size,
             sampling: &job.spec.sampling,
-            stream: Stream::new(job.spec.seed, Purpose::Rollout, 0),
+            stream: Stream::new(job.spec.seed, Purpose::RolloutSet, 0),
             step: 0,
             phase: Phase::Sampling,
         };
@@ -49,19 +49,17 @@ pub fn sample(job: &SamplingJob, reporter: &mut dyn Reporter) -> Result<Saved, E
         let groups = actor.roll_out(&wanted, reporter)?;
         rollout_set::keep_part(&job.actor.directory, part, &groups)?;
         let rewards: Vec<f64> = groups.iter().flat_map(|group| group.rewards()).collect();
-        let message = format!(
-            "part {} of {parts}: {} completions for {} prompts, mean reward {:.3}",
-            part + 1,
-            rewards.len(),
-            groups.len(),
-            mean(&rewards)
-        );
-        let data = json!({"part": part + 1, "parts": parts, "reward_mean": mean(&rewards)});
+        let reward_mean = job.actor.verifier.as_ref().map(|_| mean(&rewards));
+        let mut message =
+            format!("part {} of {parts}: {} completions for {} prompts", part + 1, rewards.len(), groups.len());
+        if let Some(mean) = reward_mean {
+            message.push_str(&format!(", mean reward {mean:.3}"));
+        }
+        let data = json!({"part": part + 1, "parts": parts, "reward_mean": reward_mean});
         reporter.event(NewEvent::info(EventKind::Log, message, data))?;
     }
     reporter.phase(Phase::Exporting, 0)?;
     let saved = rollout_set::publish(&job.actor, parts, 0)?;
     reporter.checkpoint(&saved)?;
-    rollout_set::remove_parts(&job.actor.directory)?;
     Ok(saved)
 }

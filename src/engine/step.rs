@@ -19,6 +19,7 @@ use super::schedule::learning_rate;
 use super::trainer::{Metrics, Trainer};
 use super::visits::Visits;
 use crate::job::NewEvent;
+use crate::objective::math::mean;
 use crate::objective::{Group, Objective, StepStatistics, StepTotals, TeacherBatch, TokenBatch};
 
 /// Steps in a row that may have nothing to learn from.
@@ -46,8 +47,8 @@ impl StepGroup {
 
 /// The credited sequences of a step, and the solve rate of the group that each belongs to.
 #[derive(Debug, Default)]
-struct StepBatch {
-    sequences: Vec<Sequence>,
+pub(super) struct StepBatch {
+    pub sequences: Vec<Sequence>,
     solve_rates: Vec<f64>,
 }
 
@@ -117,13 +118,20 @@ impl Trainer<'_> {
     fn try_step(&mut self, groups: &[StepGroup], reporter: &mut dyn Reporter) -> Result<Metrics, EngineError> {
         let began = Instant::now();
         self.begin_step(groups, reporter)?;
-        let mut batch = self.credited(groups);
-        let idle = self.is_idle(&batch);
-        let mut metrics = if idle {
-            self.skip_step(groups, reporter)?;
-            vec![("loss", 0.0), ("grad/norm", 0.0), ("step/tokens", 0.0), ("step/sequences", 0.0)]
+        let mut batch = self.credited(self.objective.as_ref(), groups);
+        let empty = batch.sequences.iter().all(|s| s.completion.is_empty());
+        let uncredited = empty || (self.learns_from_credit() && batch.sequences.iter().all(|s| s.credit == 0.0));
+        let idle = empty || (uncredited && !self.objective.learns_without_credit());
+        if uncredited {
+            self.count_idle_step(groups, idle, reporter)?;
         } else {
             self.idle_steps = 0;
+        }
+        let mut metrics = if idle {
+            let mut metrics = vec![("loss", 0.0), ("grad/norm", 0.0), ("step/tokens", 0.0), ("step/sequences", 0.0)];
+            metrics.extend(measure::masses(&[], &[], &[]));
+            metrics
+        } else {
             self.add_reference(&mut batch.sequences, reporter)?;
             self.learn(&batch, reporter)?
         };
@@ -173,7 +181,7 @@ impl Trainer<'_> {
     }
 
     /// The step's sequences with their credit; those that the objective leaves out are not among them.
-    fn credited(&self, groups: &[StepGroup]) -> StepBatch {
+    pub(super) fn credited(&self, objective: &dyn Objective, groups: &[StepGroup]) -> StepBatch {
         let mut batch = StepBatch::default();
         for group in groups {
             match group {
@@ -182,8 +190,9 @@ impl Trainer<'_> {
                     batch.solve_rates.push(0.0);
                 }
                 StepGroup::Fresh(group) | StepGroup::Stored(group) if !group.rollouts.is_empty() => {
-                    let (rewards, ratios) = (group.rewards(), group.reference_log_ratios());
-                    let credits = self.objective.credit(&Group { rewards: &rewards, reference_log_ratios: &ratios });
+                    let rewards = group.rewards();
+                    let ratios = if objective.needs().reference { group.reference_log_ratios() } else { Vec::new() };
+                    let credits = objective.credit(&Group { rewards: &rewards, reference_log_ratios: &ratios });
                     let kept = sequences(group).zip(credits).filter_map(|(mut sequence, credit)| {
                         sequence.credit = credit? as f32;
                         Some(sequence)
@@ -199,20 +208,25 @@ impl Trainer<'_> {
         batch
     }
 
-    /// Whether rewards are all that the objective learns from, and these say nothing.
-    fn is_idle(&self, batch: &StepBatch) -> bool {
+    /// Whether rewards are all that tells the objective's completions apart.
+    fn learns_from_credit(&self) -> bool {
         let needs = self.objective.needs();
-        let silent = needs.verifier && needs.teacher.is_none();
-        batch.sequences.iter().all(|s| s.completion.is_empty() || (silent && s.credit == 0.0))
+        needs.verifier && needs.teacher.is_none()
     }
 
-    /// Says that a step had nothing to learn from, and gives up after too many of them.
-    fn skip_step(&mut self, groups: &[StepGroup], reporter: &mut dyn Reporter) -> Result<(), EngineError> {
+    /// Says that no completion of a step earned any credit, and gives up after too many such steps.
+    fn count_idle_step(
+        &mut self,
+        groups: &[StepGroup],
+        skipped: bool,
+        reporter: &mut dyn Reporter,
+    ) -> Result<(), EngineError> {
         self.idle_steps += 1;
         let sampled: Vec<&RolloutGroup> = groups.iter().filter_map(StepGroup::sampled).collect();
         let solve_rates: Vec<f64> = sampled.iter().map(|group| group.solve_rate()).collect();
-        let solved = crate::objective::math::mean(&solve_rates);
-        if self.idle_steps >= MAX_IDLE_STEPS {
+        let solved = mean(&solve_rates);
+        let limit = MAX_IDLE_STEPS.min(self.plan.steps);
+        if self.idle_steps >= limit {
             let advice = if solved < 0.5 {
                 "easier prompts, a stronger start model, a larger `group_size` or a look at the verifier"
             } else {
@@ -221,16 +235,15 @@ impl Trainer<'_> {
             return Err(EngineError::InvalidData {
                 code: "no_learning_signal",
                 detail: format!(
-                    "the last {MAX_IDLE_STEPS} steps had nothing to learn from, because all completions of a prompt got \
-                     the same reward (solve rate {solved:.2}); try {advice}"
+                    "in the last {limit} steps no completion earned any credit, mostly because all completions of a \
+                     prompt got the same reward (solve rate {solved:.2}); try {advice}"
                 ),
             });
         }
-        let message = format!(
-            "step {} is skipped: all completions of a prompt got the same reward (solve rate {solved:.2})",
-            self.step + 1
-        );
-        let data = json!({"code": "step_skipped", "step": self.step + 1, "solve_rate": solved});
+        let step = self.step + 1;
+        let consequence = if skipped { "is skipped" } else { "only follows its penalty" };
+        let message = format!("step {step} {consequence}: no completion earned any credit (solve rate {solved:.2})");
+        let data = json!({"code": "step_skipped", "step": step, "skipped": skipped, "solve_rate": solved});
         Ok(reporter.event(NewEvent::warning(message, data))?)
     }
 
@@ -369,8 +382,7 @@ impl Trainer<'_> {
         if sampled.is_empty() {
             return Vec::new();
         }
-        let judged = self.job.actor.verifier.is_some() || self.job.stored.is_some();
-        let mut metrics = measure::completions(&sampled, judged);
+        let mut metrics = measure::completions(&sampled, self.is_judged());
         let scored: Vec<_> = sampled.iter().map(|group| group.scored()).collect();
         metrics.extend(self.objective.round_report(&scored));
         let count = |groups: &mut dyn Iterator<Item = &RolloutGroup>| groups.map(|g| g.rollouts.len()).sum::<usize>();

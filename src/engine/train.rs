@@ -30,8 +30,8 @@ use super::trainer::{Job, Metrics, Trainer};
 use super::visits::Visits;
 use crate::job::metric::metric;
 use crate::job::{EventKind, NewEvent, Phase};
-use crate::objective::frontier;
 use crate::objective::math::mean;
+use crate::objective::{self, frontier};
 
 /// Rounds of fewer steps are not worth a checkpoint after sampling.
 const CHECKPOINTED_ROUND: u64 = 8;
@@ -60,6 +60,12 @@ pub fn run(job: &Job, reporter: &mut dyn Reporter) -> Result<Outcome, EngineErro
         trainer.actor.check_prompts(dataset, reporter)?;
     }
     trainer.resume(reporter)?;
+    if job.resume.is_empty() {
+        for warning in objective::warnings(&job.objective, &job.spec) {
+            let data = json!({"code": warning.code, "pointer": warning.pointer});
+            reporter.event(NewEvent::warning(warning.to_string(), data))?;
+        }
+    }
     let result = trainer.run(reporter);
     if matches!(result, Err(EngineError::Stopped(Stop::Drain))) {
         let saved = trainer.save()?;
@@ -99,10 +105,17 @@ impl Trainer<'_> {
         }
         if begins {
             self.probe_variance(reporter)?;
+            if self.job.spec.rollouts.from.is_some() {
+                let stored = self.stored.clone();
+                self.report_round(0, &stored, reporter)?;
+            }
         }
         for round in 0..self.plan.rounds {
             let range = self.plan.steps_of(round);
             if self.step >= range.end {
+                if self.step == range.end && self.is_unfinished(round) {
+                    self.end_round(round, reporter)?;
+                }
                 continue;
             }
             if self.rollouts.is_empty() && self.samples() {
@@ -134,7 +147,6 @@ impl Trainer<'_> {
         if self.keeps() {
             let set = rollout_set::publish(&self.job.actor, self.plan.rounds, self.step)?;
             reporter.checkpoint(&set)?;
-            rollout_set::remove_parts(&self.job.actor.directory)?;
         }
         let model = self.export()?;
         reporter.checkpoint(&model)?;
@@ -144,6 +156,13 @@ impl Trainer<'_> {
             report: self.report.clone(),
             model,
         })
+    }
+
+    /// Whether the last step of a round was taken, but its end was interrupted.
+    fn is_unfinished(&self, round: u64) -> bool {
+        let left = self.rollouts.first().is_some_and(|group| group.step < self.step);
+        let last = round + 1 == self.plan.rounds;
+        left || (last && self.objective.target_beta().is_some() && !self.report.contains_key("gaps"))
     }
 
     /// Whether the job samples what it trains on.
@@ -176,9 +195,9 @@ impl Trainer<'_> {
     /// The rows of a round's prompts, with the visits that key their random numbers.
     pub(super) fn rows_of_round(&self, round: u64) -> Vec<(u64, usize)> {
         let spec = &self.job.spec;
-        let prompts_of = |round| self.plan.prompts_of(round, &spec.train, &spec.rollouts);
-        let first: u64 = (0..round).map(prompts_of).sum();
-        Visits::new(spec.seed, Purpose::PromptOrder, self.job.train.len()).rows(first..first + prompts_of(round))
+        let before = |round| self.plan.prompts_before(round, &spec.train, &spec.rollouts);
+        let visits = before(round)..before(round + 1);
+        Visits::new(spec.seed, Purpose::PromptOrder, self.job.train.len()).rows(visits)
     }
 
     /// Samples and scores the completions of a round.
@@ -200,11 +219,12 @@ impl Trainer<'_> {
         let tokens = groups.iter().flat_map(|group| &group.rollouts).map(|rollout| rollout.tokens.len()).sum();
         self.sampled = Some((began.elapsed().as_secs_f64(), tokens));
         self.fill_reference(&mut groups, reporter)?;
-        self.report_round(round, &groups, reporter)?;
         if self.keeps() {
             rollout_set::keep_part(&job.actor.directory, round, &groups)?;
         }
-        self.rollouts = groups.into_iter().map(Arc::new).collect();
+        let groups: Vec<_> = groups.into_iter().map(Arc::new).collect();
+        self.report_round(round, &groups, reporter)?;
+        self.rollouts = groups;
         if self.plan.steps_of(round).count() as u64 >= CHECKPOINTED_ROUND {
             // Sampling is the dear part of a round; a lost worker shall not cost it twice.
             self.save_and_report(reporter)?;
@@ -254,12 +274,13 @@ impl Trainer<'_> {
     fn report_round(
         &mut self,
         round: u64,
-        groups: &[RolloutGroup],
+        groups: &[Arc<RolloutGroup>],
         reporter: &mut dyn Reporter,
     ) -> Result<(), EngineError> {
-        let scored: Vec<_> = groups.iter().map(RolloutGroup::scored).collect();
-        let rewards: Vec<f64> = groups.iter().flat_map(RolloutGroup::rewards).collect();
-        if round == 0 && self.job.actor.verifier.is_some() && self.plan.group_size > 1 {
+        let scored: Vec<_> = groups.iter().map(|group| group.scored()).collect();
+        let rewards: Vec<f64> = groups.iter().flat_map(|group| group.rewards()).collect();
+        let judged = self.is_judged();
+        if round == 0 && judged && self.plan.group_size > 1 {
             let table = frontier::frontier(&scored, &frontier::default_betas(), frontier::DEFAULT_ESS_FLOOR);
             self.report.insert(String::from("frontier"), json!(table));
         }
@@ -270,17 +291,19 @@ impl Trainer<'_> {
             .objective
             .round_report(&scored)
             .into_iter()
-            .chain([("reward/mean", mean(&rewards))])
+            .chain(judged.then(|| ("reward/mean", mean(&rewards))))
             .map(|(name, value)| (name.to_owned(), json!(value)))
             .collect();
-        let message = format!(
-            "round {} of {}: {} completions for {} prompts, mean reward {:.3}",
+        let mut message = format!(
+            "round {} of {}: {} completions for {} prompts",
             round + 1,
             self.plan.rounds,
             rewards.len(),
-            groups.len(),
-            mean(&rewards)
+            groups.len()
         );
+        if judged {
+            message.push_str(&format!(", mean reward {:.3}", mean(&rewards)));
+        }
         let data = json!({"round": round + 1, "report": report});
         Ok(reporter.event(NewEvent::info(EventKind::Log, message, data))?)
     }

@@ -117,6 +117,14 @@ impl<'a> Trainer<'a> {
         self.job.spec.rollouts.stored_per_step(self.job.spec.train.prompts_per_step)
     }
 
+    /// Whether the completions that are trained on have rewards.
+    pub(super) fn is_judged(&self) -> bool {
+        match &self.job.spec.rollouts.from {
+            Some(_) => self.stored.iter().flat_map(|group| &group.rollouts).any(|rollout| rollout.status.is_some()),
+            None => self.job.actor.verifier.is_some(),
+        }
+    }
+
     /// Whether completions get log-probabilities under the model the job started from.
     pub(super) fn wants_reference(&self) -> bool {
         self.objective.needs().reference || self.job.spec.train.track_reference

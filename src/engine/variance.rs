@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde_json::{Map, json};
 
 use super::actor::Wanted;
-use super::batch::Sequence;
 use super::error::EngineError;
 use super::optimizer::{GradientMoments, GradientSum};
 use super::random::{Purpose, Stream};
@@ -14,7 +13,7 @@ use super::report::Reporter;
 use super::step::{StepGroup, totals};
 use super::trainer::Trainer;
 use crate::job::{EventKind, NewEvent, Phase};
-use crate::objective::{Group, VarianceProbe};
+use crate::objective::VarianceProbe;
 
 impl Trainer<'_> {
     /// Compares the estimators that the objective proposes on the prompts of the first step, and tells the log.
@@ -38,15 +37,7 @@ impl Trainer<'_> {
             let groups: Vec<_> =
                 self.actor.roll_out(&wanted, reporter)?.into_iter().map(|g| StepGroup::Fresh(Arc::new(g))).collect();
             for ((_, objective), moments) in variants.iter().zip(&mut moments) {
-                let mut all: Vec<Sequence> = Vec::new();
-                for group in groups.iter().filter_map(StepGroup::sampled) {
-                    let rewards = group.rewards();
-                    let credits = objective.credit(&Group { rewards: &rewards, reference_log_ratios: &[] });
-                    all.extend(super::step::sequences(group).zip(credits).filter_map(|(mut sequence, credit)| {
-                        sequence.credit = credit? as f32;
-                        Some(sequence)
-                    }));
-                }
+                let all = self.credited(objective.as_ref(), &groups).sequences;
                 let mut gradient = GradientSum::default();
                 self.gradient(objective.as_ref(), &all, &mut gradient, reporter)?;
                 moments.add(&gradient, 1.0 / objective.normalizer(&totals(&all)));

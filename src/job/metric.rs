@@ -68,7 +68,7 @@ pub const METRICS: &[Metric] = &[
         unit: "credit",
         when: "every step",
         meaning: "The sum of the positive credits of the step's completions divided by their number; with `vopd` \
-             the same over its tokens.",
+             a completion's part is the mean over its tokens.",
     },
     Metric {
         name: "mass/success_0_20",
@@ -105,7 +105,7 @@ pub const METRICS: &[Metric] = &[
         unit: "credit",
         when: "every step",
         meaning: "The sum of the absolute values of the negative credits of the step's completions divided by their \
-             number; with `vopd` the same over its tokens.",
+             number; with `vopd` a completion's part is the mean over its tokens.",
     },
     Metric {
         name: "mass/failure_0_20",
@@ -216,7 +216,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         name: "kl/reference",
         unit: "nats per token",
-        when: "sampled completions with `train.track_reference` or `kl_coef` above 0",
+        when: "sampled completions, with `train.track_reference` or where the objective needs the reference",
         meaning: "The mean of `k3(policy, reference)` over the step's tokens, before the update.",
     },
     Metric {
@@ -230,8 +230,8 @@ pub const METRICS: &[Metric] = &[
         name: "rollout/staleness",
         unit: "steps",
         when: "sampled completions",
-        meaning: "The mean number of optimizer steps between the sampling of a completion and this step; 0 when all \
-             were sampled by the policy that the step updates.",
+        meaning: "The mean number of optimizer steps between the sampling of a completion and this step, without \
+             stored completions; 0 when all were sampled by the policy that the step updates.",
     },
     Metric {
         name: "rollout/stored_share",
@@ -276,7 +276,7 @@ pub const METRICS: &[Metric] = &[
         name: "coverage/distinct_answers",
         unit: "share",
         when: "bolt",
-        meaning: "Distinct answers as a share of the group.",
+        meaning: "Distinct answers, as the verifier compares them (or whole completions where it compares none), as a share of the group.",
     },
     Metric {
         name: "coverage/distinct_completions",

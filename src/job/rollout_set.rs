@@ -97,6 +97,9 @@ pub struct RolloutLine {
     pub prompt: String,
     pub prompt_tokens: Vec<u32>,
     pub completion: String,
+    /// What the verifier compared with the expected answer; none where it took nothing out of the completion.
+    #[serde(default)]
+    pub answer: Option<String>,
     pub tokens: Vec<u32>,
     /// Log-probability of each token under the distribution it was drawn from.
     pub logprobs: Vec<f32>,

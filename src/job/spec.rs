@@ -27,8 +27,8 @@ pub struct JobSpec {
     /// (`ckpt_...`) or a built-in (`builtin:arith-tiny`, `builtin:arith-scratch`).
     pub model: String,
     pub dataset: DatasetSpec,
-    /// How completions are scored: a stored verifier (`vf_...`) or an inline one. Required unless the objective
-    /// learns from the data set's completions (`sft`).
+    /// How completions are scored: a stored verifier (`vf_...`) or an inline one. Required unless the objective does
+    /// without rewards (`sft` on a data set, `vopd`) or takes them from a stored rollout set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verifier: Option<Value>,
     /// What is optimised: `{"type": ..., ...}`; `GET /v1/objectives` lists the types and their fields.
@@ -181,7 +181,7 @@ pub struct TrainSpec {
     /// to `max_staleness + 1` steps; by default as few as `updates_per_rollout` allows, and with `rounds` as many as
     /// a round has.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(max = 1_000_000))]
+    #[schemars(range(max = 999_999))]
     pub max_staleness: Option<u64>,
     /// Compute `kl/reference`, the distance from the model the job started from, even when the objective does not
     /// need it: one more forward pass over each sampled completion, and a second copy of the weights. Turn it off to

@@ -16,8 +16,12 @@ use candle_core::{Result as TensorResult, Tensor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::frontier::MIN_BETA;
 use super::math::{boltzmann_weights, is_zero_spread};
-use super::{Group, Needs, Objective, Plan, Statistics, StepTotals, StoredRollouts, TokenBatch, frontier, surrogate};
+use super::{
+    Circumstances, Group, Needs, Objective, Plan, Settings, Statistics, StepTotals, StoredRollouts, TokenBatch,
+    Warning, frontier, surrogate,
+};
 use crate::job::field::{FieldError, Fields};
 use crate::job::spec::TrainSpec;
 
@@ -30,7 +34,7 @@ pub const SOURCE: &str = "arXiv 2605.02469";
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Temperature of the target: smaller follows the reward more closely and needs more coverage.
-    #[schemars(range(min = 0.0))]
+    #[schemars(range(min = 1e-6))]
     pub beta: f64,
     /// Completions per prompt.
     #[schemars(range(min = 1, max = 1024))]
@@ -86,17 +90,41 @@ pub enum ZeroSpread {
     Skip,
 }
 
-impl Config {
-    pub fn stored_rollouts(&self) -> StoredRollouts {
-        StoredRollouts::OfTheStart
-    }
-
-    pub fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
+impl Settings for Config {
+    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
         let mut fields = Fields::below(pointer);
-        fields.require(self.beta > 0.0 && self.beta.is_finite(), "beta", "must be above 0; 0.25 is a good start");
+        fields.require(
+            self.beta >= MIN_BETA && self.beta.is_finite(),
+            "beta",
+            "must be at least 1e-6; 0.25 is a good start",
+        );
         fields.require((1..=1024).contains(&self.group_size), "group_size", "must lie between 1 and 1024");
         fields.require(self.rounds >= 1, "rounds", "must be at least 1");
         fields.finish()
+    }
+
+    fn stored_rollouts(&self) -> StoredRollouts {
+        StoredRollouts::OfTheStart
+    }
+
+    fn warnings(&self, job: &Circumstances) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        if job.samples && (job.shifted || job.truncated) {
+            warnings.push((
+                "/sampling",
+                "reference_changed",
+                "temperature, top_p and top_k change the distribution that is sampled, and with it the reference that \
+                 the target tilts; use temperature 1, top_p 1 and top_k 0 for the model itself",
+            ));
+        }
+        if self.zero_spread == ZeroSpread::Skip {
+            warnings.push((
+                "/objective/zero_spread",
+                "departure",
+                "leaving out groups with equal rewards departs from the published weights, which imitate them",
+            ));
+        }
+        warnings
     }
 }
 
@@ -112,8 +140,8 @@ pub fn build(config: Config, train: &TrainSpec) -> Bolt {
 
 impl Objective for Bolt {
     fn needs(&self) -> Needs {
-        let reference = self.config.reference == Reference::Initial && self.config.rounds > 1;
-        Needs { verifier: true, reference, ..Needs::default() }
+        let reference = self.config.reference == Reference::Initial;
+        Needs { verifier: true, groups: true, reference, ..Needs::default() }
     }
 
     fn plan(&self) -> Plan {
@@ -150,7 +178,8 @@ impl Objective for Bolt {
     }
 
     fn target_beta(&self) -> Option<f64> {
-        Some(self.config.beta)
+        // Later completions are not samples of an initial reference, so that they do not measure its target.
+        (self.config.reference == Reference::Previous || self.config.rounds == 1).then_some(self.config.beta)
     }
 }
 

@@ -20,8 +20,11 @@ use serde_json::{Value, json};
 
 use super::advantage::Estimator;
 use super::math::mean;
-use super::surrogate::{self, Clip, number};
-use super::{Group, Needs, Objective, Plan, Statistics, StepStatistics, StoredRollouts, TokenBatch};
+use super::surrogate::{self, Clip};
+use super::{
+    Circumstances, Group, Needs, Objective, Plan, Settings, Statistics, StepStatistics, StoredRollouts, TokenBatch,
+    Warning,
+};
 use crate::job::field::{FieldError, Fields};
 use crate::job::spec::TrainSpec;
 
@@ -176,20 +179,26 @@ impl Config {
         }
     }
 
-    pub fn stored_rollouts(&self) -> StoredRollouts {
-        StoredRollouts::Any
-    }
-
     fn range(&self) -> Clip {
         Clip { low: self.clip_low, high: self.clip_high }
     }
+}
 
-    pub fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
+impl Settings for Config {
+    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
         let mut fields = Fields::below(pointer);
         super::preflight::check_group(&mut fields, self.group_size);
         self.schedule().check(&mut fields, "");
         self.range().check(&mut fields);
         fields.finish()
+    }
+
+    fn stored_rollouts(&self) -> StoredRollouts {
+        StoredRollouts::Any
+    }
+
+    fn warnings(&self, job: &Circumstances) -> Vec<Warning> {
+        (job.samples && job.truncated).then_some(super::preflight::TRUNCATED).into_iter().collect()
     }
 }
 
@@ -291,11 +300,12 @@ impl Averages {
     }
 
     pub fn restore(&mut self, state: &Value) -> Result<(), FieldError> {
-        self.solve_rate = number(state, "solve_rate").ok_or_else(|| {
+        let number = |name: &str| state.get(name).and_then(Value::as_f64);
+        self.solve_rate = number("solve_rate").ok_or_else(|| {
             FieldError::new("/solve_rate", "checkpoint_corrupt", "the saved state of the objective has no solve rate")
         })?;
-        self.entropy = number(state, "entropy");
-        self.initial_entropy = number(state, "initial_entropy");
+        self.entropy = number("entropy");
+        self.initial_entropy = number("initial_entropy");
         self.graded_rewards = state.get("graded_rewards").and_then(Value::as_bool).unwrap_or_default();
         Ok(())
     }
@@ -315,7 +325,7 @@ pub fn build(config: Config, train: &TrainSpec) -> Fade {
 
 impl Objective for Fade {
     fn needs(&self) -> Needs {
-        Needs { verifier: true, ..Needs::default() }
+        Needs { verifier: true, groups: true, ..Needs::default() }
     }
 
     fn plan(&self) -> Plan {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::math::{boltzmann_weights, ess_share, is_zero_spread, log_mean_exp, mean};
+use super::math::{PASS_MARK, boltzmann_weights, ess_share, is_zero_spread, log_mean_exp, mean};
 
 /// One scored completion of a stored set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -73,7 +73,8 @@ pub struct Frontier {
     pub groups: usize,
     pub completions: usize,
     pub coverage: Coverage,
-    /// The smallest listed beta whose informative ESS share reaches `ess_floor`; none when none does.
+    /// The smallest listed beta whose informative ESS share reaches `ess_floor`; none when none does, or when no group
+    /// tells its completions apart.
     pub recommended_beta: Option<f64>,
     pub ess_floor: f64,
     pub rows: Vec<FrontierRow>,
@@ -81,6 +82,9 @@ pub struct Frontier {
 
 /// The smallest effective sample size, as a share of the group, that is recommended.
 pub const DEFAULT_ESS_FLOOR: f64 = 0.25;
+
+/// The smallest temperature that is computed with; below it `r/beta` may overflow.
+pub const MIN_BETA: f64 = 1e-6;
 
 /// Betas from 0.02 to 5, evenly spaced in logarithm.
 pub fn default_betas() -> Vec<f64> {
@@ -94,11 +98,12 @@ pub fn frontier(groups: &[ScoredGroup], betas: &[f64], ess_floor: f64) -> Fronti
     betas.sort_by(f64::total_cmp);
     betas.dedup();
     let rows: Vec<FrontierRow> = betas.iter().map(|beta| row(&groups, *beta)).collect();
+    let informs = groups.iter().any(|group| !is_zero_spread(&group.rewards()));
     Frontier {
         groups: groups.len(),
         completions: groups.iter().map(|g| g.completions.len()).sum(),
         coverage: coverage(&groups),
-        recommended_beta: rows.iter().find(|row| row.ess_share_informative >= ess_floor).map(|row| row.beta),
+        recommended_beta: rows.iter().find(|row| informs && row.ess_share_informative >= ess_floor).map(|row| row.beta),
         ess_floor,
         rows,
     }
@@ -211,7 +216,7 @@ fn row(groups: &[&ScoredGroup], beta: f64) -> FrontierRow {
 fn coverage(groups: &[&ScoredGroup]) -> Coverage {
     let average = |value: &dyn Fn(&ScoredGroup) -> f64| mean(&groups.iter().map(|g| value(g)).collect::<Vec<_>>());
     let share = |holds: bool| f64::from(u8::from(holds));
-    let solved = |g: &ScoredGroup| g.completions.iter().filter(|c| c.reward >= 0.5).count();
+    let solved = |g: &ScoredGroup| g.completions.iter().filter(|c| c.reward >= PASS_MARK).count();
     let size = |g: &ScoredGroup| g.completions.len() as f64;
     Coverage {
         solve_rate: average(&|g| solved(g) as f64 / size(g)),
@@ -293,6 +298,7 @@ mod tests {
             assert_eq!(row.ess_share_informative >= 0.25, row.beta >= best, "{row:?}");
         }
         assert_eq!(frontier(&groups, &[1e-5], 0.25).recommended_beta, None);
+        assert_eq!(frontier(&groups[1..], &[1.0], 0.25).recommended_beta, None);
     }
 
     /// On a policy small enough to enumerate: no policy on the stored support S is closer to J(pi*) than

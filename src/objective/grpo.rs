@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::advantage::{Advantage, advantages};
 use super::surrogate::{self, Clip};
-use super::{Group, Needs, Objective, Plan, StoredRollouts, TokenBatch};
+use super::{Circumstances, Group, Needs, Objective, Plan, Settings, StoredRollouts, TokenBatch, Warning};
 use crate::job::field::{FieldError, Fields};
 use crate::job::spec::TrainSpec;
 
@@ -58,17 +58,21 @@ pub enum Scale {
     None,
 }
 
-impl Config {
-    pub fn stored_rollouts(&self) -> StoredRollouts {
-        StoredRollouts::Any
-    }
-
-    pub fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
+impl Settings for Config {
+    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
         let mut fields = Fields::below(pointer);
         super::preflight::check_group(&mut fields, self.group_size);
         Clip { low: self.clip_low, high: self.clip_high }.check(&mut fields);
         fields.require(self.kl_coef >= 0.0 && self.kl_coef.is_finite(), "kl_coef", "must be at least 0");
         fields.finish()
+    }
+
+    fn stored_rollouts(&self) -> StoredRollouts {
+        StoredRollouts::Any
+    }
+
+    fn warnings(&self, job: &Circumstances) -> Vec<Warning> {
+        (job.samples && job.truncated).then_some(super::preflight::TRUNCATED).into_iter().collect()
     }
 }
 
@@ -84,7 +88,7 @@ pub fn build(config: Config, train: &TrainSpec) -> Grpo {
 
 impl Objective for Grpo {
     fn needs(&self) -> Needs {
-        Needs { verifier: true, reference: self.config.kl_coef > 0.0, ..Needs::default() }
+        Needs { verifier: true, groups: true, reference: self.config.kl_coef > 0.0, ..Needs::default() }
     }
 
     fn plan(&self) -> Plan {
@@ -106,6 +110,10 @@ impl Objective for Grpo {
             None => Ok(surrogate),
             Some(reference) => surrogate + (surrogate::k3(batch, reference)? * self.config.kl_coef)?,
         }
+    }
+
+    fn learns_without_credit(&self) -> bool {
+        self.config.kl_coef > 0.0
     }
 
     fn clip(&self) -> Option<Clip> {

@@ -1,5 +1,8 @@
 //! Small formulas that several objectives and reports share.
 
+/// A completion passes with at least this reward.
+pub const PASS_MARK: f64 = 0.5;
+
 /// Arithmetic mean; 0 for nothing.
 pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }

@@ -36,6 +36,8 @@ pub struct Needs {
     pub completions: bool,
     /// Rewards from a verifier.
     pub verifier: bool,
+    /// Compares the completions of a prompt with each other.
+    pub groups: bool,
     /// Log-probabilities of the sampled tokens under the model the job started from.
     pub reference: bool,
     /// The log-ratios of a whole step before its first micro-batch, which cost a forward pass of their own unless the
@@ -99,6 +101,11 @@ impl Plan {
         }
     }
 
+    /// Whether completions are replaced by fresh ones after a share of the steps that the objective itself names.
+    pub fn refreshes(&self) -> bool {
+        self.steps_per_round.is_none() && self.rounds > 1
+    }
+
     /// The most steps that any round has.
     pub fn longest_round(&self) -> u64 {
         self.steps_per_round.unwrap_or_else(|| self.steps.div_ceil(self.rounds.max(1))).min(self.steps)
@@ -111,13 +118,19 @@ impl Plan {
         Self::prompts_for(steps.end - steps.start, fresh, train.updates_per_rollout)
     }
 
-    /// Prompts sampled in all.
-    pub fn prompts(&self, train: &TrainSpec, rollouts: &RolloutSpec) -> u64 {
-        (0..self.rounds).map(|round| self.prompts_of(round, train, rollouts)).sum()
+    /// Prompts sampled in the rounds before `round`; with [`Self::rounds`] for `round`, in all.
+    pub fn prompts_before(&self, round: u64, train: &TrainSpec, rollouts: &RolloutSpec) -> u64 {
+        let of = |round| self.prompts_of(round, train, rollouts);
+        match (self.steps_per_round, round.checked_sub(1)) {
+            (_, None) => 0,
+            // All rounds but the last are of one length.
+            (Some(_), Some(last)) => last * of(0) + of(last),
+            (None, Some(_)) => (0..round).map(of).sum(),
+        }
     }
 
     /// Prompts sampled for a round of `steps` optimizer steps that take `per_step` of them each; at least as many as
-    /// one step takes, so that no step holds a group twice.
+    /// one step takes.
     fn prompts_for(steps: u64, per_step: u64, updates_per_rollout: u32) -> u64 {
         (steps * per_step).div_ceil(u64::from(updates_per_rollout)).max(per_step)
     }
@@ -215,6 +228,11 @@ pub trait Objective: Send {
         totals.tokens
     }
 
+    /// Whether a step in which no completion has any credit has a gradient nevertheless.
+    fn learns_without_credit(&self) -> bool {
+        !self.needs().verifier || self.needs().teacher.is_some()
+    }
+
     /// The range outside of which the ratio's gradient is cut off.
     fn clip(&self) -> Option<Clip> {
         None
@@ -255,6 +273,40 @@ pub trait Objective: Send {
         Ok(())
     }
 }
+
+/// What every objective's configuration can say of itself.
+pub trait Settings {
+    /// Checks what the types cannot: ranges, and fields that only make sense together.
+    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>>;
+
+    fn stored_rollouts(&self) -> StoredRollouts;
+
+    /// The model that the objective distils from, as the spec names it.
+    fn teacher(&self) -> Option<&str> {
+        None
+    }
+
+    /// What a client should know of a job that is possible but probably not what they want.
+    fn warnings(&self, _job: &Circumstances) -> Vec<Warning> {
+        Vec::new()
+    }
+}
+
+/// What a spec says of the completions that an objective will learn from.
+#[derive(Clone, Copy, Debug)]
+pub struct Circumstances {
+    /// The job samples them itself.
+    pub samples: bool,
+    /// At another temperature than 1.
+    pub shifted: bool,
+    /// With top_p or top_k.
+    pub truncated: bool,
+    /// The policy moves on while they are used.
+    pub reused: bool,
+}
+
+/// A pointer into the spec, a stable code, and what to know.
+pub type Warning = (&'static str, &'static str, &'static str);
 
 /// One objective as `GET /v1/objectives` describes it.
 #[derive(Clone, Debug)]
@@ -300,16 +352,23 @@ macro_rules! objectives {
                 match self { $(Self::$variant(_) => $name),+ }
             }
 
-            /// The model that the objective distils from, as the spec names it.
-            pub fn teacher(&self) -> Option<&str> {
-                match self {
-                    Self::Vopd(config) => config.teacher.as_deref(),
-                    _ => None,
-                }
+            fn settings(&self) -> &dyn Settings {
+                match self { $(Self::$variant(config) => config),+ }
             }
 
+            /// See [`Settings::teacher`].
+            pub fn teacher(&self) -> Option<&str> {
+                self.settings().teacher()
+            }
+
+            /// See [`Settings::stored_rollouts`].
             pub fn stored_rollouts(&self) -> StoredRollouts {
-                match self { $(Self::$variant(config) => config.stored_rollouts()),+ }
+                self.settings().stored_rollouts()
+            }
+
+            /// See [`Settings::warnings`].
+            pub fn warnings(&self, job: &Circumstances) -> Vec<Warning> {
+                self.settings().warnings(job)
             }
 
             pub fn build(&self, train: &TrainSpec) -> Box<dyn Objective> {
@@ -400,6 +459,14 @@ mod tests {
         assert_eq!(length(&train(1, None)), 1);
         assert_eq!(length(&train(4, None)), 4);
         assert_eq!(length(&train(1, Some(7))), 8);
+        let (ten, rollouts) =
+            (TrainSpec { steps: 10, updates_per_rollout: 4, ..TrainSpec::default() }, RolloutSpec::default());
+        for plan in [Plan::online(8, &ten), Plan::rounds(3, 8, &ten)] {
+            for round in 0..=plan.rounds {
+                let one_by_one: u64 = (0..round).map(|r| plan.prompts_of(r, &ten, &rollouts)).sum();
+                assert_eq!(plan.prompts_before(round, &ten, &rollouts), one_by_one);
+            }
+        }
         assert_eq!(Plan::prompts_for(8, 16, 1), 128);
         assert_eq!(Plan::prompts_for(4, 16, 4), 16);
         assert_eq!(Plan::prompts_for(2, 16, 4), 16);

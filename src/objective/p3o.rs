@@ -20,7 +20,10 @@ use serde_json::Value;
 use super::advantage::{Advantage, Estimator};
 use super::math::ess_of_log_ratios;
 use super::surrogate::{k3, log_ratio, score};
-use super::{Group, Needs, Objective, Plan, Statistics, StepStatistics, StoredRollouts, TokenBatch};
+use super::{
+    Circumstances, Group, Needs, Objective, Plan, Settings, Statistics, StepStatistics, StoredRollouts, TokenBatch,
+    Warning,
+};
 use crate::job::field::{FieldError, Fields};
 use crate::job::spec::TrainSpec;
 
@@ -59,16 +62,22 @@ pub enum EssScope {
     MicroBatch,
 }
 
-impl Config {
-    pub fn stored_rollouts(&self) -> StoredRollouts {
-        StoredRollouts::Any
-    }
-
-    pub fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
+impl Settings for Config {
+    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
         let mut fields = Fields::below(pointer);
         super::preflight::check_group(&mut fields, self.group_size);
         self.advantage.check(&mut fields);
         fields.finish()
+    }
+
+    fn stored_rollouts(&self) -> StoredRollouts {
+        StoredRollouts::Any
+    }
+
+    fn warnings(&self, _job: &Circumstances) -> Vec<Warning> {
+        let departs = self.ess_scope == EssScope::MicroBatch;
+        let detail = "per micro-batch the effective sample size depends on `train.micro_batch_tokens`";
+        departs.then_some(("/objective/ess_scope", "departure", detail)).into_iter().collect()
     }
 }
 
@@ -88,7 +97,7 @@ pub fn build(config: Config, train: &TrainSpec) -> P3o {
 
 impl Objective for P3o {
     fn needs(&self) -> Needs {
-        Needs { verifier: true, log_ratios: self.config.ess_scope == EssScope::Step, ..Needs::default() }
+        Needs { verifier: true, groups: true, log_ratios: self.config.ess_scope == EssScope::Step, ..Needs::default() }
     }
 
     fn plan(&self) -> Plan {
@@ -112,6 +121,10 @@ impl Objective for P3o {
         let capped = log_ratio(batch)?.detach().exp()?.minimum(ess as f32)?;
         let gain = score(batch, &(capped * batch.credit)?)?;
         (k3(batch, batch.behavior_logprobs)? * (1.0 - ess))? - gain
+    }
+
+    fn learns_without_credit(&self) -> bool {
+        self.config.ess_scope == EssScope::Step && self.ess < 1.0
     }
 
     fn step_report(&self) -> Statistics {

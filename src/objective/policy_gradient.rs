@@ -14,7 +14,10 @@ use serde_json::Value;
 
 use super::advantage::{Advantage, Estimator};
 use super::surrogate::{self, Clip};
-use super::{Group, Needs, Objective, Plan, Statistics, StepStatistics, StoredRollouts, TokenBatch};
+use super::{
+    Circumstances, Group, Needs, Objective, Plan, Settings, Statistics, StepStatistics, StoredRollouts, TokenBatch,
+    Warning,
+};
 use crate::job::field::{FieldError, Fields};
 use crate::job::spec::TrainSpec;
 
@@ -61,23 +64,33 @@ pub enum Correction {
 }
 
 impl Config {
-    pub fn stored_rollouts(&self) -> StoredRollouts {
+    fn range(&self) -> Clip {
+        Clip { low: self.clip_low, high: self.clip_high }
+    }
+}
+
+impl Settings for Config {
+    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
+        let mut fields = Fields::below(pointer);
+        super::preflight::check_group(&mut fields, self.group_size);
+        self.advantage.check(&mut fields);
+        self.range().check(&mut fields);
+        fields.finish()
+    }
+
+    fn stored_rollouts(&self) -> StoredRollouts {
         match self.correction {
             Correction::None => StoredRollouts::OfTheStart,
             Correction::Importance | Correction::Clip => StoredRollouts::Any,
         }
     }
 
-    fn range(&self) -> Clip {
-        Clip { low: self.clip_low, high: self.clip_high }
-    }
-
-    pub fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
-        let mut fields = Fields::below(pointer);
-        super::preflight::check_group(&mut fields, self.group_size);
-        self.advantage.check(&mut fields);
-        self.range().check(&mut fields);
-        fields.finish()
+    fn warnings(&self, job: &Circumstances) -> Vec<Warning> {
+        let moved = job.reused || !job.samples || job.shifted || job.truncated;
+        let detail = "completions come from another distribution than the policy's; with `correction` \"none\" nothing \
+                      corrects for it";
+        let warns = moved && self.correction == Correction::None;
+        warns.then_some(("/objective/correction", "off_policy", detail)).into_iter().collect()
     }
 }
 
@@ -95,7 +108,7 @@ pub fn build(config: Config, train: &TrainSpec) -> PolicyGradient {
 
 impl Objective for PolicyGradient {
     fn needs(&self) -> Needs {
-        Needs { verifier: true, ..Needs::default() }
+        Needs { verifier: true, groups: true, ..Needs::default() }
     }
 
     fn plan(&self) -> Plan {

@@ -1,7 +1,6 @@
 //! What can be refused, or should be said, before a device is used.
 
-use super::policy_gradient::{self, Correction};
-use super::{Config, Needs, bolt, p3o};
+use super::{Circumstances, Config, Warning};
 use crate::job::JobSpec;
 use crate::job::field::{FieldError, Fields};
 use crate::job::spec::MAX_ROLLOUTS;
@@ -48,62 +47,39 @@ pub fn check(config: &Config, spec: &JobSpec) -> Result<(), Vec<FieldError>> {
         let detail = "greedy sampling gives equal completions, from which nothing can be learnt; use 1";
         refuse("/sampling/temperature", "out_of_range", String::from(detail));
     }
-    if spec.rollouts.from.is_some() && plan.rounds > 1 && matches!(config, Config::Bolt(_) | Config::Sft(_)) {
+    if spec.rollouts.from.is_some() && plan.refreshes() {
         let detail = "a stored rollout set cannot be refreshed; use one round, or sample";
         refuse("/objective/rounds", "out_of_range", String::from(detail));
+    }
+    let kept = plan.prompts_before(plan.rounds, train, &spec.rollouts).saturating_mul(u64::from(plan.group_size));
+    if samples && spec.rollouts.keep && kept > MAX_ROLLOUTS {
+        let detail = format!("the job would keep {kept} completions, more than {MAX_ROLLOUTS}; take fewer steps");
+        refuse("/rollouts/keep", "out_of_range", detail);
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
+/// Why ratios are not 1 from the start when a part of the vocabulary was left out.
+pub(super) const TRUNCATED: Warning = (
+    "/sampling",
+    "off_policy",
+    "with top_p or top_k the recorded log-probabilities are those of the truncated distribution, so that ratios start \
+     below 1",
+);
+
 /// What a client should know of a job that is possible but probably not what they want.
 pub fn warnings(config: &Config, spec: &JobSpec) -> Vec<FieldError> {
-    let mut warnings = Vec::new();
-    let mut warn = |pointer: &str, code, detail: &str| warnings.push(FieldError::new(pointer, code, detail));
-    let needs: Needs = config.build(&spec.train).needs();
+    let objective = config.build(&spec.train);
+    let samples = !objective.needs().completions && spec.rollouts.from.is_none();
     let s = &spec.sampling;
-    let (shifted, truncated) = (s.temperature != 1.0, s.top_p < 1.0 || s.top_k > 0);
-    let samples = !needs.completions && spec.rollouts.from.is_none();
-    match config {
-        Config::Bolt(_) if samples && (shifted || truncated) => warn(
-            "/sampling",
-            "reference_changed",
-            "temperature, top_p and top_k change the distribution that is sampled, and with it the reference that the \
-             target tilts; use temperature 1, top_p 1 and top_k 0 for the model itself",
-        ),
-        Config::Bolt(bolt::Config { zero_spread: bolt::ZeroSpread::Skip, .. }) => warn(
-            "/objective/zero_spread",
-            "departure",
-            "leaving out groups with equal rewards departs from the published weights, which imitate them",
-        ),
-        Config::P3o(p3o::Config { ess_scope: p3o::EssScope::MicroBatch, .. }) => warn(
-            "/objective/ess_scope",
-            "departure",
-            "per micro-batch the effective sample size depends on `train.micro_batch_tokens`",
-        ),
-        Config::Vopd(_) if truncated => warn(
-            "/sampling",
-            "off_policy",
-            "top_p and top_k keep the student from tokens that the teacher may prefer; the gradient is biased",
-        ),
-        Config::PolicyGradient(policy_gradient::Config { correction: Correction::None, .. })
-            if shifted || truncated || spec.train.updates_per_rollout > 1 =>
-        {
-            warn(
-                "/objective/correction",
-                "off_policy",
-                "completions come from another distribution than the policy's; with `correction` \"none\" nothing corrects \
-             for it",
-            )
-        }
-        Config::Grpo(_) | Config::Fade(_) if truncated => warn(
-            "/sampling",
-            "off_policy",
-            "with top_p or top_k the recorded log-probabilities are those of the truncated distribution, so that ratios \
-             start below 1",
-        ),
-        _ => {}
-    }
-    warnings
+    let job = Circumstances {
+        samples,
+        shifted: samples && s.temperature != 1.0,
+        truncated: samples && (s.top_p < 1.0 || s.top_k > 0),
+        reused: objective.plan().longest_round() > 1,
+    };
+    let warnings = config.warnings(&job).into_iter();
+    warnings.map(|(pointer, code, detail)| FieldError::new(pointer, code, detail)).collect()
 }
 
 #[cfg(test)]

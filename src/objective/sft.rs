@@ -11,7 +11,8 @@ use candle_core::{Result as TensorResult, Tensor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Group, Needs, Objective, Plan, StoredRollouts, TokenBatch, surrogate};
+use super::math::PASS_MARK;
+use super::{Group, Needs, Objective, Plan, Settings, StoredRollouts, TokenBatch, surrogate};
 use crate::job::field::{FieldError, Fields};
 use crate::job::spec::TrainSpec;
 
@@ -19,9 +20,6 @@ pub const SUMMARY: &str =
     "Supervised fine-tuning on the data set's `completion` column, or on the model's own completions that pass.";
 pub const FORMULA: &str = "L = - sum m l / N_tok";
 pub const SOURCE: &str = "maximum likelihood; arXiv 2308.01825 for successes";
-
-/// A completion passes with at least this reward.
-const PASSES: f64 = 0.5;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -51,19 +49,19 @@ pub enum Source {
     Successes,
 }
 
-impl Config {
-    pub fn stored_rollouts(&self) -> StoredRollouts {
-        match self.source {
-            Source::Dataset => StoredRollouts::Refused,
-            Source::Successes => StoredRollouts::Any,
-        }
-    }
-
-    pub fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
+impl Settings for Config {
+    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
         let mut fields = Fields::below(pointer);
         fields.require((1..=1024).contains(&self.group_size), "group_size", "must lie between 1 and 1024");
         fields.require(self.rounds >= 1, "rounds", "must be at least 1");
         fields.finish()
+    }
+
+    fn stored_rollouts(&self) -> StoredRollouts {
+        match self.source {
+            Source::Dataset => StoredRollouts::Refused,
+            Source::Successes => StoredRollouts::Any,
+        }
     }
 }
 
@@ -92,7 +90,7 @@ impl Objective for Sft {
     }
 
     fn credit(&self, group: &Group<'_>) -> Vec<Option<f64>> {
-        let imitated = |r: &f64| self.config.source == Source::Dataset || *r >= PASSES;
+        let imitated = |r: &f64| self.config.source == Source::Dataset || *r >= PASS_MARK;
         group.rewards.iter().map(|r| imitated(r).then_some(1.0)).collect()
     }
 

@@ -1,7 +1,6 @@
 //! Surrogate losses that several objectives share: per-token tensors in, one number per token out.
 
 use candle_core::{Result as TensorResult, Tensor};
-use serde_json::Value;
 
 use super::TokenBatch;
 use crate::job::Fields;
@@ -45,9 +44,4 @@ pub fn k3(batch: &TokenBatch<'_>, other_logprobs: &Tensor) -> TensorResult<Tenso
     let difference = ((batch.policy_logprobs - other_logprobs)? * batch.mask)?;
     let terms = ((&difference + difference.neg()?.clamp(-10_f32, 10_f32)?.exp()?)? - 1.0)?;
     (terms * batch.mask)?.sum_all()
-}
-
-/// The number under `name` in a saved state; used by objectives that keep one.
-pub(super) fn number(state: &Value, name: &str) -> Option<f64> {
-    state.get(name).and_then(Value::as_f64)
 }

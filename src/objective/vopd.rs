@@ -18,7 +18,10 @@ use serde::{Deserialize, Serialize};
 
 use super::advantage::{Advantage, advantages};
 use super::surrogate::{self, Clip};
-use super::{Group, Needs, Objective, Plan, StoredRollouts, TeacherBatch, TeacherView, TokenBatch, VarianceProbe};
+use super::{
+    Circumstances, Group, Needs, Objective, Plan, Settings, StoredRollouts, TeacherBatch, TeacherView, TokenBatch,
+    VarianceProbe, Warning,
+};
 use crate::job::field::{FieldError, Fields};
 use crate::job::spec::TrainSpec;
 
@@ -101,10 +104,6 @@ pub enum Estimator {
 }
 
 impl Config {
-    pub fn stored_rollouts(&self) -> StoredRollouts {
-        StoredRollouts::Refused
-    }
-
     fn range(&self) -> Clip {
         Clip { low: self.clip_low, high: self.clip_high }
     }
@@ -117,8 +116,10 @@ impl Config {
             (Estimator::Score, Baseline::Full | Baseline::None) => None,
         }
     }
+}
 
-    pub fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
+impl Settings for Config {
+    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
         if self.teacher.as_ref().is_none_or(String::is_empty) {
             let detail = "name the model to learn from: a model, an inference checkpoint or a path";
             return Err(vec![FieldError::new(format!("{pointer}/teacher"), "missing_field", detail)]);
@@ -142,9 +143,27 @@ impl Config {
             "group_size",
             "must be at least 2 with `reward_weight`, which compares completions of one prompt",
         );
-        fields.require(self.gradient_variance_repeats <= 256, "gradient_variance_repeats", "must be at most 256");
+        fields.require(
+            self.gradient_variance_repeats != 1 && self.gradient_variance_repeats <= 256,
+            "gradient_variance_repeats",
+            "must be 0, which measures nothing, or between 2 and 256",
+        );
         self.range().check(&mut fields);
         fields.finish()
+    }
+
+    fn stored_rollouts(&self) -> StoredRollouts {
+        StoredRollouts::Refused
+    }
+
+    fn teacher(&self) -> Option<&str> {
+        self.teacher.as_deref()
+    }
+
+    fn warnings(&self, job: &Circumstances) -> Vec<Warning> {
+        let detail = "the gradient is that of the policy's own distribution; completions sampled with another \
+                      temperature, top_p or top_k bias it";
+        (job.shifted || job.truncated).then_some(("/sampling", "off_policy", detail)).into_iter().collect()
     }
 }
 
@@ -217,6 +236,6 @@ impl Objective for Vopd {
         let variants =
             vec![variant("full", Baseline::Full), variant("top_k", Baseline::TopK(k)), variant("none", Baseline::None)];
         let repeats = self.config.gradient_variance_repeats;
-        (repeats > 1).then_some(VarianceProbe { repeats, variants })
+        (repeats > 0).then_some(VarianceProbe { repeats, variants })
     }
 }

@@ -116,7 +116,8 @@ impl Verifier for Exact {
         if actual.is_empty() {
             return Score::unparsable("nothing is left of the completion to compare");
         }
-        Score::ok(if actual == expected { 1.0 } else { 0.0 })
+        let reward = if actual == expected { 1.0 } else { 0.0 };
+        Score::of_answer(actual, reward)
     }
 }
 
@@ -146,7 +147,7 @@ mod tests {
 
     fn score(config: Value, completion: &str, answer: Option<&str>) -> Score {
         let config: Config = serde_json::from_value(config).unwrap();
-        config.build().verify(&Case { prompt: "", completion, answer, row: &Map::new() })
+        Score { answer: None, ..config.build().verify(&Case { prompt: "", completion, answer, row: &Map::new() }) }
     }
 
     #[test]

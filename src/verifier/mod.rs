@@ -8,6 +8,7 @@
 //! Adding a verifier takes one file with its configuration and its rule, a variant of [`Config`] and its lines below.
 
 pub mod exact;
+mod number;
 pub mod numeric;
 pub mod regex;
 
@@ -60,26 +61,34 @@ pub struct Score {
     pub status: ScoreStatus,
     /// Meaningful only where [`Score::is_scored`] holds.
     pub reward: f64,
+    /// What was compared, in a form that is the same for equal answers; none where nothing was taken out of the
+    /// completion.
+    pub answer: Option<String>,
     /// One sentence for people: why there is no ordinary verdict.
     pub detail: Option<String>,
 }
 
 impl Score {
     pub fn ok(reward: f64) -> Self {
-        Self { status: ScoreStatus::Ok, reward, detail: None }
+        Self { status: ScoreStatus::Ok, reward, answer: None, detail: None }
+    }
+
+    /// A verdict on the answer that the completion holds.
+    pub fn of_answer(answer: impl Into<String>, reward: f64) -> Self {
+        Self { answer: Some(answer.into()), ..Self::ok(reward) }
     }
 
     pub fn unparsable(detail: impl Into<String>) -> Self {
-        Self { status: ScoreStatus::Unparsable, reward: 0.0, detail: Some(detail.into()) }
+        Self { status: ScoreStatus::Unparsable, reward: 0.0, answer: None, detail: Some(detail.into()) }
     }
 
     pub fn error(detail: impl Into<String>) -> Self {
-        Self { status: ScoreStatus::Error, reward: 0.0, detail: Some(detail.into()) }
+        Self { status: ScoreStatus::Error, reward: 0.0, answer: None, detail: Some(detail.into()) }
     }
 
     pub fn timeout(limit: Duration) -> Self {
         let detail = format!("the verification did not end within {} s", limit.as_secs_f64());
-        Self { status: ScoreStatus::Timeout, reward: 0.0, detail: Some(detail) }
+        Self { status: ScoreStatus::Timeout, reward: 0.0, answer: None, detail: Some(detail) }
     }
 
     /// Whether `reward` may enter training and averages.

@@ -157,11 +157,9 @@ impl Pattern {
             return Score::unparsable("the group of the pattern captured nothing");
         };
         let actual = completion[range].trim();
-        let equal = match self.config.ignore_case {
-            true => actual.to_lowercase() == expected.to_lowercase(),
-            false => actual == expected,
-        };
-        Score::ok(if equal { 1.0 } else { 0.0 })
+        let folded = |text: &str| if self.config.ignore_case { text.to_lowercase() } else { text.to_owned() };
+        let reward = if folded(actual) == folded(expected) { 1.0 } else { 0.0 };
+        Score::of_answer(folded(actual), reward)
     }
 }
 
@@ -175,7 +173,7 @@ mod tests {
     fn score(mut config: Value, completion: &str, answer: Option<&str>) -> Score {
         config["type"] = json!("regex");
         let verifier = verifier::Config::parse(&config, "").unwrap().build();
-        verifier.verify(&Case { prompt: "", completion, answer, row: &Map::new() })
+        Score { answer: None, ..verifier.verify(&Case { prompt: "", completion, answer, row: &Map::new() }) }
     }
 
     fn refusals(mut config: Value) -> Vec<(String, &'static str)> {

@@ -207,7 +207,12 @@ async fn run_claim(
             Ended::Failed(error.failure())
         }
     };
-    end(store, lease, ended).await
+    let succeeded = matches!(ended, Ended::Succeeded { .. });
+    end(store, lease, ended).await?;
+    if succeeded && let Err(error) = engine::rollout_set::remove_parts(&store.files().job(lease.job)) {
+        tracing::warn!(job = %lease.job, error = chain(&error), "kept completions could not be removed");
+    }
+    Ok(())
 }
 
 async fn end(store: &Store, lease: Lease, ended: Ended) -> Result<(), WorkerError> {

@@ -207,11 +207,11 @@ fn plan(resolved: &Resolved, parameters: u64, rows_checked: RowsChecked) -> Plan
     let (spec, objective) = (&resolved.spec, resolved.objective.build(&resolved.spec.train));
     let (plan, needs) = (objective.plan(), objective.needs());
     let samples = !needs.completions && spec.rollouts.from.is_none();
-    let fresh = if samples { plan.prompts(&spec.train, &spec.rollouts) } else { 0 };
+    let fresh = if samples { plan.prompts_before(plan.rounds, &spec.train, &spec.rollouts) } else { 0 };
     let reference = needs.reference || (spec.train.track_reference && !needs.completions);
     let copies = if reference { parameters } else { 0 } + resolved.teacher.as_ref().map_or(0, |t| t.parameters);
     Plan {
-        rounds: plan.rounds,
+        rounds: if samples { plan.rounds } else { 0 },
         group_size: plan.group_size,
         completions: fresh * u64::from(plan.group_size),
         parameters,

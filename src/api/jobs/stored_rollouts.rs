@@ -58,6 +58,16 @@ pub async fn check(
         let detail = "the rollout set has no rewards, which the objective learns from; make one with a `verifier`";
         refuse("no_rewards", detail.to_owned());
     }
+    if needs.groups && content.summary.rollouts <= content.summary.groups {
+        let detail = "the set has one completion per prompt, and the objective compares those of a prompt with each \
+                      other; make one with a larger `group_size`";
+        refuse("group_too_small", detail.to_owned());
+    }
+    if admitted == StoredRollouts::Any && needs.groups && content.summary.zero_spread == Some(1.0) {
+        let detail = "in every group of the set all rewards are equal, from which nothing can be learnt; use easier or \
+                      harder prompts";
+        refuse("no_learning_signal", detail.to_owned());
+    }
     if admitted == StoredRollouts::OfTheStart
         && let Some(detail) = departure(&content.summary)
     {

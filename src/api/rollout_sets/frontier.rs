@@ -52,8 +52,10 @@ impl FrontierRequest {
         if !(1..=MOST_BETAS).contains(&betas.len()) {
             refuse(String::from("/betas"), format!("takes 1 to {MOST_BETAS} temperatures"));
         } else {
-            for (index, beta) in betas.iter().enumerate().filter(|(_, beta)| !(**beta > 0.0 && beta.is_finite())) {
-                refuse(format!("/betas/{index}"), format!("must be above 0, got {beta}"));
+            for (index, beta) in
+                betas.iter().enumerate().filter(|(_, beta)| !(**beta >= frontier::MIN_BETA && beta.is_finite()))
+            {
+                refuse(format!("/betas/{index}"), format!("must be at least {}, got {beta}", frontier::MIN_BETA));
             }
         }
         if !(self.ess_floor > 0.0 && self.ess_floor <= 1.0) {

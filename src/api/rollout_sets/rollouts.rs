@@ -58,6 +58,8 @@ pub struct Rollout {
     prompt: String,
     prompt_tokens: Vec<u32>,
     completion: String,
+    /// What the verifier compared; null where it took nothing out of the completion.
+    answer: Option<String>,
     tokens: Vec<u32>,
     /// Log-probability of each token under the distribution it was drawn from.
     logprobs: Vec<f32>,
@@ -83,6 +85,7 @@ impl Rollout {
             prompt: rollout.prompt,
             prompt_tokens: rollout.prompt_tokens,
             completion: rollout.completion,
+            answer: rollout.answer,
             tokens: rollout.tokens,
             logprobs: rollout.logprobs,
             entropy_sum: rollout.entropy_sum,
@@ -187,6 +190,7 @@ mod tests {
             prompt: String::from("1+1="),
             prompt_tokens: vec![1, 2],
             completion: String::from("2"),
+            answer: None,
             tokens: vec![3],
             logprobs: vec![-0.1],
             entropy_sum: 0.5,

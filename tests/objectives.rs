@@ -1,0 +1,186 @@
+//! Every objective through the whole program: what it reports, when it pays for extra passes, and what it says when
+//! there is nothing to learn.
+
+mod common;
+
+use anneal::job::metric::metric;
+use common::{Server, data_dir, small_spec};
+use serde_json::{Value, json};
+
+/// A job of a few steps.
+fn spec(objective: Value) -> Value {
+    let mut spec = small_spec();
+    spec["objective"] = objective;
+    spec["train"]["steps"] = json!(4);
+    spec["train"]["prompts_per_step"] = json!(8);
+    spec["eval"]["every_steps"] = json!(0);
+    spec["eval"]["before"] = json!(false);
+    spec
+}
+
+fn run(server: &Server, spec: &Value) -> Value {
+    let id = server.submit(spec);
+    let job = server.wait(&id);
+    assert_eq!(job["status"], "succeeded", "{job}");
+    job
+}
+
+/// The values of a metric by step; none where it was not reported.
+fn series(server: &Server, job: &Value, name: &str) -> Vec<f64> {
+    let id = job["id"].as_str().unwrap();
+    let all = server.get(&format!("/v1/jobs/{id}/metrics?keys={name}")).json();
+    let values = all["series"].as_array().unwrap().iter().find(|s| s["name"] == name);
+    values.map_or_else(Vec::new, |s| s["values"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect())
+}
+
+fn events(server: &Server, job: &Value) -> Vec<Value> {
+    let id = job["id"].as_str().unwrap();
+    server.get(&format!("/v1/jobs/{id}/events?limit=200")).json()["data"].as_array().unwrap().clone()
+}
+
+fn codes(server: &Server, job: &Value) -> Vec<String> {
+    let of = |event: Value| event["data"]["code"].as_str().map(str::to_owned);
+    events(server, job).into_iter().filter_map(of).collect()
+}
+
+#[test]
+fn every_objective_reports_what_the_catalogue_promises() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let teacher = "builtin:arith-tiny";
+    let everywhere = ["loss", "grad/norm", "mass/success", "mass/failure_80_100", "learning_rate"];
+    let sampled = ["ess/ratio", "kl/behavior", "kl/reference", "entropy/mean", "reward/zero_spread", "pass/at_group"];
+    let jobs = [
+        (json!({"type": "sft"}), vec![]),
+        (json!({"type": "sft", "source": "successes", "group_size": 4}), vec![]),
+        (json!({"type": "bolt", "group_size": 4}), vec!["target/ess_share", "coverage/distinct_answers"]),
+        (json!({"type": "grpo", "group_size": 4, "kl_coef": 0.1}), vec!["clip/fraction"]),
+        (json!({"type": "p3o", "group_size": 4}), vec!["p3o/ess"]),
+        (json!({"type": "fade", "group_size": 4}), vec!["fade/alpha", "fade/delta", "fade/entropy_target"]),
+        (json!({"type": "policy_gradient", "group_size": 4, "advantage": "maxrl"}), vec![]),
+        (json!({"type": "vopd", "teacher": teacher}), vec!["kl/teacher", "vopd/log_ratio", "vopd/advantage_std"]),
+    ];
+    for (objective, own) in jobs {
+        let job = run(&server, &spec(objective.clone()));
+        let samples = objective != json!({"type": "sft"});
+        for name in everywhere.iter().chain(sampled.iter().filter(|_| samples)).chain(&own) {
+            assert!(metric(name).is_some(), "{name}");
+            assert!(!series(&server, &job, name).is_empty(), "{objective} lacks {name}");
+        }
+        if samples {
+            // Fresh completions: the sampler's log-probabilities are the trainer's.
+            let first = series(&server, &job, "logprob/max_abs_diff")[0];
+            assert!(first < 1e-4, "{objective}: {first}");
+        }
+    }
+}
+
+#[test]
+fn p3o_pays_for_its_extra_pass_only_when_completions_are_not_its_own_any_more() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let mut reused = spec(json!({"type": "p3o", "group_size": 4}));
+    reused["train"]["updates_per_rollout"] = json!(2);
+    reused["optimizer"] = json!({"learning_rate": 0.01, "warmup": 0.0});
+    let job = run(&server, &reused);
+    let ess = series(&server, &job, "p3o/ess");
+    // Updates 1 and 3 are the first ones after sampling.
+    assert_eq!((ess[0], ess[2]), (1.0, 1.0), "{ess:?}");
+    assert!(ess[1] < 1.0 && ess[3] < 1.0, "{ess:?}");
+    assert_eq!(series(&server, &job, "rollout/staleness"), [0.0, 1.0, 0.0, 1.0]);
+
+    let mut hot = spec(json!({"type": "p3o", "group_size": 4}));
+    hot["sampling"]["temperature"] = json!(1.3);
+    let job = run(&server, &hot);
+    assert!(series(&server, &job, "p3o/ess").iter().all(|ess| *ess < 1.0));
+}
+
+#[test]
+fn stale_sampling_phases_serve_as_many_steps_as_they_may() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let mut stale = spec(json!({"type": "grpo", "group_size": 4}));
+    stale["train"]["max_staleness"] = json!(3);
+    let job = run(&server, &stale);
+    assert_eq!(series(&server, &job, "rollout/staleness"), [0.0, 1.0, 2.0, 3.0]);
+}
+
+#[test]
+fn stored_completions_are_mixed_in_and_learnt_from() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let mut keeping = spec(json!({"type": "p3o", "group_size": 4}));
+    keeping["rollouts"] = json!({"keep": true});
+    let kept = run(&server, &keeping)["rollout_set"].as_str().unwrap().to_owned();
+    let set = server.get(&format!("/v1/rollout-sets/{kept}")).json();
+    assert_eq!((&set["status"], &set["summary"]["rollouts"]), (&json!("ready"), &json!(128)), "{set}");
+    assert_eq!(set["summary"]["max_step"], 3);
+
+    let mut mixing = spec(json!({"type": "p3o", "group_size": 4}));
+    mixing["rollouts"] = json!({"mix": {"rollout_set": kept, "share": 0.25}});
+    let job = run(&server, &mixing);
+    assert_eq!(series(&server, &job, "rollout/stored_share"), [0.25; 4]);
+    assert!(series(&server, &job, "p3o/ess").iter().skip(1).all(|ess| *ess < 1.0));
+
+    for objective in [json!({"type": "grpo", "group_size": 4}), json!({"type": "p3o", "group_size": 4})] {
+        let mut learning = spec(objective);
+        learning["rollouts"] = json!({"from": kept});
+        let job = run(&server, &learning);
+        assert_eq!(series(&server, &job, "rollout/stored_share"), [1.0; 4]);
+        assert!(series(&server, &job, "time/rollout_seconds").is_empty(), "nothing is sampled");
+        assert!(job["result"]["report"]["frontier"]["rows"].is_array());
+    }
+    // Completions of later policies are not samples of the reference that BOLT tilts.
+    let mut bolt = spec(json!({"type": "bolt"}));
+    bolt["rollouts"] = json!({"from": kept});
+    let refused = server.post("/v1/jobs", &bolt);
+    assert_eq!(refused.status, 422);
+    assert!(refused.json().to_string().contains("rollouts_not_from_the_reference"));
+}
+
+#[test]
+fn a_job_without_anything_to_learn_says_so_and_ends() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let rows: String = (0..20).map(|i| format!("{{\"prompt\": \"{i}+1=\", \"answer\": \"99999\"}}\n")).collect();
+    let dataset = server.post_bytes("/v1/datasets?name=impossible", rows.as_bytes(), &[]).json();
+    let mut hopeless = spec(json!({"type": "grpo", "group_size": 2}));
+    hopeless["dataset"] = json!({"train": dataset["id"]});
+    let id = server.submit(&hopeless);
+    let job = server.wait(&id);
+    assert_eq!((job["status"].as_str(), job["failure"]["code"].as_str()), (Some("failed"), Some("no_learning_signal")));
+    assert!(job["failure"]["message"].as_str().unwrap().contains("easier prompts"), "{job}");
+    assert_eq!(codes(&server, &job).iter().filter(|code| *code == "step_skipped").count(), 3);
+    assert_eq!(series(&server, &job, "mass/success"), [0.0; 3]);
+}
+
+#[test]
+fn a_finished_bolt_job_reports_its_frontier_and_gaps() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let job = run(&server, &spec(json!({"type": "bolt", "group_size": 4, "rounds": 2, "zero_spread": "skip"})));
+    let report = &job["result"]["report"];
+    assert!(report["frontier"]["rows"].as_array().unwrap().len() > 10);
+    for gap in ["coverage_gap", "optimisation_gap", "optimisation_kl"] {
+        assert!(report["gaps"][gap].as_f64().unwrap() >= 0.0, "{report}");
+    }
+    let rounds = events(&server, &job).iter().filter(|event| event["data"]["gaps"].is_object()).count();
+    assert_eq!(rounds, 2);
+    assert!(codes(&server, &job).contains(&String::from("departure")), "the departure is said");
+}
+
+#[test]
+fn vopd_learns_from_another_teacher_and_measures_its_variance() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let mut better = spec(json!({"type": "sft"}));
+    better["train"] = json!({"steps": 20, "prompts_per_step": 32});
+    better["optimizer"]["learning_rate"] = json!(0.001);
+    let teacher = run(&server, &better)["result"]["checkpoint"].clone();
+    let job = run(&server, &spec(json!({"type": "vopd", "teacher": teacher, "gradient_variance_repeats": 6})));
+    assert!(series(&server, &job, "kl/teacher").iter().all(|kl| *kl > 0.0));
+    let events = events(&server, &job);
+    let table = &events.iter().find(|event| event["data"]["gradient_variance"].is_object()).unwrap()["data"];
+    let variance = |name: &str| table["gradient_variance"][name]["variance"].as_f64().unwrap();
+    assert!(variance("full") > 0.0 && variance("full") < variance("none"), "{table}");
+}
