@@ -157,7 +157,7 @@ proptest! {
             let order = [4, 2, 0, 5, 1, 3];
             let mut again = build(&spec, 2);
             let moved = permuted(&step, &order).step(again.as_mut());
-            let mut back = vec![0; 6];
+            let mut back = [0; 6];
             order.iter().enumerate().for_each(|(new, old)| back[*old] = new);
             let gradient: Vec<f64> = back.iter().flat_map(|s| moved.gradient[s * 24..(s + 1) * 24].to_vec()).collect();
             near(&format!("{spec} in another order"), &gradient, &whole.gradient);

@@ -248,12 +248,13 @@ impl Trainer<'_> {
         if let Some(beta) = self.objective.target_beta() {
             let of_set = if self.rollouts.is_empty() { &self.stored } else { &self.rollouts };
             let groups: Vec<Arc<RolloutGroup>> = of_set.iter().take(GAP_GROUPS).map(Arc::clone).collect();
-            let mut policy = Vec::with_capacity(groups.len());
-            for group in &groups {
-                let own: Vec<Sequence> = sequences(group).collect();
-                let logprobs = self.logprobs(&self.actor.decoder, &own, reporter)?;
-                policy.push(logprobs.iter().map(|l| l.iter().map(|x| f64::from(*x)).sum()).collect());
-            }
+            let all: Vec<Sequence> = groups.iter().flat_map(|group| sequences(group)).collect();
+            let mut sums = self
+                .logprobs(&self.actor.decoder, &all, reporter)?
+                .into_iter()
+                .map(|logprobs| logprobs.into_iter().map(f64::from).sum::<f64>());
+            let policy: Vec<Vec<f64>> =
+                groups.iter().map(|group| sums.by_ref().take(group.rollouts.len()).collect()).collect();
             let scored: Vec<_> = groups.iter().map(|group| group.scored()).collect();
             let gaps = frontier::gaps(&scored, &policy, beta);
             let message = format!(

@@ -168,12 +168,10 @@ impl<'a> Trainer<'a> {
             return Ok(());
         }
         self.load_reference()?;
-        for group in groups {
-            let sequences: Vec<Sequence> = sequences(group).collect();
-            let logprobs = self.reference_logprobs(&sequences, reporter)?;
-            for (rollout, logprobs) in group.rollouts.iter_mut().zip(logprobs) {
-                rollout.reference_logprobs = logprobs;
-            }
+        let all: Vec<Sequence> = groups.iter().flat_map(sequences).collect();
+        let logprobs = self.reference_logprobs(&all, reporter)?;
+        for (rollout, logprobs) in groups.iter_mut().flat_map(|group| &mut group.rollouts).zip(logprobs) {
+            rollout.reference_logprobs = logprobs;
         }
         Ok(())
     }

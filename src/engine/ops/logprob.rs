@@ -344,9 +344,9 @@ mod tests {
         };
         let all: Vec<usize> = (0..VOCABULARY).collect();
         let (mut logprobs, mut ratios, mut divergences) = (Vec::new(), Vec::new(), Vec::new());
-        for r in 0..ROWS {
+        for (r, target) in TARGETS.iter().enumerate() {
             let (x, z) = (logits(student, r), logits(teacher, r));
-            let at = TARGETS[r] as usize;
+            let at = *target as usize;
             logprobs.push(softmax(&x, &all, 1.0)[at].ln());
             let t = view.temperature;
             ratios.push(softmax(&z, &all, t)[at].ln() - softmax(&x, &all, t)[at].ln());
