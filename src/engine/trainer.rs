@@ -1,5 +1,5 @@
 //! The state of one training job. The order in which things happen to it is in [`super::train`], what a step does in
-//! [`super::step`].
+//! `step`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

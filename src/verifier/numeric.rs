@@ -1,6 +1,6 @@
 //! Numeric comparison: the number a completion ends on is the expected one.
 //!
-//! How numbers are read from a text is in [`super::number`].
+//! How numbers are read from a text is in `number.rs`.
 
 use std::sync::Arc;
 
