@@ -145,8 +145,8 @@ proptest! {
             let mut garbage = step.clone();
             for (i, m) in step.mask.iter().enumerate() {
                 if *m == 0.0 {
-                    garbage.behavior[i] = -80.0;
-                    garbage.reference[i] = -70.0;
+                    garbage.behavior[i] = -300.0;
+                    garbage.reference[i] = -300.0;
                     garbage.policy_logits[i * 6] = 30.0;
                     garbage.teacher_logits[i * 6 + 1] = 30.0;
                 }
