@@ -328,12 +328,16 @@ impl Objective for Fade {
         Needs { verifier: true, groups: true, ..Needs::default() }
     }
 
-    fn plan(&self) -> Plan {
-        self.plan
+    fn estimator(&self) -> Option<&Estimator> {
+        Some(&self.advantage)
     }
 
-    fn begin_step(&mut self, step: &StepStatistics<'_>) {
-        self.advantage.begin_step(step);
+    fn estimator_mut(&mut self) -> Option<&mut Estimator> {
+        Some(&mut self.advantage)
+    }
+
+    fn plan(&self) -> Plan {
+        self.plan
     }
 
     fn credit(&self, group: &Group<'_>) -> Vec<Option<f64>> {
@@ -346,22 +350,6 @@ impl Objective for Fade {
 
     fn clip(&self) -> Option<Clip> {
         Some(self.config.range())
-    }
-
-    fn step_report(&self) -> Statistics {
-        self.advantage.report()
-    }
-
-    fn notes(&self) -> Vec<(&'static str, String)> {
-        self.advantage.notes()
-    }
-
-    fn state(&self) -> Value {
-        self.advantage.state()
-    }
-
-    fn restore(&mut self, state: &Value) -> Result<(), FieldError> {
-        self.advantage.restore(state)
     }
 }
 

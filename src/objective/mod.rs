@@ -26,6 +26,7 @@ use serde_json::Value;
 use crate::job::field::{self, FieldError};
 use crate::job::spec::{RolloutSpec, TrainSpec};
 
+use advantage::Estimator;
 pub use preflight::{check, warnings};
 pub use surrogate::Clip;
 
@@ -209,8 +210,21 @@ pub trait Objective: Send {
 
     fn plan(&self) -> Plan;
 
+    /// What makes the advantages, for objectives with a choice of them; it follows the steps and is saved by default.
+    fn estimator(&self) -> Option<&Estimator> {
+        None
+    }
+
+    fn estimator_mut(&mut self) -> Option<&mut Estimator> {
+        None
+    }
+
     /// Takes in the statistics of the step about to be taken.
-    fn begin_step(&mut self, _step: &StepStatistics<'_>) {}
+    fn begin_step(&mut self, step: &StepStatistics<'_>) {
+        if let Some(estimator) = self.estimator_mut() {
+            estimator.begin_step(step);
+        }
+    }
 
     /// One credit per completion; `None` leaves the completion out of the step altogether.
     fn credit(&self, group: &Group<'_>) -> Vec<Option<f64>>;
@@ -245,12 +259,12 @@ pub trait Objective: Send {
 
     /// Statistics of the step begun last.
     fn step_report(&self) -> Statistics {
-        Vec::new()
+        self.estimator().map(Estimator::report).unwrap_or_default()
     }
 
     /// What should be said once in the job's log: a stable code and a sentence.
     fn notes(&self) -> Vec<(&'static str, String)> {
-        Vec::new()
+        self.estimator().map(Estimator::notes).unwrap_or_default()
     }
 
     /// The temperature of the target that a round's completions are weighted towards, for the report of gaps.
@@ -265,12 +279,12 @@ pub trait Objective: Send {
 
     /// What a resumed run must know, for the checkpoint.
     fn state(&self) -> Value {
-        Value::Null
+        self.estimator().map(Estimator::state).unwrap_or_default()
     }
 
     /// Takes over what [`Objective::state`] gave.
-    fn restore(&mut self, _state: &Value) -> Result<(), FieldError> {
-        Ok(())
+    fn restore(&mut self, state: &Value) -> Result<(), FieldError> {
+        self.estimator_mut().map_or(Ok(()), |estimator| estimator.restore(state))
     }
 }
 

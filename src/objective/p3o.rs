@@ -15,7 +15,6 @@
 use candle_core::{Result as TensorResult, Tensor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::advantage::{Advantage, Estimator};
 use super::math::ess_of_log_ratios;
@@ -100,6 +99,14 @@ impl Objective for P3o {
         Needs { verifier: true, groups: true, log_ratios: self.config.ess_scope == EssScope::Step, ..Needs::default() }
     }
 
+    fn estimator(&self) -> Option<&Estimator> {
+        Some(&self.advantage)
+    }
+
+    fn estimator_mut(&mut self) -> Option<&mut Estimator> {
+        Some(&mut self.advantage)
+    }
+
     fn plan(&self) -> Plan {
         self.plan
     }
@@ -133,18 +140,6 @@ impl Objective for P3o {
             report.push(("p3o/ess", self.ess));
         }
         report
-    }
-
-    fn notes(&self) -> Vec<(&'static str, String)> {
-        self.advantage.notes()
-    }
-
-    fn state(&self) -> Value {
-        self.advantage.state()
-    }
-
-    fn restore(&mut self, state: &Value) -> Result<(), FieldError> {
-        self.advantage.restore(state)
     }
 }
 

@@ -10,14 +10,10 @@
 use candle_core::{Result as TensorResult, Tensor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::advantage::{Advantage, Estimator};
 use super::surrogate::{self, Clip};
-use super::{
-    Circumstances, Group, Needs, Objective, Plan, Settings, Statistics, StepStatistics, StoredRollouts, TokenBatch,
-    Warning,
-};
+use super::{Circumstances, Group, Needs, Objective, Plan, Settings, StoredRollouts, TokenBatch, Warning};
 use crate::job::field::{FieldError, Fields};
 use crate::job::spec::TrainSpec;
 
@@ -111,12 +107,16 @@ impl Objective for PolicyGradient {
         Needs { verifier: true, groups: true, ..Needs::default() }
     }
 
-    fn plan(&self) -> Plan {
-        self.plan
+    fn estimator(&self) -> Option<&Estimator> {
+        Some(&self.advantage)
     }
 
-    fn begin_step(&mut self, step: &StepStatistics<'_>) {
-        self.advantage.begin_step(step);
+    fn estimator_mut(&mut self) -> Option<&mut Estimator> {
+        Some(&mut self.advantage)
+    }
+
+    fn plan(&self) -> Plan {
+        self.plan
     }
 
     fn credit(&self, group: &Group<'_>) -> Vec<Option<f64>> {
@@ -136,21 +136,5 @@ impl Objective for PolicyGradient {
 
     fn clip(&self) -> Option<Clip> {
         (self.config.correction == Correction::Clip).then(|| self.config.range())
-    }
-
-    fn step_report(&self) -> Statistics {
-        self.advantage.report()
-    }
-
-    fn notes(&self) -> Vec<(&'static str, String)> {
-        self.advantage.notes()
-    }
-
-    fn state(&self) -> Value {
-        self.advantage.state()
-    }
-
-    fn restore(&mut self, state: &Value) -> Result<(), FieldError> {
-        self.advantage.restore(state)
     }
 }
