@@ -1,5 +1,5 @@
 //! Tokens per second of the engine on this machine's processor, with the tiny built-in model: sampling, a whole
-//! training step, attention alone, and what each objective adds to a step.
+//! training step, and what each objective adds to a step. Single operations are in `ops`.
 //!
 //! ```text
 //! cargo bench --bench engine               all of them
@@ -16,16 +16,16 @@ use std::time::Duration;
 use anneal::engine::EngineError;
 use anneal::engine::batch::{MicroBatch, Sequence, pack};
 use anneal::engine::device::Device;
-use anneal::engine::model::decoder::{Context, Decoder};
+use anneal::engine::kernels::gemm::Precision;
+use anneal::engine::learn::{Learner, Loss};
+use anneal::engine::model::decoder::Decoder;
 use anneal::engine::model::weights::Weights;
-use anneal::engine::ops::attention::packed_attention;
-use anneal::engine::ops::logprob::{Comparison, Teacher, compare, target_logprobs};
 use anneal::engine::optimizer::{AdamW, GradientSum};
 use anneal::engine::random::{Purpose, Stream};
 use anneal::engine::sampler::{Request, Sampler};
 use anneal::job::spec::{OptimizerSpec, SamplingSpec, TrainSpec};
 use anneal::modelfile::inspect;
-use anneal::objective::{self, Objective, StepStatistics, TeacherBatch, TokenBatch};
+use anneal::objective::{self, Objective, StepStatistics};
 use anneal::text::tokenizer::TextTokenizer;
 use candle_core::{Tensor, Var};
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
@@ -43,21 +43,18 @@ const SEQUENCES: usize = 64;
 const SEQUENCE_ROWS: usize = 64;
 /// Rows of each training sequence that belong to its prompt.
 const PROMPT_ROWS: usize = 8;
-/// Shape of the attention input.
-const ATTENTION_SEQUENCES: usize = 8;
-const ATTENTION_ROWS: usize = 128;
 
 /// The built-in model without an end-of-sequence token, so that every completion goes on to the length limit.
-fn endless_model() -> Result<(Weights, TextTokenizer), EngineError> {
+fn endless_model() -> Result<(Arc<Weights>, TextTokenizer), EngineError> {
     let mut inspection = inspect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny"))?;
     inspection.config.eos_token_ids.clear();
-    Ok((Weights::load(&inspection, &Device::Cpu)?, TextTokenizer::from_inspection(&inspection)?))
+    Ok((Arc::new(Weights::load(&inspection)?), TextTokenizer::from_inspection(&inspection)?))
 }
 
 /// All completions are of one prompt, which is then computed once: the rest is decode steps of the whole batch.
 fn sample(criterion: &mut Criterion) {
     let (weights, tokenizer) = endless_model().expect("the built-in model loads");
-    let decoder = weights.detached().expect("the weights are complete");
+    let decoder = decoder(&weights);
     let prompt: Arc<[u32]> = tokenizer.encode("47+36=").expect("the prompt is in the vocabulary").into();
     let requests: Vec<Request> =
         (0..COMPLETIONS).map(|sample| Request { prompt: 0, sample, tokens: Arc::clone(&prompt) }).collect();
@@ -75,17 +72,29 @@ fn sample(criterion: &mut Criterion) {
     group.finish();
 }
 
+fn decoder(weights: &Arc<Weights>) -> Decoder {
+    Decoder::new(Arc::clone(weights), Precision::F32).expect("the weights are complete")
+}
+
+/// The plainest objective: `L = - (1/N) sum_t log p(y_t)`.
 fn train(criterion: &mut Criterion) {
     let (weights, _) = endless_model().expect("the built-in model loads");
-    let decoder = weights.trainable().expect("the weights are complete");
+    let decoder = decoder(&weights);
     let batch = micro_batch(weights.config().vocab_size);
     let mut optimizer = AdamW::new(&OptimizerSpec::default());
+    let config = objective::Config::parse(&json!({"type": "sft"}), "/objective").expect("the spec is valid");
+    let objective = config.build(&TrainSpec::default());
+    let learner = Learner { decoder: &decoder, teacher: None, recompute: false };
 
     let mut group = criterion.benchmark_group("train");
     group.sampling_mode(SamplingMode::Flat).throughput(Throughput::Elements(batch.tokens.len() as u64));
-    group.bench_function("step on 64 sequences of 64 tokens", |bencher| {
-        bencher.iter(|| train_step(&weights, &decoder, &mut optimizer, &batch).expect("the step works"));
-    });
+    for (name, recompute) in [("step on 64 sequences of 64 tokens", false), ("the same, recomputing", true)] {
+        let learner = Learner { recompute, ..learner };
+        group.bench_function(name, |bencher| {
+            bencher
+                .iter(|| step(&weights, learner, &mut optimizer, &batch, objective.as_ref()).expect("the step works"));
+        });
+    }
     group.finish();
 }
 
@@ -112,62 +121,59 @@ fn micro_batch(vocabulary: usize) -> MicroBatch {
     batches.remove(0)
 }
 
-/// Forward, backward, and an update of all weights: `L = - (1/N) sum_t log p(y_t)`. Returns the gradient norm.
-fn train_step(
+/// Forward with the teacher's pass where the objective wants one, backward, and an update. Returns the gradient norm.
+fn step(
     weights: &Weights,
-    decoder: &Decoder,
+    learner: Learner<'_>,
     optimizer: &mut AdamW,
     batch: &MicroBatch,
+    objective: &dyn Objective,
 ) -> Result<f64, EngineError> {
-    let context = Context::Packed { boundaries: &batch.boundaries };
-    let hidden = decoder.hidden(&batch.tokens, &batch.positions, context)?;
-    let policy_logprobs = target_logprobs(&decoder.head(&hidden, &batch.target_rows)?, &batch.targets)?;
-    let loss = policy_logprobs.sum_all()?.neg()?;
     let mut gradients = GradientSum::default();
-    gradients.add(weights.vars(), &loss.backward()?)?;
+    learner.micro_batch(objective, batch, &mut gradients)?;
     let scale = 1.0 / batch.targets.len() as f64;
-    Ok(optimizer.step(weights.vars(), &gradients, scale, 1e-5)?)
+    let norm = gradients.norm(scale);
+    optimizer.step(weights, &gradients, scale, norm, 1e-9)?;
+    Ok(norm)
 }
 
 /// A whole step under each objective, beside the parts that some of them add: one forward pass without gradients (the
 /// extra pass of P3O on reused completions), and the objective's own arithmetic on the log-probabilities.
 fn objectives(criterion: &mut Criterion) {
     let (weights, _) = endless_model().expect("the built-in model loads");
-    let (trainable, detached) = (weights.trainable().expect("complete"), weights.detached().expect("complete"));
+    let [decoder, teacher] = [decoder(&weights), decoder(&weights)];
     let batch = micro_batch(weights.config().vocab_size);
     let mut optimizer = AdamW::new(&OptimizerSpec::default());
+    let learner = Learner { decoder: &decoder, teacher: Some(&teacher), recompute: false };
     let mut group = criterion.benchmark_group("objective");
     group.sampling_mode(SamplingMode::Flat).throughput(Throughput::Elements(batch.tokens.len() as u64));
     group.bench_function("forward pass without gradients", |bencher| {
-        bencher.iter(|| logprobs(&detached, &batch).expect("the pass works"));
+        bencher.iter(|| logprobs(&decoder, &batch).expect("the pass works"));
     });
-    let teacher = json!("builtin:arith-tiny");
+    let model = json!("builtin:arith-tiny");
     for (name, spec) in [
         ("grpo", json!({"type": "grpo"})),
         ("p3o", json!({"type": "p3o"})),
         ("fade", json!({"type": "fade"})),
         ("bolt", json!({"type": "bolt"})),
-        ("vopd", json!({"type": "vopd", "teacher": teacher})),
-        ("vopd top_k 8", json!({"type": "vopd", "teacher": teacher, "baseline": {"top_k": 8}})),
-        ("vopd full_kl", json!({"type": "vopd", "teacher": teacher, "estimator": "full_kl"})),
+        ("vopd", json!({"type": "vopd", "teacher": model})),
+        ("vopd top_k 8", json!({"type": "vopd", "teacher": model, "baseline": {"top_k": 8}})),
+        ("vopd full_kl", json!({"type": "vopd", "teacher": model, "estimator": "full_kl"})),
     ] {
         let config = objective::Config::parse(&spec, "/objective").expect("the spec is valid");
         let mut objective = config.build(&TrainSpec::default());
         group.bench_function(format!("{name} step"), |bencher| {
-            bencher.iter(|| {
-                objective_step(&weights, [&trainable, &detached], &mut optimizer, &batch, objective.as_ref())
-                    .expect("the step works")
-            });
+            bencher
+                .iter(|| step(&weights, learner, &mut optimizer, &batch, objective.as_ref()).expect("the step works"));
         });
         if name == "p3o" {
             group.bench_function("p3o step on reused completions", |bencher| {
                 bencher.iter(|| {
-                    let policy = logprobs(&detached, &batch).expect("the pass works");
+                    let policy = logprobs(&decoder, &batch).expect("the pass works");
                     let log_ratios: Vec<f64> =
                         policy.iter().zip(&batch.behavior_logprobs).map(|(p, b)| f64::from(p - b)).collect();
                     objective.begin_step(&StepStatistics { log_ratios: &log_ratios, ..StepStatistics::default() });
-                    objective_step(&weights, [&trainable, &detached], &mut optimizer, &batch, objective.as_ref())
-                        .expect("the step works")
+                    step(&weights, learner, &mut optimizer, &batch, objective.as_ref()).expect("the step works")
                 });
             });
         }
@@ -177,8 +183,8 @@ fn objectives(criterion: &mut Criterion) {
         if !name.starts_with("vopd") {
             group.bench_function(format!("{name} arithmetic"), |bencher| {
                 bencher.iter(|| {
-                    loss_of(objective.as_ref(), policy.as_tensor(), None, &batch)
-                        .and_then(|loss| Ok(loss.backward()?))
+                    Loss::of(objective.as_ref(), &batch, &policy, None)
+                        .and_then(|loss| Ok(loss.sum.backward()?))
                         .expect("the arithmetic works")
                 });
             });
@@ -189,78 +195,13 @@ fn objectives(criterion: &mut Criterion) {
 
 /// Log-probabilities of the batch's targets, without gradients.
 fn logprobs(decoder: &Decoder, batch: &MicroBatch) -> Result<Vec<f32>, EngineError> {
-    let hidden = decoder.hidden(&batch.tokens, &batch.positions, Context::Packed { boundaries: &batch.boundaries })?;
-    Ok(target_logprobs(&decoder.head(&hidden, &batch.target_rows)?, &batch.targets)?.to_vec1()?)
-}
-
-/// Forward with the teacher's pass where the objective wants one, backward, and an update.
-fn objective_step(
-    weights: &Weights,
-    [decoder, teacher]: [&Decoder; 2],
-    optimizer: &mut AdamW,
-    batch: &MicroBatch,
-    objective: &dyn Objective,
-) -> Result<f64, EngineError> {
-    let pass = |decoder: &Decoder| {
-        let context = Context::Packed { boundaries: &batch.boundaries };
-        decoder.head(&decoder.hidden(&batch.tokens, &batch.positions, context)?, &batch.target_rows)
-    };
-    let head = pass(decoder)?;
-    let comparison = match objective.needs().teacher {
-        None => None,
-        Some(view) => Some(compare(&head, &batch.targets, &Teacher { head: pass(teacher)?, view })?),
-    };
-    let policy = match &comparison {
-        None => target_logprobs(&head, &batch.targets)?,
-        Some(comparison) => comparison.logprobs.clone(),
-    };
-    let loss = loss_of(objective, &policy, comparison.as_ref(), batch)?;
-    let mut gradients = GradientSum::default();
-    gradients.add(weights.vars(), &loss.backward()?)?;
-    Ok(optimizer.step(weights.vars(), &gradients, 1.0 / batch.targets.len() as f64, 1e-9)?)
-}
-
-fn loss_of(
-    objective: &dyn Objective,
-    policy: &Tensor,
-    comparison: Option<&Comparison>,
-    batch: &MicroBatch,
-) -> Result<Tensor, EngineError> {
-    let credit = Tensor::new(&batch.credit[..], &Device::Cpu)?;
-    Ok(objective.loss(&TokenBatch {
-        policy_logprobs: policy,
-        behavior_logprobs: &Tensor::new(&batch.behavior_logprobs[..], &Device::Cpu)?,
-        reference_logprobs: None,
-        teacher: comparison.map(|c| TeacherBatch { log_ratio: &c.log_ratio, divergence: &c.divergence }),
-        credit: &credit,
-        mask: &credit.ones_like()?,
-    })?)
-}
-
-fn attention(criterion: &mut Criterion) {
-    let (weights, _) = endless_model().expect("the built-in model loads");
-    let heads = weights.detached().expect("the weights are complete").heads();
-    let rows = ATTENTION_SEQUENCES * ATTENTION_ROWS;
-    let boundaries: Vec<usize> = (0..=ATTENTION_SEQUENCES).map(|sequence| sequence * ATTENTION_ROWS).collect();
-    let normals = |seed, heads: usize, width: usize| {
-        let stream = Stream::new(seed, Purpose::Initialization, 0);
-        let values: Vec<f32> = (0..(rows * heads * width) as u64).map(|i| stream.normal(i) as f32).collect();
-        Tensor::from_vec(values, (rows, heads, width), &Device::Cpu).expect("the shape holds the values")
-    };
-    let q = normals(3, heads.query, heads.width);
-    let [k, v] = [4, 5].map(|seed| normals(seed, heads.key_value, heads.width));
-
-    let mut group = criterion.benchmark_group("attention");
-    group.throughput(Throughput::Elements(rows as u64));
-    group.bench_function("forward over 8 sequences of 128 tokens", |bencher| {
-        bencher.iter(|| packed_attention(&q, &k, &v, &boundaries).expect("the shapes fit"));
-    });
-    group.finish();
+    let hidden = decoder.hidden(batch.packed())?;
+    Ok(decoder.logprobs(&hidden, &batch.target_rows, &batch.targets)?.logprobs)
 }
 
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(10).measurement_time(Duration::from_secs(8));
-    targets = sample, train, objectives, attention
+    targets = sample, train, objectives
 }
 criterion_main!(benches);

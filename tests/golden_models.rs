@@ -3,19 +3,20 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use anneal::dataset::Message;
-use anneal::engine::model::decoder::{Context, Decoder};
+use anneal::engine::kernels::gemm::Precision;
+use anneal::engine::kernels::rows::normaliser;
+use anneal::engine::model::decoder::{Decoder, Packed};
 use anneal::engine::model::weights::Weights;
-use anneal::engine::ops::logprob::{log_sum_exp, target_logprobs};
+use anneal::engine::optimizer::GradientSum;
 use anneal::engine::random::{Purpose, Stream};
 use anneal::engine::sampler::{Request, Sampler};
 use anneal::job::spec::SamplingSpec;
 use anneal::modelfile::{inspect, inspect_weights};
 use anneal::text::chat::ChatTemplate;
 use anneal::text::tokenizer::TextTokenizer;
-use candle_core::Device;
 use serde_json::Value;
 
 fn data(name: &str) -> PathBuf {
@@ -37,11 +38,17 @@ fn ids(value: &Value) -> Vec<u32> {
 /// Log-probabilities of every next token of one sequence, and the logits of the last row.
 fn score(decoder: &Decoder, tokens: &[u32]) -> (Vec<f32>, Vec<f32>) {
     let positions: Vec<u32> = (0..tokens.len() as u32).collect();
-    let boundaries = [0, tokens.len()];
-    let hidden = decoder.hidden(tokens, &positions, Context::Packed { boundaries: &boundaries }).unwrap();
-    let logits = decoder.logits(&hidden, &positions).unwrap().to_vec2::<f32>().unwrap();
-    let logprobs = (1..tokens.len()).map(|i| logits[i - 1][tokens[i] as usize] - log_sum_exp(&logits[i - 1])).collect();
-    (logprobs, logits.last().unwrap().clone())
+    let packed = Packed { tokens, positions: &positions, boundaries: &[0, tokens.len()] };
+    let hidden = decoder.hidden(packed).unwrap();
+    let logits = decoder.row_logits(&hidden, &positions).unwrap();
+    let logits: Vec<&[f32]> = logits.chunks_exact(decoder.config().vocab_size).collect();
+    let logprobs =
+        (1..tokens.len()).map(|i| logits[i - 1][tokens[i] as usize] - normaliser(logits[i - 1]).log_sum).collect();
+    (logprobs, logits[tokens.len() - 1].to_vec())
+}
+
+fn decoder(weights: Weights) -> Decoder {
+    Decoder::new(Arc::new(weights), Precision::F32).unwrap()
 }
 
 fn close(what: &str, got: &[f32], expected: &[f64], tolerance: f64) {
@@ -53,8 +60,8 @@ fn close(what: &str, got: &[f32], expected: &[f64], tolerance: f64) {
 fn tiny_llama(name: &str) {
     let directory = data(name);
     let golden = json(&directory.join("golden.json"));
-    let weights = Weights::load(&inspect_weights(&directory).unwrap(), &Device::Cpu).unwrap();
-    let decoder = weights.detached().unwrap();
+    let weights = Arc::new(Weights::load(&inspect_weights(&directory).unwrap()).unwrap());
+    let decoder = Decoder::new(Arc::clone(&weights), Precision::F32).unwrap();
     let sequences: Vec<Vec<u32>> = golden["input_ids"].as_array().unwrap().iter().map(ids).collect();
     for (i, tokens) in sequences.iter().enumerate() {
         let (logprobs, last) = score(&decoder, tokens);
@@ -63,29 +70,34 @@ fn tiny_llama(name: &str) {
         let (_, sixth) = score(&decoder, &tokens[..6]);
         close("logits at position 5", &sixth, &floats(&golden["logits_pos5"][i]), 1e-4);
     }
-    check_gradients(&weights, &sequences, &golden);
+    for recompute in [false, true] {
+        check_gradients(&decoder, &weights, &sequences, &golden, recompute);
+    }
     check_greedy(&decoder, &sequences, &golden);
 }
 
 /// The mean negative log-likelihood over all sequences, packed side by side, and its gradients.
-fn check_gradients(weights: &Weights, sequences: &[Vec<u32>], golden: &Value) {
-    let decoder = weights.trainable().unwrap();
+fn check_gradients(decoder: &Decoder, weights: &Weights, sequences: &[Vec<u32>], golden: &Value, recompute: bool) {
     let tokens: Vec<u32> = sequences.concat();
     let length = sequences[0].len();
     let positions: Vec<u32> = sequences.iter().flat_map(|s| 0..s.len() as u32).collect();
     let boundaries: Vec<usize> = (0..=sequences.len()).map(|i| i * length).collect();
-    let hidden = decoder.hidden(&tokens, &positions, Context::Packed { boundaries: &boundaries }).unwrap();
+    let packed = Packed { tokens: &tokens, positions: &positions, boundaries: &boundaries };
     let rows: Vec<u32> = (0..tokens.len() as u32).filter(|row| !(*row as usize + 1).is_multiple_of(length)).collect();
     let targets: Vec<u32> = rows.iter().map(|row| tokens[*row as usize + 1]).collect();
-    let head = decoder.head(&hidden, &rows).unwrap();
-    let loss = target_logprobs(&head, &targets).unwrap().mean_all().unwrap().neg().unwrap();
-    let expected = golden["mean_nll"].as_f64().unwrap();
-    assert!((f64::from(loss.to_scalar::<f32>().unwrap()) - expected).abs() < 1e-4);
-    let gradients = loss.backward().unwrap();
+    let pass = decoder.pass(packed, recompute).unwrap();
+    let head = decoder.read_off(pass.hidden(), &rows, &targets, None).unwrap();
+    let count = targets.len() as f64;
+    let loss = -head.reading.logprobs.iter().map(|l| f64::from(*l)).sum::<f64>() / count;
+    assert!((loss - golden["mean_nll"].as_f64().unwrap()).abs() < 1e-4);
+    let mut sums = GradientSum::default();
+    let of_logprobs = vec![-1.0 / count as f32; targets.len()];
+    let of_hidden = decoder.head_backward(head, tokens.len(), &of_logprobs, None, &mut sums);
+    decoder.backward(pass, packed, &of_hidden, &mut sums);
     let expected = golden["grads"].as_object().unwrap();
     let mut compared = 0;
-    for (name, var) in weights.vars() {
-        let values: Vec<f32> = gradients.get(var).unwrap().flatten_all().unwrap().to_vec1().unwrap();
+    for index in 0..weights.count() {
+        let (name, values) = (weights.name(index), sums.get(index).unwrap());
         let norm = values.iter().map(|g| f64::from(*g).powi(2)).sum::<f64>().sqrt();
         assert!(norm > 0.0, "{name} gets no gradient");
         let Some(golden) = expected.get(name) else { continue };
@@ -156,14 +168,13 @@ fn smollm2_tokenizes_and_renders_exactly() {
 fn smollm2_log_probabilities_and_greedy_tokens_match() {
     let inspection = inspect(&smollm2()).unwrap();
     let tokenizer = TextTokenizer::from_inspection(&inspection).unwrap();
-    let weights = Weights::load(&inspection, &Device::Cpu).unwrap();
-    let decoder = weights.detached().unwrap();
+    let decoder = decoder(Weights::load(&inspection).unwrap());
     let golden = json(&data("smollm2_135m_golden.json"));
     let chats = golden["chats"].as_array().unwrap();
     for case in chats {
         let (logprobs, last) = score(&decoder, &ids(&case["ids"]));
         close("prompt log-probabilities", &logprobs, &floats(&case["prompt_logprobs"]), 2e-3);
-        let log_sum = log_sum_exp(&last);
+        let log_sum = normaliser(&last).log_sum;
         let top: Vec<f32> = ids(&case["top10_ids"]).iter().map(|id| last[*id as usize] - log_sum).collect();
         close("top ten", &top, &floats(&case["top10_logprobs"]), 2e-3);
     }

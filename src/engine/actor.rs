@@ -15,7 +15,7 @@ use super::rollout::{Rollout, RolloutGroup};
 use super::sampler::{Completion, Request, Sampler};
 use super::verify::{OwnedCase, VerifyPool};
 use crate::dataset::{Dataset, Row};
-use crate::job::spec::{DatasetSpec, SamplingSpec};
+use crate::job::spec::{DatasetSpec, Precision, SamplingSpec};
 use crate::job::{CheckpointKind, JobId, Manifest, Phase};
 use crate::modelfile;
 use crate::text::chat::ChatTemplate;
@@ -48,20 +48,22 @@ pub struct ActorSpec {
     pub from_scratch: bool,
     /// Where the job's files go.
     pub directory: PathBuf,
+    /// What products are computed in.
+    pub precision: Precision,
     pub device: Device,
 }
 
 impl ActorSpec {
     /// Loads the model's weights, or draws them.
-    pub(super) fn load_weights(&self) -> Result<(modelfile::Inspection, Weights), EngineError> {
+    pub(super) fn load_weights(&self) -> Result<(modelfile::Inspection, Arc<Weights>), EngineError> {
         if self.from_scratch {
             let inspection = modelfile::inspect_blank(&self.model)?;
-            let weights = Weights::random(&inspection.config, self.seed, &self.device)?;
-            return Ok((inspection, weights));
+            let weights = Weights::random(&inspection.config, self.seed)?;
+            return Ok((inspection, Arc::new(weights)));
         }
         let inspection = modelfile::inspect(&self.model)?;
-        let weights = Weights::load(&inspection, &self.device)?;
-        Ok((inspection, weights))
+        let weights = Weights::load(&inspection)?;
+        Ok((inspection, Arc::new(weights)))
     }
 
     /// The manifest of something that the job wrote after `step` optimizer steps, without its files.
@@ -96,10 +98,10 @@ pub struct Wanted<'a> {
 /// A model that samples, and a verifier that judges.
 pub struct Actor<'a> {
     pub(super) spec: &'a ActorSpec,
-    pub(super) weights: Weights,
+    pub(super) weights: Arc<Weights>,
     pub(super) tokenizer: TextTokenizer,
     pub(super) chat: Option<ChatTemplate>,
-    /// The model without gradients; it follows every change of the weights.
+    /// Samples and trains; it follows every change of the weights.
     pub(super) decoder: Decoder,
     verify: Option<VerifyPool>,
     verifications: usize,
@@ -114,7 +116,7 @@ impl<'a> Actor<'a> {
         Ok(Self {
             tokenizer: TextTokenizer::from_inspection(&inspection)?,
             chat: ChatTemplate::from_inspection(&inspection)?,
-            decoder: weights.detached()?,
+            decoder: Decoder::new(Arc::clone(&weights), spec.precision.into())?,
             weights,
             verify: spec.verifier.as_ref().map(pool),
             verifications: 0,

@@ -1,5 +1,7 @@
 //! From token sequences to the packed micro-batches of one forward and backward pass.
 
+use super::model::decoder::Packed;
+
 /// A prompt with a completion to learn from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sequence {
@@ -55,6 +57,11 @@ pub fn pack<'a>(sequences: impl IntoIterator<Item = &'a Sequence>, budget: usize
 }
 
 impl MicroBatch {
+    /// The input tokens, as the decoder takes them.
+    pub fn packed(&self) -> Packed<'_> {
+        Packed { tokens: &self.tokens, positions: &self.positions, boundaries: &self.boundaries }
+    }
+
     fn push(&mut self, sequence: &Sequence) {
         let start = self.tokens.len();
         let inputs = sequence.prompt.iter().chain(&sequence.completion).take(sequence.rows());

@@ -3,54 +3,60 @@
 
 use std::collections::BTreeMap;
 
-use candle_core::backprop::GradStore;
-use candle_core::{CpuStorage, InplaceOp1, Layout, Result, Tensor, Var};
 use rayon::prelude::*;
 
+use super::kernels::update::{self, adamw, squares};
+use super::model::weights::Weights;
+use super::ops::Buffer;
 use crate::job::spec::OptimizerSpec;
 
 /// Numbers per parallel piece; fixed, so that sums do not depend on the number of threads.
-const PIECE: usize = 1 << 14;
+const PIECE: usize = 1 << 16;
 
-/// Gradients of a step, summed over its micro-batches.
+/// Gradients of a step, summed over its micro-batches, by the weights' places.
 #[derive(Debug, Default)]
 pub struct GradientSum {
-    sums: BTreeMap<String, Vec<f32>>,
+    sums: Vec<Option<Buffer>>,
+}
+
+/// One weight's sum on its way through a backward pass.
+#[derive(Debug)]
+pub struct Taken {
+    pub values: Buffer,
+    /// Whether it holds a sum already; otherwise its numbers mean nothing.
+    pub begun: bool,
 }
 
 impl GradientSum {
-    /// Adds the gradients of one backward pass; a tensor without gradient is an internal error, because every
-    /// trainable tensor takes part in every forward pass.
-    pub fn add<'a>(&mut self, vars: impl Iterator<Item = (&'a str, &'a Var)>, gradients: &GradStore) -> Result<()> {
-        for (name, var) in vars {
-            let Some(gradient) = gradients.get(var) else {
-                candle_core::bail!("no gradient reached `{name}`");
-            };
-            let gradient = gradient.flatten_all()?.to_vec1::<f32>()?;
-            match self.sums.get_mut(name) {
-                None => {
-                    self.sums.insert(name.to_owned(), gradient);
-                }
-                Some(sum) => sum.par_chunks_mut(PIECE).zip(gradient.par_chunks(PIECE)).for_each(|(s, g)| {
-                    for (s, g) in s.iter_mut().zip(g) {
-                        *s += g;
-                    }
-                }),
-            }
+    /// Takes out the sum of one weight of `len` numbers; [`Self::put`] brings it back.
+    pub fn take(&mut self, index: usize, len: usize) -> Taken {
+        match self.sums.get_mut(index).and_then(Option::take) {
+            Some(values) => Taken { values, begun: true },
+            None => Taken { values: Buffer::new(len), begun: false },
         }
-        Ok(())
+    }
+
+    pub fn put(&mut self, index: usize, values: Buffer) {
+        if self.sums.len() <= index {
+            self.sums.resize_with(index + 1, || None);
+        }
+        self.sums[index] = Some(values);
+    }
+
+    /// The sum of one weight, if any gradient reached it.
+    pub fn get(&self, index: usize) -> Option<&[f32]> {
+        self.sums.get(index)?.as_deref()
+    }
+
+    fn values(&self) -> impl Iterator<Item = &[f32]> {
+        self.sums.iter().flatten().map(|sum| &sum[..])
     }
 
     /// The Euclidean norm over all tensors, after multiplying by `scale`.
     pub fn norm(&self, scale: f64) -> f64 {
-        let square = |values: &[f32]| values.iter().map(|g| f64::from(*g) * f64::from(*g)).sum::<f64>();
         let pieces: Vec<f64> =
-            self.sums.values().flat_map(|sum| sum.par_chunks(PIECE).map(square).collect::<Vec<_>>()).collect();
+            self.values().flat_map(|sum| sum.par_chunks(PIECE).map(squares).collect::<Vec<_>>()).collect();
         pieces.iter().sum::<f64>().sqrt() * scale
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.sums.is_empty()
     }
 }
 
@@ -67,8 +73,8 @@ pub struct GradientMoments {
 impl GradientMoments {
     /// Takes in one gradient, multiplied by `scale`.
     pub fn add(&mut self, gradient: &GradientSum, scale: f64) {
-        let values = || gradient.sums.values().flatten().map(|g| f64::from(*g) * scale);
-        self.sum.resize(gradient.sums.values().map(Vec::len).sum(), 0.0);
+        let values = || gradient.values().flatten().map(|g| f64::from(*g) * scale);
+        self.sum.resize(gradient.values().map(<[f32]>::len).sum(), 0.0);
         self.sum.iter_mut().zip(values()).for_each(|(sum, value)| *sum += value);
         self.squares += values().map(|value| value * value).sum::<f64>();
         self.count += 1.0;
@@ -106,44 +112,55 @@ impl AdamW {
         Self { spec: spec.clone(), taken: 0, moments: BTreeMap::new() }
     }
 
-    /// One update with `gradients * scale`, clipped to the spec's global norm. Returns the norm before clipping.
-    pub fn step<'a>(
+    /// One update with `gradients * scale`, whose global norm is `norm`, clipped to the spec's. A weight without
+    /// gradient is an internal error, because every weight takes part in every forward pass.
+    pub fn step(
         &mut self,
-        vars: impl Iterator<Item = (&'a str, &'a Var)>,
+        weights: &Weights,
         gradients: &GradientSum,
         scale: f64,
+        norm: f64,
         learning_rate: f64,
-    ) -> Result<f64> {
-        let norm = gradients.norm(scale);
+    ) -> candle_core::Result<()> {
         let limit = self.spec.max_grad_norm;
         let clip = if limit > 0.0 && norm > limit { limit / norm } else { 1.0 };
         self.taken += 1;
         let (beta1, beta2) = (self.spec.beta1, self.spec.beta2);
         let correction = |beta: f64, taken: u64| 1.0 - beta.powf(taken as f64);
-        for (name, var) in vars {
-            let Some(gradient) = gradients.sums.get(name) else {
-                candle_core::bail!("no gradient was summed for `{name}`");
+        let update = |decay: f64| update::AdamW {
+            scale: (scale * clip) as f32,
+            beta1: beta1 as f32,
+            beta2: beta2 as f32,
+            step_size: (learning_rate / correction(beta1, self.taken)) as f32,
+            root_correction: correction(beta2, self.taken).sqrt() as f32,
+            eps: self.spec.eps as f32,
+            keep: (1.0 - learning_rate * decay) as f32,
+        };
+        // Norm weights are vectors; decay is for matrices.
+        let [matrix, vector] = [update(self.spec.weight_decay), update(0.0)];
+        for index in 0..weights.count() {
+            let name = weights.name(index);
+            let Some(gradient) = gradients.get(index) else {
+                candle_core::bail!("no gradient reached `{name}`");
             };
             let moments = self
                 .moments
                 .entry(name.to_owned())
                 .or_insert_with(|| Moments { first: vec![0.0; gradient.len()], second: vec![0.0; gradient.len()] });
-            // Norm weights are vectors; decay is for matrices.
-            let decay = if var.rank() > 1 { self.spec.weight_decay } else { 0.0 };
-            let update = Update {
-                gradient,
-                scale: (scale * clip) as f32,
-                beta1: beta1 as f32,
-                beta2: beta2 as f32,
-                step_size: (learning_rate / correction(beta1, self.taken)) as f32,
-                root_correction: correction(beta2, self.taken).sqrt() as f32,
-                eps: self.spec.eps as f32,
-                keep: (1.0 - learning_rate * decay) as f32,
-                moments: std::sync::Mutex::new(moments),
-            };
-            var.inplace_op1(&update)?;
+            let mut values = weights.values_mut(index);
+            if [gradient.len(), moments.first.len(), moments.second.len()] != [values.len(); 3] {
+                candle_core::bail!("the optimizer's state of `{name}` has another size than the weight");
+            }
+            let update = if weights.shape(index).len() > 1 { matrix } else { vector };
+            values
+                .par_chunks_mut(PIECE)
+                .zip(moments.first.par_chunks_mut(PIECE))
+                .zip(moments.second.par_chunks_mut(PIECE))
+                .zip(gradient.par_chunks(PIECE))
+                .for_each(|(((w, m), v), g)| adamw(w, m, v, g, update));
         }
-        Ok(norm)
+        weights.changed();
+        Ok(())
     }
 
     /// The state as named tensors (`first.<name>`, `second.<name>`) for a checkpoint, and the steps taken.
@@ -155,71 +172,21 @@ impl AdamW {
     }
 
     /// Takes over a saved state.
-    pub fn restore(&mut self, taken: u64, tensors: impl IntoIterator<Item = (String, Tensor)>) -> Result<()> {
+    pub fn restore(&mut self, taken: u64, tensors: impl IntoIterator<Item = (String, Vec<f32>)>) {
         self.taken = taken;
         self.moments.clear();
-        for (name, tensor) in tensors {
-            let values = tensor.flatten_all()?.to_vec1::<f32>()?;
+        for (name, values) in tensors {
             if let Some(name) = name.strip_prefix("first.") {
                 self.moments.entry(name.to_owned()).or_default().first = values;
             } else if let Some(name) = name.strip_prefix("second.") {
                 self.moments.entry(name.to_owned()).or_default().second = values;
             }
         }
-        Ok(())
-    }
-}
-
-/// `m <- b1 m + (1-b1) g;  v <- b2 v + (1-b2) g^2;  w <- keep w - step m / (sqrt(v) / root_correction + eps)`.
-struct Update<'a> {
-    gradient: &'a [f32],
-    scale: f32,
-    beta1: f32,
-    beta2: f32,
-    step_size: f32,
-    root_correction: f32,
-    eps: f32,
-    keep: f32,
-    /// Behind a lock only because candle hands out `&self`; there is one user.
-    moments: std::sync::Mutex<&'a mut Moments>,
-}
-
-impl InplaceOp1 for Update<'_> {
-    fn name(&self) -> &'static str {
-        "adamw"
-    }
-
-    fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout) -> Result<()> {
-        let CpuStorage::F32(weights) = storage else { candle_core::bail!("adamw needs f32 weights") };
-        let Some((start, end)) = layout.contiguous_offsets() else {
-            candle_core::bail!("adamw needs contiguous weights")
-        };
-        let mut moments = self.moments.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let Moments { first, second } = &mut **moments;
-        if [self.gradient.len(), first.len(), second.len()] != [end - start; 3] {
-            candle_core::bail!("adamw state has another size than the weights");
-        }
-        weights[start..end]
-            .par_chunks_mut(PIECE)
-            .zip(first.par_chunks_mut(PIECE))
-            .zip(second.par_chunks_mut(PIECE))
-            .zip(self.gradient.par_chunks(PIECE))
-            .for_each(|(((weights, first), second), gradient)| {
-                for (((w, m), v), g) in weights.iter_mut().zip(first).zip(second).zip(gradient) {
-                    let g = g * self.scale;
-                    *m = self.beta1 * *m + (1.0 - self.beta1) * g;
-                    *v = self.beta2 * *v + (1.0 - self.beta2) * g * g;
-                    *w = self.keep * *w - self.step_size * *m / (v.sqrt() / self.root_correction + self.eps);
-                }
-            });
-        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use candle_core::Device;
-
     use super::*;
 
     /// AdamW in float64 from the paper's algorithm 2.
@@ -243,17 +210,18 @@ mod tests {
     }
 
     fn run(shape: &[usize], spec: &OptimizerSpec) -> Vec<f32> {
-        let var =
-            Var::from_tensor(&Tensor::from_slice(&[1.0_f32, -2.0, 0.5, 3.0], shape, &Device::Cpu).unwrap()).unwrap();
-        let factors = Tensor::from_slice(&[1.0_f32, 2.0, 3.0, 4.0], shape, &Device::Cpu).unwrap();
+        let weights = Weights::of("w", shape, vec![1.0, -2.0, 0.5, 3.0]);
         let mut optimizer = AdamW::new(spec);
         for _ in 0..20 {
-            let loss = (var.as_tensor().sqr().unwrap() * &factors).unwrap().sum_all().unwrap();
             let mut sum = GradientSum::default();
-            sum.add([("w", &var)].into_iter(), &loss.backward().unwrap()).unwrap();
-            optimizer.step([("w", &var)].into_iter(), &sum, 1.0, 0.1).unwrap();
+            let mut taken = sum.take(0, 4);
+            for (i, (g, w)) in taken.values.iter_mut().zip(weights.values(0).iter()).enumerate() {
+                *g = 2.0 * w * (i as f32 + 1.0);
+            }
+            sum.put(0, taken.values);
+            optimizer.step(&weights, &sum, 1.0, sum.norm(1.0), 0.1).unwrap();
         }
-        var.flatten_all().unwrap().to_vec1().unwrap()
+        weights.values(0).to_vec()
     }
 
     #[test]
@@ -261,7 +229,7 @@ mod tests {
         let gradients = [[1.0_f32, -2.0], [3.0, 0.0], [-1.0, 5.0]];
         let mut moments = GradientMoments::default();
         for g in &gradients {
-            let sum = GradientSum { sums: BTreeMap::from([(String::from("w"), g.map(|x| x * 2.0).to_vec())]) };
+            let sum = GradientSum { sums: vec![Some(Buffer::copy(&g.map(|x| x * 2.0)))] };
             moments.add(&sum, 0.5);
         }
         let mean = [1.0, 1.0];

@@ -32,6 +32,8 @@ struct State {
     evaluations: Vec<Evaluation>,
     /// Steps in a row that had nothing to learn from.
     idle_steps: u64,
+    /// Tokens in one pass; a resumed run on a fuller machine must not choose others.
+    micro_batch_tokens: usize,
     /// What the objective must know.
     objective: Value,
     /// What the job's result says besides evaluations.
@@ -54,6 +56,7 @@ impl Trainer<'_> {
                 optimizer_steps,
                 evaluations: self.evaluations.clone(),
                 idle_steps: self.idle_steps,
+                micro_batch_tokens: self.micro_batch_tokens,
                 objective: self.objective.state(),
                 report: self.report.clone(),
             };
@@ -76,12 +79,13 @@ impl Trainer<'_> {
             detail: format!("{}: {error}", path.display()),
         })?;
         self.actor.weights.restore(&directory.join(WEIGHTS))?;
-        let moments = load_safetensors(&[directory.join(OPTIMIZER)], &candle_core::Device::Cpu)?;
-        self.optimizer.restore(state.optimizer_steps, moments)?;
+        let moments = load_safetensors(&[directory.join(OPTIMIZER)])?;
+        self.optimizer.restore(state.optimizer_steps, moments.into_iter().map(|(name, t)| (name, t.values)));
         self.rollouts = rollout::read(&directory.join(ROLLOUTS))?.into_iter().map(Arc::new).collect();
         self.step = state.step;
         self.evaluations = state.evaluations;
         self.idle_steps = state.idle_steps;
+        self.micro_batch_tokens = state.micro_batch_tokens.max(1);
         self.report = state.report;
         Ok(())
     }

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use candle_core::Tensor;
 use serde_json::json;
 
-use super::batch::{MicroBatch, Sequence, pack};
+use super::batch::{Sequence, pack};
 use super::error::EngineError;
+use super::learn::Learner;
 use super::measure::{self, Measured};
-use super::model::decoder::{Context, Decoder};
-use super::ops::logprob::{Teacher, compare, target_logprobs};
+use super::model::decoder::Decoder;
 use super::optimizer::GradientSum;
 use super::random::Purpose;
 use super::report::Reporter;
@@ -20,7 +19,7 @@ use super::trainer::{Metrics, Trainer};
 use super::visits::Visits;
 use crate::job::NewEvent;
 use crate::objective::math::mean;
-use crate::objective::{Group, Objective, StepStatistics, StepTotals, TeacherBatch, TokenBatch};
+use crate::objective::{Group, Objective, StepStatistics, StepTotals};
 
 /// Steps in a row that may have nothing to learn from.
 const MAX_IDLE_STEPS: u64 = 50;
@@ -272,7 +271,7 @@ impl Trainer<'_> {
         let rate = learning_rate(&self.job.spec.optimizer, self.step, self.plan.steps);
         let norm = gradients.norm(1.0 / normalizer);
         self.check_finite(loss, norm)?;
-        self.optimizer.step(self.actor.weights.vars(), &gradients, 1.0 / normalizer, rate)?;
+        self.optimizer.step(&self.actor.weights, &gradients, 1.0 / normalizer, norm, rate)?;
         let mut metrics = vec![
             ("loss", loss),
             ("grad/norm", norm),
@@ -293,61 +292,19 @@ impl Trainer<'_> {
         gradients: &mut GradientSum,
         reporter: &dyn Reporter,
     ) -> Result<(f64, Measured), EngineError> {
+        let learner = Learner {
+            decoder: &self.actor.decoder,
+            teacher: self.teacher.as_ref(),
+            recompute: self.job.spec.train.recompute,
+        };
         let (mut sum, mut measured) = (0.0, Measured::default());
-        for batch in pack(sequences, self.job.spec.train.micro_batch_tokens as usize) {
+        for batch in pack(sequences, self.micro_batch_tokens) {
             reporter.check()?;
-            let (loss, part) = self.micro_batch(objective, &batch, gradients)?;
+            let (loss, part) = learner.micro_batch(objective, &batch, gradients)?;
             sum += loss;
             measured.extend(part);
         }
         Ok((sum, measured))
-    }
-
-    /// Forward and backward over one micro-batch.
-    fn micro_batch(
-        &self,
-        objective: &dyn Objective,
-        batch: &MicroBatch,
-        gradients: &mut GradientSum,
-    ) -> Result<(f64, Measured), EngineError> {
-        let device = &self.job.actor.device;
-        let head = self.trainable.head(&hidden(&self.trainable, batch)?, &batch.target_rows)?;
-        let comparison = match (&self.teacher, objective.needs().teacher) {
-            (Some(teacher), Some(view)) => {
-                let head_of_teacher = teacher.head(&hidden(teacher, batch)?, &batch.target_rows)?;
-                Some(compare(&head, &batch.targets, &Teacher { head: head_of_teacher, view })?)
-            }
-            _ => None,
-        };
-        let policy_logprobs = match &comparison {
-            Some(comparison) => comparison.logprobs.clone(),
-            None => target_logprobs(&head, &batch.targets)?,
-        };
-        let whole = |values: &Vec<f32>| (values.len() == batch.targets.len()).then(|| Tensor::new(&values[..], device));
-        let behavior = whole(&batch.behavior_logprobs).unwrap_or_else(|| Ok(policy_logprobs.detach()))?;
-        let reference = whole(&batch.reference_logprobs).transpose()?;
-        let credit = Tensor::new(&batch.credit[..], device)?;
-        let tokens = TokenBatch {
-            policy_logprobs: &policy_logprobs,
-            behavior_logprobs: &behavior,
-            reference_logprobs: reference.as_ref(),
-            teacher: comparison.as_ref().map(|c| TeacherBatch { log_ratio: &c.log_ratio, divergence: &c.divergence }),
-            credit: &credit,
-            mask: &credit.ones_like()?,
-        };
-        let loss = objective.loss(&tokens)?;
-        let token_credit = objective.token_credit(&tokens)?.to_vec1::<f32>()?;
-        gradients.add(self.actor.weights.vars(), &loss.backward()?)?;
-        let teacher = match &comparison {
-            None => Vec::new(),
-            Some(c) => {
-                let ratios = c.log_ratio.to_vec1::<f32>()?;
-                ratios.into_iter().zip(c.divergence.to_vec1::<f32>()?).map(|(ratio, kl)| [ratio, kl]).collect()
-            }
-        };
-        let policy_logprobs = policy_logprobs.to_vec1::<f32>()?;
-        let measured = Measured { policy_logprobs, credit: token_credit, teacher };
-        Ok((f64::from(loss.to_scalar::<f32>()?), measured))
     }
 
     /// Log-probabilities of every sequence's completion under `decoder`, without gradients.
@@ -358,10 +315,10 @@ impl Trainer<'_> {
         reporter: &dyn Reporter,
     ) -> Result<Vec<Vec<f32>>, EngineError> {
         let mut flat = Vec::new();
-        for batch in pack(sequences, self.job.spec.train.micro_batch_tokens as usize) {
+        for batch in pack(sequences, self.micro_batch_tokens) {
             reporter.check()?;
-            let head = decoder.head(&hidden(decoder, &batch)?, &batch.target_rows)?;
-            flat.extend(target_logprobs(&head, &batch.targets)?.to_vec1::<f32>()?);
+            let hidden = decoder.hidden(batch.packed())?;
+            flat.extend(decoder.logprobs(&hidden, &batch.target_rows, &batch.targets)?.logprobs);
         }
         let mut rest = flat.into_iter();
         Ok(sequences.iter().map(|s| rest.by_ref().take(s.completion.len()).collect()).collect())
@@ -425,8 +382,4 @@ pub(super) fn sequences(group: &RolloutGroup) -> impl Iterator<Item = Sequence> 
 /// What a step's loss is divided by.
 pub(super) fn totals(sequences: &[Sequence]) -> StepTotals {
     StepTotals { tokens: sequences.iter().map(|s| s.completion.len() as f64).sum(), sequences: sequences.len() as f64 }
-}
-
-fn hidden(decoder: &Decoder, batch: &MicroBatch) -> candle_core::Result<Tensor> {
-    decoder.hidden(&batch.tokens, &batch.positions, Context::Packed { boundaries: &batch.boundaries })
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use candle_core::Device;
 use serde_json::{Map, Value};
 
 use super::actor::{Actor, ActorSpec};
 use super::batch::Sequence;
 use super::error::EngineError;
 use super::evaluate::Evaluation;
+use super::memory;
 use super::model::decoder::Decoder;
 use super::model::weights::Weights;
 use super::optimizer::AdamW;
@@ -21,6 +21,7 @@ use super::rollout_set;
 use super::step::sequences;
 use crate::dataset::Dataset;
 use crate::job::JobSpec;
+use crate::job::spec::{MicroBatchTokens, Precision};
 use crate::modelfile;
 use crate::objective::{self, Objective, Plan};
 
@@ -51,6 +52,8 @@ pub struct Trainer<'a> {
     pub(super) optimizer: AdamW,
     /// Optimizer steps taken.
     pub(super) step: u64,
+    /// Most tokens in one forward and backward pass.
+    pub(super) micro_batch_tokens: usize,
     /// Steps in a row, up to the last, that had nothing to learn from.
     pub(super) idle_steps: u64,
     pub(super) evaluations: Vec<Evaluation>,
@@ -64,7 +67,6 @@ pub struct Trainer<'a> {
     pub(super) sampled: Option<(f64, usize)>,
     /// Codes of the notes that are in the log already.
     pub(super) said: BTreeSet<&'static str>,
-    pub(super) trainable: Decoder,
     pub(super) teacher: Option<Decoder>,
     /// The model the job started from, once it is needed.
     reference: Option<Decoder>,
@@ -85,11 +87,18 @@ impl<'a> Trainer<'a> {
         };
         check_tokens(&stored, actor.weights.config().vocab_size)?;
         let teacher = match &job.teacher {
-            Some(path) => Some(load_teacher(path, &actor, &job.actor.device)?),
+            Some(path) => Some(load_teacher(path, &actor, job.actor.precision)?),
             None => None,
         };
+        let micro_batch_tokens = match job.spec.train.micro_batch_tokens {
+            MicroBatchTokens::Tokens(count) => count as usize,
+            MicroBatchTokens::Auto(_) => {
+                let (config, count) = (actor.weights.config(), actor.weights.parameter_count());
+                memory::micro_batch_tokens(config, count, job.spec.train.recompute) as usize
+            }
+        };
         Ok(Self {
-            trainable: actor.weights.trainable()?,
+            micro_batch_tokens,
             optimizer: AdamW::new(&job.spec.optimizer),
             step: 0,
             idle_steps: 0,
@@ -109,7 +118,7 @@ impl<'a> Trainer<'a> {
     }
 
     pub fn parameter_count(&self) -> usize {
-        self.actor.weights.vars().map(|(_, var)| var.elem_count()).sum()
+        self.actor.weights.parameter_count()
     }
 
     /// Prompts of a step that come from the stored rollout set.
@@ -134,7 +143,7 @@ impl<'a> Trainer<'a> {
     pub(super) fn load_reference(&mut self) -> Result<(), EngineError> {
         if self.reference.is_none() {
             let (_, weights) = self.job.actor.load_weights()?;
-            self.reference = Some(weights.detached()?);
+            self.reference = Some(Decoder::new(weights, self.job.actor.precision.into())?);
         }
         Ok(())
     }
@@ -190,9 +199,9 @@ fn check_tokens(groups: &[Arc<RolloutGroup>], vocabulary: usize) -> Result<(), E
 }
 
 /// Loads the model to distil from, which must have the student's tokens.
-fn load_teacher(path: &Path, student: &Actor<'_>, device: &Device) -> Result<Decoder, EngineError> {
+fn load_teacher(path: &Path, student: &Actor<'_>, precision: Precision) -> Result<Decoder, EngineError> {
     let inspection = modelfile::inspect(path)?;
-    let weights = Weights::load(&inspection, device)?;
+    let weights = Weights::load(&inspection)?;
     let tokenizer = crate::text::tokenizer::TextTokenizer::from_inspection(&inspection)?;
     let (own, other) = (student.weights.config().vocab_size, weights.config().vocab_size);
     if own != other || !student.tokenizer.same_tokens(&tokenizer) {
@@ -204,5 +213,5 @@ fn load_teacher(path: &Path, student: &Actor<'_>, device: &Device) -> Result<Dec
             ),
         });
     }
-    weights.detached()
+    Ok(Decoder::new(Arc::new(weights), precision.into())?)
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::field::{self, FieldError, Fields};
-use super::spec::{DatasetSpec, MAX_ROLLOUTS, SamplingSpec, check_labels, parse_object};
+use super::spec::{DatasetSpec, MAX_ROLLOUTS, Precision, SamplingSpec, check_labels, parse_object};
 
 /// The file of a rollout set with one [`RolloutLine`] a line, group after group.
 pub const ROLLOUTS_FILE: &str = "rollouts.jsonl";
@@ -41,6 +41,9 @@ pub struct RolloutSetSpec {
     #[serde(default = "default_prompts")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub prompts: u64,
+    /// What matrix products are computed in, as `train.precision` of a job.
+    #[serde(default)]
+    pub precision: Precision,
     /// Jobs with a higher priority are claimed first.
     #[serde(default)]
     pub priority: i32,

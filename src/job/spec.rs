@@ -187,9 +187,40 @@ pub struct TrainSpec {
     /// need it: one more forward pass over each sampled completion, and a second copy of the weights. Turn it off to
     /// save both.
     pub track_reference: bool,
-    /// Tokens in one forward and backward pass; a step is as many passes as it needs. Bounds the memory.
-    #[schemars(range(min = 1, max = 1_048_576))]
-    pub micro_batch_tokens: u32,
+    /// Tokens in one forward and backward pass; a step is as many passes as it needs. Bounds the memory. `auto` takes
+    /// what fits the memory that is free when the job first starts.
+    pub micro_batch_tokens: MicroBatchTokens,
+    /// What matrix products are computed in, when sampling and when training. Weights, sums and the optimizer are f32
+    /// always.
+    pub precision: Precision,
+    /// Compute each layer's intermediate results again in the backward pass instead of keeping them: about a third
+    /// more time, a fraction of the memory, the same bits.
+    pub recompute: bool,
+}
+
+/// A number of tokens, or `"auto"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum MicroBatchTokens {
+    Auto(Auto),
+    Tokens(#[schemars(range(min = 1, max = 1_048_576))] u32),
+}
+
+/// The word `auto`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Auto {
+    Auto,
+}
+
+/// What the factors of matrix products are rounded to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Precision {
+    #[default]
+    F32,
+    /// bf16 with sums in f32; about twice as fast on processors with AVX512-BF16.
+    Bf16,
 }
 
 impl Default for TrainSpec {
@@ -200,7 +231,9 @@ impl Default for TrainSpec {
             updates_per_rollout: 1,
             max_staleness: None,
             track_reference: true,
-            micro_batch_tokens: 2048,
+            micro_batch_tokens: MicroBatchTokens::Auto(Auto::Auto),
+            precision: Precision::F32,
+            recompute: false,
         }
     }
 }
@@ -326,9 +359,9 @@ impl JobSpec {
             "must lie between 1 and 1024",
         );
         fields.require(
-            (1..=1 << 20).contains(&t.micro_batch_tokens),
+            !matches!(t.micro_batch_tokens, MicroBatchTokens::Tokens(count) if !(1..=1 << 20).contains(&count)),
             "micro_batch_tokens",
-            "must lie between 1 and 1048576",
+            "must lie between 1 and 1048576, or be `auto`",
         );
         fields.require(
             t.max_staleness.is_none_or(|staleness| staleness < MAX_STEPS),

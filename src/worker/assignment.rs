@@ -9,7 +9,7 @@ use crate::dataset::{self, Columns, Dataset, Split};
 use crate::engine::device::Device;
 use crate::engine::rollout_set::PARTS;
 use crate::engine::{self, ActorSpec, EngineError, Job, Outcome, Reporter, SamplingJob};
-use crate::job::spec::{DatasetSpec, SamplingSpec};
+use crate::job::spec::{DatasetSpec, Precision, SamplingSpec};
 use crate::job::{
     CheckpointId, DatasetVersionId, Failure, FailureKind, FieldError, JobKind, JobSpec, ModelId, RolloutSetId,
     RolloutSetSpec,
@@ -72,7 +72,14 @@ async fn training(store: &Store, claim: &Claim, device: &Device) -> Result<Job, 
         None => None,
         Some(name) => Some(dataset(store, name, Split::Eval).await?),
     };
-    let parts = (spec.model.as_str(), &spec.dataset, &spec.sampling, &spec.verifier, spec.seed);
+    let parts = Parts {
+        model: &spec.model,
+        dataset: &spec.dataset,
+        sampling: &spec.sampling,
+        verifier: &spec.verifier,
+        precision: spec.train.precision,
+        seed: spec.seed,
+    };
     let actor = actor(store, claim, device, parts).await?;
     let resume = claim.resume.iter().map(|directory| store.files().checkpoint(directory)).collect();
     Ok(Job { actor, spec, objective, teacher, stored, train, eval, resume })
@@ -81,17 +88,30 @@ async fn training(store: &Store, claim: &Claim, device: &Device) -> Result<Job, 
 async fn sampling(store: &Store, claim: &Claim, device: &Device) -> Result<SamplingJob, Failure> {
     let spec = RolloutSetSpec::parse(&claim.spec_resolved).map_err(invalid)?;
     let rows = dataset(store, &spec.dataset.train, Split::Train).await?;
-    let parts = (spec.model.as_str(), &spec.dataset, &spec.sampling, &spec.verifier, spec.seed);
+    let parts = Parts {
+        model: &spec.model,
+        dataset: &spec.dataset,
+        sampling: &spec.sampling,
+        verifier: &spec.verifier,
+        precision: spec.precision,
+        seed: spec.seed,
+    };
     let actor = actor(store, claim, device, parts).await?;
     Ok(SamplingJob { actor, spec, rows })
 }
 
-async fn actor(
-    store: &Store,
-    claim: &Claim,
-    device: &Device,
-    (model_name, dataset, sampling, verifier, seed): (&str, &DatasetSpec, &SamplingSpec, &Option<Value>, u64),
-) -> Result<ActorSpec, Failure> {
+/// What both kinds of jobs have in their specs.
+struct Parts<'a> {
+    model: &'a str,
+    dataset: &'a DatasetSpec,
+    sampling: &'a SamplingSpec,
+    verifier: &'a Option<Value>,
+    precision: Precision,
+    seed: u64,
+}
+
+async fn actor(store: &Store, claim: &Claim, device: &Device, parts: Parts<'_>) -> Result<ActorSpec, Failure> {
+    let Parts { model: model_name, dataset, sampling, verifier, precision, seed } = parts;
     let verifier = match verifier {
         None => None,
         Some(config) => Some(verifier::Config::parse(config, "/verifier").map_err(invalid)?),
@@ -108,6 +128,7 @@ async fn actor(
         model,
         from_scratch,
         directory: store.files().job(claim.lease.job),
+        precision,
         device: device.clone(),
     })
 }

@@ -1,7 +1,7 @@
 //! Objectives run on padded `[B, T]` batches with explicit logits, as the reference vectors and the laws have them.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
-use anneal::engine::ops::logprob::{Head, Teacher, compare};
+use anneal::engine::ops::logprob::{Reading, logits_gradient, read_pairs};
 use anneal::job::spec::TrainSpec;
 use anneal::objective::{Group, Objective, StepStatistics, StepTotals, TeacherBatch, TokenBatch};
 use candle_core::{D, DType, Device, Tensor, Var};
@@ -180,33 +180,33 @@ impl Padded {
         let tensor = |values: &[f64], shape: &[usize]| {
             Tensor::from_vec(values.to_vec(), shape, &Device::Cpu).unwrap().to_dtype(self.dtype).unwrap()
         };
-        let narrow = |tensor: Tensor| tensor.to_dtype(DType::F32).unwrap();
-        let wide = |tensor: &Tensor| tensor.to_dtype(self.dtype).unwrap();
+        let narrow = |values: Vec<f64>| values.into_iter().map(|v| v as f32).collect::<Vec<f32>>();
         let logits = Var::from_tensor(&tensor(&pick_logits(&self.policy_logits), &[rows.len(), v])).unwrap();
         let targets: Vec<u32> = rows.iter().map(|i| self.tokens[*i] as u32).collect();
-        // The logits are the states of a head whose matrix is the identity.
-        let identity = Tensor::eye(v, DType::F32, &Device::Cpu).unwrap();
-        let head = |hidden: Tensor| Head { hidden, weight: identity.clone() };
-        let comparison = objective.needs().teacher.map(|view| {
-            let teacher_head = head(narrow(tensor(&pick_logits(&self.teacher_logits), &[rows.len(), v])));
-            compare(&head(narrow(logits.as_tensor().clone())), &targets, &Teacher { head: teacher_head, view }).unwrap()
-        });
-        let padded = |flat: &Tensor| wide(&flat.reshape(&shape).unwrap());
-        let policy = match &comparison {
-            Some(comparison) => padded(&comparison.logprobs),
-            None => {
-                let index = Tensor::from_vec(targets.clone(), (rows.len(), 1), &Device::Cpu).unwrap();
-                let all = log_softmax(logits.as_tensor(), D::Minus1).unwrap();
-                padded(&all.gather(&index, 1).unwrap().squeeze(1).unwrap())
-            }
+        // Beside a teacher the engine's own operation makes the log-probabilities and their gradient.
+        let [student, teacher] = [&self.policy_logits, &self.teacher_logits].map(|l| narrow(pick_logits(l)));
+        let view = objective.needs().teacher;
+        let reading = view.as_ref().map(|view| read_pairs(&student, &teacher, &targets, view));
+        let column = |of: fn(&Reading) -> &Vec<f32>| -> Tensor {
+            let values: Vec<f64> = reading.iter().flat_map(of).map(|x| f64::from(*x)).collect();
+            tensor(&values, if values.is_empty() { &[0, 0] } else { &shape })
         };
-        let teacher = comparison.as_ref().map(|c| (padded(&c.log_ratio), padded(&c.divergence)));
+        let own = Var::from_tensor(&column(|r| &r.logprobs)).unwrap();
+        let divergence = Var::from_tensor(&column(|r| &r.divergence)).unwrap();
+        let log_ratio = column(|r| &r.log_ratio);
+        let policy = if reading.is_some() {
+            own.as_tensor().clone()
+        } else {
+            let index = Tensor::from_vec(targets.clone(), (rows.len(), 1), &Device::Cpu).unwrap();
+            let all = log_softmax(logits.as_tensor(), D::Minus1).unwrap();
+            all.gather(&index, 1).unwrap().squeeze(1).unwrap().reshape(&shape).unwrap()
+        };
         let token_credit: Vec<f64> = rows.iter().map(|i| credit[i / t]).collect();
         let batch = TokenBatch {
             policy_logprobs: &policy,
             behavior_logprobs: &tensor(&pick(&self.behavior), &shape),
             reference_logprobs: Some(&tensor(&pick(&self.reference), &shape)),
-            teacher: teacher.as_ref().map(|(log_ratio, divergence)| TeacherBatch { log_ratio, divergence }),
+            teacher: view.map(|_| TeacherBatch { log_ratio: &log_ratio, divergence: &divergence }),
             credit: &tensor(&token_credit, &shape),
             mask: &tensor(&pick(mask), &shape),
         };
@@ -214,12 +214,22 @@ impl Padded {
         out.loss += numbers(&loss)[0];
         let of_tokens = numbers(&objective.token_credit(&batch).unwrap());
         rows.iter().zip(of_tokens).for_each(|(i, a)| out.token_credit[*i] = a);
-        if let Some((_, divergence)) = &teacher {
+        if reading.is_some() {
             out.divergence.resize(out.token_credit.len(), 0.0);
-            rows.iter().zip(numbers(divergence)).for_each(|(i, d)| out.divergence[*i] = d);
+            rows.iter().zip(numbers(&divergence)).for_each(|(i, d)| out.divergence[*i] = d);
         }
-        let gradients = loss.backward().unwrap();
-        let gradient = gradients.get(&logits).map_or_else(|| vec![0.0; rows.len() * v], numbers);
+        let store = loss.backward().unwrap();
+        let of = |var: &Var| store.get(var).map(numbers);
+        let gradient = match &view {
+            None => of(&logits).unwrap_or_else(|| vec![0.0; rows.len() * v]),
+            Some(view) => {
+                let mut gradient = student.clone();
+                let [of_logprobs, of_divergence] =
+                    [&own, &divergence].map(|var| narrow(of(var).unwrap_or_else(|| vec![0.0; rows.len()])));
+                logits_gradient(&mut gradient, &targets, &of_logprobs, Some((&of_divergence, &teacher, view)));
+                gradient.into_iter().map(f64::from).collect()
+            }
+        };
         for (row, gradient) in rows.iter().zip(gradient.chunks(v)) {
             out.gradient[row * v..(row + 1) * v].copy_from_slice(gradient);
         }

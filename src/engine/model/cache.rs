@@ -1,65 +1,50 @@
-//! The key-value cache of the sampler: one preallocated buffer per layer, divided into slots of equal capacity.
+//! The key-value cache of the sampler: memory for a number of blocks, taken once. Which sequence has which blocks, and
+//! which sequences share one, is the sampler's business.
 
-use candle_core::{Result, Tensor};
+use crate::engine::ops::attention::Heads;
 
-use crate::engine::ops::attention::{Heads, Span, attend};
+/// Tokens in one block.
+pub use crate::engine::kernels::attention::BLOCK;
 
 /// Keys and values of the sequences being sampled.
 #[derive(Debug)]
 pub struct KvCache {
-    /// Per layer `[slots * capacity, key-value heads * width]`.
-    keys: Vec<Vec<f32>>,
-    values: Vec<Vec<f32>>,
-    slots: usize,
-    capacity: usize,
+    heads: Heads,
+    /// Per layer `[blocks, Heads::block]`.
+    layers: Vec<Vec<f32>>,
+    blocks: usize,
 }
 
 impl KvCache {
-    /// A cache for `slots` sequences of at most `capacity` tokens.
-    pub fn new(layers: usize, heads: Heads, slots: usize, capacity: usize) -> Self {
-        let buffer = || vec![vec![0.0; slots * capacity * heads.key_value_row()]; layers];
-        Self { keys: buffer(), values: buffer(), slots, capacity }
+    pub fn new(layers: usize, heads: Heads, blocks: usize) -> Self {
+        Self { heads, layers: (0..layers).map(|_| vec![0.0; blocks * heads.block()]).collect(), blocks }
     }
 
-    /// Bytes that one token of one sequence takes.
-    pub fn bytes_per_token(layers: usize, heads: Heads) -> usize {
-        2 * layers * heads.key_value_row() * size_of::<f32>()
+    /// Bytes of one block over all layers.
+    pub fn bytes_per_block(layers: usize, heads: Heads) -> usize {
+        layers * heads.block() * size_of::<f32>()
     }
 
-    /// Copies the first `len` tokens of slot `from` to slot `to`: a prompt that several completions share is
-    /// computed once.
-    pub fn copy_prefix(&mut self, from: usize, to: usize, len: usize) {
-        for buffer in self.keys.iter_mut().chain(&mut self.values) {
-            let row = buffer.len() / (self.slots * self.capacity);
-            let source = from * self.capacity * row;
-            buffer.copy_within(source..source + len * row, to * self.capacity * row);
+    pub fn blocks(&self) -> usize {
+        self.blocks
+    }
+
+    /// Copies one block, in all layers.
+    pub fn copy_block(&mut self, from: u32, to: u32) {
+        let len = self.heads.block();
+        for layer in &mut self.layers {
+            layer.copy_within(from as usize * len..(from as usize + 1) * len, to as usize * len);
         }
     }
 
-    /// Adds the rows of `k` and `v` (`[N, key-value heads, width]`) to their slots and attends with `q` to all tokens
-    /// of the slot up to the row's position.
-    pub(super) fn attend(
-        &mut self,
-        layer: usize,
-        heads: Heads,
-        [q, k, v]: [&Tensor; 3],
-        slots: &[usize],
-        positions: &[u32],
-    ) -> Result<Tensor> {
-        let flat = |t: &Tensor| t.flatten_all()?.to_vec1::<f32>();
-        let (k, v, row) = (flat(k)?, flat(v)?, heads.key_value_row());
-        let mut spans = Vec::with_capacity(slots.len());
-        for (i, (slot, position)) in slots.iter().zip(positions).enumerate() {
-            let position = *position as usize;
-            if *slot >= self.slots || position >= self.capacity {
-                candle_core::bail!("slot {slot}, position {position} is outside the key-value cache");
-            }
-            let at = (slot * self.capacity + position) * row;
-            self.keys[layer][at..at + row].copy_from_slice(&k[i * row..][..row]);
-            self.values[layer][at..at + row].copy_from_slice(&v[i * row..][..row]);
-            spans.push(Span { first_row: slot * self.capacity, len: position + 1 });
-        }
-        let out = attend(&flat(q)?, &self.keys[layer], &self.values[layer], heads, &spans);
-        Tensor::from_vec(out, q.shape(), q.device())
+    /// The blocks of one layer.
+    pub(super) fn layer(&self, layer: usize) -> &[f32] {
+        &self.layers[layer]
+    }
+
+    /// Puts the key and value of `row` (queries, keys and values side by side) at a position of a block.
+    pub(super) fn put(&mut self, layer: usize, block: u32, slot: usize, row: &[f32]) {
+        let len = self.heads.block();
+        self.heads.put(row, &mut self.layers[layer][block as usize * len..][..len], slot);
     }
 }

@@ -2,175 +2,262 @@
 //! attention (arXiv 2305.13245) and SwiGLU (arXiv 2002.05202), with a tied or untied head.
 //!
 //! There is one forward pass. Its rows are tokens, whatever sequences they belong to; only attention knows about
-//! sequences, either packed side by side (training) or through a key-value cache (sampling).
+//! sequences, either packed side by side (training) or through a key-value cache (sampling). The backward pass is in
+//! `backward`.
 
-use candle_core::{D, DType, Result, Tensor};
-use candle_nn::ops::{rms_norm_slow, silu};
+use std::sync::Arc;
 
-use super::cache::KvCache;
-use crate::engine::ops::attention::{Heads, packed_attention};
-use crate::engine::ops::logprob::Head;
+use candle_core::Result;
+
+use super::cache::{BLOCK, KvCache};
+use super::weights::{Values, Weights};
+use crate::engine::kernels::gemm::Precision;
+use crate::engine::ops::attention::{Attended, Heads, Seen, attend, packed_attention};
+use crate::engine::ops::embedding::gather;
+use crate::engine::ops::gate::gated;
+use crate::engine::ops::linear::{Linear, Matrices};
+use crate::engine::ops::norm::{Normed, rms_norm_rows};
+use crate::engine::ops::rotary::Rotary;
+use crate::engine::ops::{Buffer, add};
 use crate::modelfile::config::{ModelConfig, RopeScaling};
 
-/// One transformer block; matrices are `[out, in]`.
-#[derive(Clone, Debug)]
-struct Layer {
-    input_norm: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    output: Tensor,
-    post_norm: Tensor,
-    gate: Tensor,
-    up: Tensor,
-    down: Tensor,
+/// A projection with the places of its weights.
+#[derive(Debug)]
+pub(super) struct Projection {
+    pub linear: Linear,
+    pub weights: Vec<usize>,
 }
 
-/// A decoder over tensors that are tracked for gradients (training) or detached (sampling).
-#[derive(Clone, Debug)]
+/// One transformer block.
+#[derive(Debug)]
+pub(super) struct Layer {
+    pub input_norm: usize,
+    /// Query, key and value.
+    pub attention: Projection,
+    pub output: Projection,
+    pub post_norm: usize,
+    pub gate_up: Projection,
+    pub down: Projection,
+}
+
+/// A decoder over weights that it shares with others; it follows every change of them.
+#[derive(Debug)]
 pub struct Decoder {
-    config: ModelConfig,
-    embedding: Tensor,
-    layers: Vec<Layer>,
-    norm: Tensor,
-    head: Tensor,
-    /// Rotation speed per pair of coordinates, in radians per position.
-    frequencies: Vec<f64>,
+    pub(super) weights: Arc<Weights>,
+    pub(super) heads: Heads,
+    pub(super) embedding: usize,
+    pub(super) layers: Vec<Layer>,
+    pub(super) norm: usize,
+    pub(super) head: Projection,
+    pub(super) rotary: Rotary,
 }
 
-/// Where a forward pass finds the keys and values of earlier tokens.
-pub enum Context<'a> {
-    /// Whole sequences side by side; sequence `s` is the rows `boundaries[s]..boundaries[s + 1]`.
-    Packed { boundaries: &'a [usize] },
-    /// Row `i` continues the sequence in `slots[i]`; its keys and values are added to the cache.
-    Cached { cache: &'a mut KvCache, slots: &'a [usize] },
+/// Tokens of whole sequences side by side.
+#[derive(Clone, Copy, Debug)]
+pub struct Packed<'a> {
+    pub tokens: &'a [u32],
+    /// Places within the tokens' sequences.
+    pub positions: &'a [u32],
+    /// Start of every sequence and, last, the number of tokens.
+    pub boundaries: &'a [usize],
+}
+
+/// One token to run through the decoder, continuing a cached sequence.
+#[derive(Clone, Copy, Debug)]
+pub struct CachedRow<'a> {
+    pub token: u32,
+    pub position: u32,
+    /// The sequence's blocks; `blocks[position / BLOCK]` will hold this token.
+    pub blocks: &'a [u32],
+}
+
+/// What a block computed, as its backward pass needs it.
+#[derive(Debug)]
+pub(super) struct Activations {
+    /// `[N, hidden]`, and the factors of its norm.
+    pub input: Buffer,
+    pub input_inverses: Buffer,
+    /// Queries, keys and values side by side, rotated.
+    pub rows: Buffer,
+    pub attended: Attended,
+    /// `[N, hidden]` after attention, and the factors of its norm.
+    pub middle: Buffer,
+    pub middle_inverses: Buffer,
+    /// Gate and up side by side.
+    pub gate_up: Buffer,
+}
+
+/// The final states, and what comes before their norm.
+#[derive(Debug)]
+pub(super) struct Final {
+    pub input: Buffer,
+    pub normed: Normed,
 }
 
 impl Decoder {
-    /// Builds a decoder from tensors by their Hugging Face name.
-    pub fn new(config: &ModelConfig, mut tensor: impl FnMut(&str) -> Result<Tensor>) -> Result<Self> {
-        let embedding = tensor("model.embed_tokens.weight")?;
+    /// A decoder over weights, whose products are computed with the given precision.
+    pub fn new(weights: Arc<Weights>, precision: Precision) -> Result<Self> {
+        let config = weights.config().clone();
+        let project = |names: &[String], input: usize| -> Result<Projection> {
+            let weights_of: Vec<usize> = names.iter().map(|name| weights.index(name)).collect::<Result<_>>()?;
+            let output = weights_of.iter().map(|index| weights.shape(*index)[0]).sum();
+            Ok(Projection { linear: Linear::new(input, output, precision), weights: weights_of })
+        };
+        let heads =
+            Heads { query: config.num_attention_heads, key_value: config.num_key_value_heads, width: config.head_dim };
         let layers = (0..config.num_hidden_layers)
             .map(|i| {
-                let mut get = |name: &str| tensor(&format!("model.layers.{i}.{name}.weight"));
+                let name = |name: &str| format!("model.layers.{i}.{name}.weight");
+                let hidden = config.hidden_size;
                 Ok(Layer {
-                    input_norm: get("input_layernorm")?,
-                    query: get("self_attn.q_proj")?,
-                    key: get("self_attn.k_proj")?,
-                    value: get("self_attn.v_proj")?,
-                    output: get("self_attn.o_proj")?,
-                    post_norm: get("post_attention_layernorm")?,
-                    gate: get("mlp.gate_proj")?,
-                    up: get("mlp.up_proj")?,
-                    down: get("mlp.down_proj")?,
+                    input_norm: weights.index(&name("input_layernorm"))?,
+                    attention: project(
+                        &["q_proj", "k_proj", "v_proj"].map(|p| name(&format!("self_attn.{p}"))),
+                        hidden,
+                    )?,
+                    output: project(&[name("self_attn.o_proj")], heads.query_row())?,
+                    post_norm: weights.index(&name("post_attention_layernorm"))?,
+                    gate_up: project(&["gate_proj", "up_proj"].map(|p| name(&format!("mlp.{p}"))), hidden)?,
+                    down: project(&[name("mlp.down_proj")], config.intermediate_size)?,
                 })
             })
             .collect::<Result<_>>()?;
-        let head = if config.tie_word_embeddings { embedding.clone() } else { tensor("lm_head.weight")? };
-        let norm = tensor("model.norm.weight")?;
-        Ok(Self { config: config.clone(), embedding, layers, norm, head, frequencies: frequencies(config) })
+        let embedding = String::from("model.embed_tokens.weight");
+        let head = if config.tie_word_embeddings { embedding.clone() } else { String::from("lm_head.weight") };
+        Ok(Self {
+            heads,
+            embedding: weights.index(&embedding)?,
+            layers,
+            norm: weights.index("model.norm.weight")?,
+            head: project(&[head], config.hidden_size)?,
+            rotary: Rotary::new(frequencies(&config)),
+            weights,
+        })
     }
 
     pub fn config(&self) -> &ModelConfig {
-        &self.config
-    }
-
-    /// Hidden states `[N, hidden]` of `tokens` (`[N]`) at `positions` within their sequences.
-    pub fn hidden(&self, tokens: &[u32], positions: &[u32], mut context: Context<'_>) -> Result<Tensor> {
-        let device = self.embedding.device();
-        let mut x = self.embedding.index_select(&Tensor::new(tokens, device)?, 0)?;
-        let rotation = self.rotation(positions)?;
-        for (index, layer) in self.layers.iter().enumerate() {
-            let attended = self.attention(
-                layer,
-                index,
-                &self.rms_norm(&x, &layer.input_norm)?,
-                &rotation,
-                positions,
-                &mut context,
-            )?;
-            x = (x + attended)?;
-            let normed = self.rms_norm(&x, &layer.post_norm)?;
-            let gated = (silu(&linear(&normed, &layer.gate)?)? * linear(&normed, &layer.up)?)?;
-            x = (x + linear(&gated, &layer.down)?)?;
-        }
-        self.rms_norm(&x, &self.norm)
-    }
-
-    /// The given rows of `hidden` with the matrix that makes logits of them.
-    pub fn head(&self, hidden: &Tensor, rows: &[u32]) -> Result<Head> {
-        let hidden = hidden.index_select(&Tensor::new(rows, hidden.device())?, 0)?;
-        Ok(Head { hidden, weight: self.head.clone() })
-    }
-
-    /// Logits `[rows, vocabulary]` of the given rows of `hidden`.
-    pub fn logits(&self, hidden: &Tensor, rows: &[u32]) -> Result<Tensor> {
-        linear(&hidden.index_select(&Tensor::new(rows, hidden.device())?, 0)?, &self.head)
-    }
-
-    fn attention(
-        &self,
-        layer: &Layer,
-        index: usize,
-        x: &Tensor,
-        rotation: &Rotation,
-        positions: &[u32],
-        context: &mut Context<'_>,
-    ) -> Result<Tensor> {
-        let (rows, _) = x.dims2()?;
-        let heads = self.heads();
-        let q = rotation.apply(&linear(x, &layer.query)?.reshape((rows, heads.query, heads.width))?)?;
-        let k = rotation.apply(&linear(x, &layer.key)?.reshape((rows, heads.key_value, heads.width))?)?;
-        let v = linear(x, &layer.value)?.reshape((rows, heads.key_value, heads.width))?;
-        let out = match context {
-            Context::Packed { boundaries } => packed_attention(&q, &k, &v, boundaries)?,
-            Context::Cached { cache, slots } => cache.attend(index, heads, [&q, &k, &v], slots, positions)?,
-        };
-        linear(&out.reshape((rows, heads.query * heads.width))?, &layer.output)
+        self.weights.config()
     }
 
     pub fn heads(&self) -> Heads {
-        Heads {
-            query: self.config.num_attention_heads,
-            key_value: self.config.num_key_value_heads,
-            width: self.config.head_dim,
+        self.heads
+    }
+
+    /// Final states `[N, hidden]` of whole sequences, without what a backward pass needs.
+    pub fn hidden(&self, packed: Packed<'_>) -> Result<Buffer> {
+        let mut x = self.embed(packed.tokens)?;
+        for layer in &self.layers {
+            x = self.packed_block(layer, x, packed, false).1;
         }
+        Ok(self.finish(x).normed.out)
     }
 
-    fn rms_norm(&self, x: &Tensor, weight: &Tensor) -> Result<Tensor> {
-        rms_norm_slow(x, weight, self.config.rms_norm_eps as f32)
+    /// Adds the rows' keys and values to the cache, then attends to all tokens of their sequences up to themselves.
+    /// Rows of one sequence stand next to each other in ascending position. Returns final states `[rows, hidden]`.
+    pub fn extend(&self, cache: &mut KvCache, rows: &[CachedRow<'_>]) -> Result<Buffer> {
+        let positions: Vec<u32> = rows.iter().map(|row| row.position).collect();
+        let tokens: Vec<u32> = rows.iter().map(|row| row.token).collect();
+        for CachedRow { position, blocks, .. } in rows {
+            let known = &blocks[..blocks.len().min(*position as usize / BLOCK + 1)];
+            if known.len() * BLOCK <= *position as usize || known.iter().any(|b| *b as usize >= cache.blocks()) {
+                candle_core::bail!("position {position} is outside the key-value cache");
+            }
+        }
+        let seen: Vec<Seen<'_>> =
+            rows.iter().map(|row| Seen { blocks: row.blocks, seen: row.position as usize + 1 }).collect();
+        let mut x = self.embed(&tokens)?;
+        for (index, layer) in self.layers.iter().enumerate() {
+            let attention = |states: &[f32]| {
+                let mut qkv = self.forward(&layer.attention, states, true);
+                self.rotary.rotate(&mut qkv, self.heads, &positions);
+                for (row, values) in rows.iter().zip(qkv.chunks_exact(self.heads.row())) {
+                    let (block, slot) = (row.position as usize / BLOCK, row.position as usize % BLOCK);
+                    cache.put(index, row.blocks[block], slot, values);
+                }
+                let attended = attend(&qkv, self.heads, cache.layer(index), &seen);
+                (qkv, attended)
+            };
+            x = self.block(layer, x, true, attention).1;
+        }
+        Ok(self.finish(x).normed.out)
     }
 
-    fn rotation(&self, positions: &[u32]) -> Result<Rotation> {
-        let half = self.frequencies.len();
-        let angles = positions.iter().flat_map(|p| self.frequencies.iter().map(move |f| f64::from(*p) * f));
-        let (cos, sin): (Vec<f32>, Vec<f32>) = angles.map(|a| (a.cos() as f32, a.sin() as f32)).unzip();
-        let shape = (positions.len(), 1, half);
-        let device = self.embedding.device();
-        Ok(Rotation { cos: Tensor::from_vec(cos, shape, device)?, sin: Tensor::from_vec(sin, shape, device)? })
+    /// Logits `[rows, vocabulary]` of the given rows of `hidden`.
+    pub fn row_logits(&self, hidden: &[f32], rows: &[u32]) -> Result<Buffer> {
+        Ok(self.forward(&self.head, &gather(hidden, self.config().hidden_size, rows), true))
     }
-}
 
-/// Cosines and sines of the rows' rotation angles, `[N, 1, width / 2]`.
-struct Rotation {
-    cos: Tensor,
-    sin: Tensor,
-}
-
-impl Rotation {
-    /// Rotates the coordinate pairs `(i, i + width / 2)` of `x: [N, heads, width]`.
-    fn apply(&self, x: &Tensor) -> Result<Tensor> {
-        let half = x.dim(D::Minus1)? / 2;
-        let (a, b) = (x.narrow(D::Minus1, 0, half)?, x.narrow(D::Minus1, half, half)?);
-        let first = (a.broadcast_mul(&self.cos)? - b.broadcast_mul(&self.sin)?)?;
-        let second = (b.broadcast_mul(&self.cos)? + a.broadcast_mul(&self.sin)?)?;
-        Tensor::cat(&[first, second], D::Minus1)
+    /// Gives back the memory of weights that were packed for sampling.
+    pub fn release(&self) {
+        let projections = self.layers.iter().flat_map(|l| [&l.attention, &l.output, &l.gate_up, &l.down]);
+        projections.chain([&self.head]).for_each(|p| p.linear.release());
     }
-}
 
-fn linear(x: &Tensor, weight: &Tensor) -> Result<Tensor> {
-    debug_assert_eq!(weight.dtype(), DType::F32);
-    x.matmul(&weight.t()?)
+    pub(super) fn embed(&self, tokens: &[u32]) -> Result<Buffer> {
+        let vocabulary = self.config().vocab_size;
+        if let Some(token) = tokens.iter().find(|token| **token as usize >= vocabulary) {
+            candle_core::bail!("token {token} is outside a vocabulary of {vocabulary}");
+        }
+        Ok(gather(&self.weights.values(self.embedding), self.config().hidden_size, tokens))
+    }
+
+    /// One block over packed sequences.
+    pub(super) fn packed_block(
+        &self,
+        layer: &Layer,
+        x: Buffer,
+        packed: Packed<'_>,
+        keep: bool,
+    ) -> (Activations, Buffer) {
+        self.block(layer, x, keep, |states| {
+            let mut rows = self.forward(&layer.attention, states, keep);
+            self.rotary.rotate(&mut rows, self.heads, packed.positions);
+            let attended = packed_attention(&rows, self.heads, packed.boundaries);
+            (rows, attended)
+        })
+    }
+
+    /// One block: what it computed, and its result.
+    fn block(
+        &self,
+        layer: &Layer,
+        input: Buffer,
+        keep: bool,
+        attention: impl FnOnce(&[f32]) -> (Buffer, Attended),
+    ) -> (Activations, Buffer) {
+        let mut input = input;
+        let Normed { out, inverses: input_inverses } = self.normed(&mut input, None, layer.input_norm);
+        let (rows, attended) = attention(&out);
+        drop(out);
+        let mut middle = self.forward(&layer.output, &attended.out, keep);
+        let Normed { out, inverses: middle_inverses } = self.normed(&mut middle, Some(&input), layer.post_norm);
+        let gate_up = self.forward(&layer.gate_up, &out, keep);
+        drop(out);
+        let gated = gated(&gate_up, self.config().intermediate_size);
+        let mut result = self.forward(&layer.down, &gated, keep);
+        add(&mut result, &middle);
+        (Activations { input, input_inverses, rows, attended, middle, middle_inverses, gate_up }, result)
+    }
+
+    pub(super) fn finish(&self, mut x: Buffer) -> Final {
+        let normed = self.normed(&mut x, None, self.norm);
+        Final { input: x, normed }
+    }
+
+    fn normed(&self, x: &mut [f32], residual: Option<&[f32]>, weight: usize) -> Normed {
+        rms_norm_rows(x, residual, &self.weights.values(weight), self.config().rms_norm_eps as f32)
+    }
+
+    pub(super) fn forward(&self, projection: &Projection, x: &[f32], keep: bool) -> Buffer {
+        self.with(projection, |weights| projection.linear.forward(x, weights, keep))
+    }
+
+    /// Calls `f` with a projection's weights.
+    pub(super) fn with<T>(&self, projection: &Projection, f: impl FnOnce(Matrices<'_>) -> T) -> T {
+        let values: Vec<Values<'_>> = projection.weights.iter().map(|index| self.weights.values(*index)).collect();
+        let slices: Vec<&[f32]> = values.iter().map(|v| &v[..]).collect();
+        f(Matrices { values: &slices, version: self.weights.version() })
+    }
 }
 
 /// Rotation speeds `theta^(-2i/width)`, slowed down as the configuration says for longer contexts.

@@ -1,5 +1,9 @@
-//! The model: its decoder, its weights and its key-value cache.
+//! The model: its decoder forward and backward, its weights and its key-value cache.
 
+mod backward;
 pub mod cache;
 pub mod decoder;
+pub mod head;
 pub mod weights;
+
+pub use backward::Pass;

@@ -2,43 +2,57 @@
 //! trainer and the sampler, and written back as safetensors.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use candle_core::quantized::{GgmlDType, QStorage, QTensor};
-use candle_core::{Device, Tensor, Var};
+use candle_core::{Device, Tensor};
 use half::{bf16, f16};
 use safetensors::{Dtype, View};
 
-use super::decoder::Decoder;
 use crate::engine::error::EngineError;
 use crate::engine::random::{Purpose, Stream};
 use crate::job::spec::WeightDtype;
 use crate::modelfile::config::ModelConfig;
 use crate::modelfile::{Format, Inspection, decoder_tensors, gguf, safetensors as header};
 
-/// Trainable f32 weights by Hugging Face name.
+/// Trainable f32 weights, in the order of their Hugging Face names. Everyone who computes with them shares them; one
+/// thread at a time changes them.
 #[derive(Debug)]
 pub struct Weights {
     config: ModelConfig,
-    vars: BTreeMap<String, Var>,
+    weights: Vec<Weight>,
+    /// Grows with every change, so that what was made of the weights can tell whether it is still right.
+    version: AtomicU64,
 }
+
+#[derive(Debug)]
+struct Weight {
+    name: String,
+    shape: Vec<usize>,
+    values: RwLock<Vec<f32>>,
+}
+
+/// A weight's numbers, as long as nobody changes them.
+pub type Values<'a> = RwLockReadGuard<'a, Vec<f32>>;
 
 impl Weights {
     /// Loads an inspected model.
-    pub fn load(inspection: &Inspection, device: &Device) -> Result<Self, EngineError> {
+    pub fn load(inspection: &Inspection) -> Result<Self, EngineError> {
         let tensors = match inspection.format {
-            Format::HuggingFace => load_safetensors(&inspection.weights, device)?,
-            Format::Gguf => load_gguf(&inspection.weights[0], &inspection.config, device)?,
+            Format::HuggingFace => load_safetensors(&inspection.weights)?,
+            Format::Gguf => load_gguf(&inspection.weights[0], &inspection.config)?,
         };
         Self::from_tensors(&inspection.config, tensors)
     }
 
     /// Draws weights for training from scratch: normal with variance `2 / (5 hidden)` (Nguyen and Salazar, arXiv
     /// 1910.05895), smaller by `sqrt(2 layers)` where a block writes to the residual stream; norms are 1.
-    pub fn random(config: &ModelConfig, seed: u64, device: &Device) -> Result<Self, EngineError> {
+    pub fn random(config: &ModelConfig, seed: u64) -> Result<Self, EngineError> {
         let std = (2.0 / (5.0 * config.hidden_size as f64)).sqrt();
         let residual = std / (2.0 * config.num_hidden_layers as f64).sqrt();
         let mut tensors = HashMap::new();
@@ -51,70 +65,116 @@ impl Weights {
                 1 => vec![1.0; count],
                 _ => (0..count as u64).map(|i| (stream.normal(i) * std) as f32).collect(),
             };
-            tensors.insert(name, Tensor::from_vec(values, shape, device)?);
+            tensors.insert(name, Values32 { shape, values });
         }
         Self::from_tensors(config, tensors)
     }
 
-    fn from_tensors(config: &ModelConfig, mut tensors: HashMap<String, Tensor>) -> Result<Self, EngineError> {
-        let mut vars = BTreeMap::new();
+    fn from_tensors(config: &ModelConfig, mut tensors: HashMap<String, Values32>) -> Result<Self, EngineError> {
+        let mut weights = Vec::new();
         for (name, shape) in decoder_tensors(config, Format::HuggingFace) {
             let tensor = tensors
                 .remove(&name)
                 .ok_or_else(|| EngineError::Internal(format!("`{name}` vanished between inspection and loading")))?;
-            if tensor.dims() != shape {
-                return Err(EngineError::Internal(format!("`{name}` has shape {:?}, not {shape:?}", tensor.dims())));
+            if tensor.shape != shape {
+                return Err(EngineError::Internal(format!("`{name}` has shape {:?}, not {shape:?}", tensor.shape)));
             }
-            vars.insert(name, Var::from_tensor(&tensor)?);
+            weights.push(Weight { name, shape, values: RwLock::new(tensor.values) });
         }
-        Ok(Self { config: config.clone(), vars })
+        weights.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(Self { config: config.clone(), weights, version: AtomicU64::new(0) })
     }
 
     pub fn config(&self) -> &ModelConfig {
         &self.config
     }
 
-    /// The trainable tensors, in the order of their names.
-    pub fn vars(&self) -> impl Iterator<Item = (&str, &Var)> {
-        self.vars.iter().map(|(name, var)| (name.as_str(), var))
+    /// Number of tensors.
+    pub fn count(&self) -> usize {
+        self.weights.len()
     }
 
-    /// A decoder whose forward pass is tracked for gradients.
-    pub fn trainable(&self) -> Result<Decoder, EngineError> {
-        Ok(Decoder::new(&self.config, |name| self.get(name).map(|var| var.as_tensor().clone()))?)
+    /// Number of trainable numbers.
+    pub fn parameter_count(&self) -> usize {
+        (0..self.count()).map(|index| self.len_of(index)).sum()
     }
 
-    /// A decoder over the same memory that tracks nothing; it follows every optimizer step.
-    pub fn detached(&self) -> Result<Decoder, EngineError> {
-        Ok(Decoder::new(&self.config, |name| self.get(name).map(|var| var.as_tensor().detach()))?)
+    /// The place of a tensor.
+    pub fn index(&self, name: &str) -> candle_core::Result<usize> {
+        let found = self.weights.binary_search_by(|weight| weight.name.as_str().cmp(name));
+        found.map_err(|_| candle_core::Error::Msg(format!("no tensor `{name}`")))
     }
 
-    fn get(&self, name: &str) -> candle_core::Result<&Var> {
-        self.vars.get(name).ok_or_else(|| candle_core::Error::Msg(format!("no tensor `{name}`")))
+    pub fn name(&self, index: usize) -> &str {
+        &self.weights[index].name
+    }
+
+    pub fn shape(&self, index: usize) -> &[usize] {
+        &self.weights[index].shape
+    }
+
+    pub fn len_of(&self, index: usize) -> usize {
+        self.shape(index).iter().product()
+    }
+
+    pub fn values(&self, index: usize) -> Values<'_> {
+        self.weights[index].values.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The numbers of a tensor to be changed; [`Self::changed`] comes after.
+    pub fn values_mut(&self, index: usize) -> RwLockWriteGuard<'_, Vec<f32>> {
+        self.weights[index].values.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells those who keep something made of the weights that it is out of date.
+    pub fn changed(&self) {
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// One tensor alone.
+    #[cfg(test)]
+    pub(in crate::engine) fn of(name: &str, shape: &[usize], values: Vec<f32>) -> Self {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
+        let config = crate::modelfile::inspect(&directory).expect("the built-in model is complete").config;
+        let weight = Weight { name: name.to_owned(), shape: shape.to_vec(), values: RwLock::new(values) };
+        Self { config, weights: vec![weight], version: AtomicU64::new(0) }
     }
 
     /// Writes the weights as one safetensors file.
     pub fn save(&self, path: &Path, dtype: WeightDtype) -> Result<(), EngineError> {
-        let views = self.vars.iter().map(|(name, var)| (name.clone(), WeightView { tensor: var.as_tensor(), dtype }));
+        let views = self.weights.iter().map(|weight| (weight.name.clone(), WeightView { weight, dtype }));
         write_safetensors(path, views)
     }
 
     /// Takes over the values of a file that [`Self::save`] wrote in f32.
     pub fn restore(&self, path: &Path) -> Result<(), EngineError> {
-        let tensors = load_safetensors(&[path.to_owned()], &Device::Cpu)?;
-        for (name, var) in &self.vars {
-            let tensor = tensors.get(name).ok_or_else(|| EngineError::InvalidData {
+        let mut tensors = load_safetensors(&[path.to_owned()])?;
+        for (index, weight) in self.weights.iter().enumerate() {
+            let tensor = tensors.remove(&weight.name).filter(|t| t.shape == weight.shape);
+            let tensor = tensor.ok_or_else(|| EngineError::InvalidData {
                 code: "checkpoint_corrupt",
-                detail: format!("{} has no tensor `{name}`", path.display()),
+                detail: format!("{} has no tensor `{}` of the right shape", path.display(), weight.name),
             })?;
-            var.set(&tensor.to_device(var.device())?)?;
+            *self.values_mut(index) = tensor.values;
         }
+        self.changed();
         Ok(())
     }
 }
 
+/// A tensor as it was read.
+#[derive(Clone, Debug)]
+pub struct Values32 {
+    pub shape: Vec<usize>,
+    pub values: Vec<f32>,
+}
+
 /// Every tensor of the given safetensors files, as f32.
-pub fn load_safetensors(paths: &[std::path::PathBuf], device: &Device) -> Result<HashMap<String, Tensor>, EngineError> {
+pub fn load_safetensors(paths: &[std::path::PathBuf]) -> Result<HashMap<String, Values32>, EngineError> {
     let mut tensors = HashMap::new();
     for path in paths {
         let head = header::read_header(path)?;
@@ -124,7 +184,7 @@ pub fn load_safetensors(paths: &[std::path::PathBuf], device: &Device) -> Result
             file.read_exact_at(&mut bytes, head.data_start + info.offsets.0)
                 .map_err(|e| EngineError::io("reading", path, e))?;
             let values = to_f32(&bytes, info.dtype);
-            tensors.insert(name.clone(), Tensor::from_vec(values, info.shape.clone(), device)?);
+            tensors.insert(name.clone(), Values32 { shape: info.shape.clone(), values });
         }
     }
     Ok(tensors)
@@ -139,7 +199,7 @@ fn to_f32(bytes: &[u8], dtype: header::Dtype) -> Vec<f32> {
     }
 }
 
-fn load_gguf(path: &Path, config: &ModelConfig, device: &Device) -> Result<HashMap<String, Tensor>, EngineError> {
+fn load_gguf(path: &Path, config: &ModelConfig) -> Result<HashMap<String, Values32>, EngineError> {
     let head = gguf::read(path)?;
     let file = File::open(path).map_err(|e| EngineError::io("opening", path, e))?;
     let mut tensors = HashMap::new();
@@ -159,7 +219,8 @@ fn load_gguf(path: &Path, config: &ModelConfig, device: &Device) -> Result<HashM
         } else if name.ends_with("k_proj.weight") {
             tensor = halves(&tensor, config.num_key_value_heads)?;
         }
-        tensors.insert(name, tensor.to_device(device)?);
+        let (shape, values) = (tensor.dims().to_vec(), tensor.flatten_all()?.to_vec1()?);
+        tensors.insert(name, Values32 { shape, values });
     }
     Ok(tensors)
 }
@@ -197,7 +258,7 @@ fn ggml_dtype(number: u32) -> Result<GgmlDType, EngineError> {
 
 /// A tensor on its way into a safetensors file, converted when its turn comes.
 struct WeightView<'a> {
-    tensor: &'a Tensor,
+    weight: &'a Weight,
     dtype: WeightDtype,
 }
 
@@ -210,13 +271,11 @@ impl View for WeightView<'_> {
     }
 
     fn shape(&self) -> &[usize] {
-        self.tensor.dims()
+        &self.weight.shape
     }
 
     fn data(&self) -> Cow<'_, [u8]> {
-        // Weights are f32 on a device that can be read; the format leaves no way to report an error here.
-        let values =
-            self.tensor.flatten_all().and_then(|flat| flat.to_vec1::<f32>()).expect("weights are readable f32 tensors");
+        let values = self.weight.values.read().unwrap_or_else(PoisonError::into_inner);
         Cow::Owned(match self.dtype {
             WeightDtype::F32 => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
             WeightDtype::Bf16 => values.iter().flat_map(|v| bf16::from_f32(*v).to_le_bytes()).collect(),
@@ -224,7 +283,7 @@ impl View for WeightView<'_> {
     }
 
     fn data_len(&self) -> usize {
-        self.tensor.elem_count() * self.dtype().bitsize() / 8
+        self.weight.shape.iter().product::<usize>() * self.dtype().bitsize() / 8
     }
 }
 

@@ -1,13 +1,17 @@
 //! Causal grouped-query attention over packed sequences (training) and over a key-value cache (sampling).
 //!
-//! Rows are tokens; a row attends to the rows of its own sequence up to itself. No `[T, T]` tensor is made: forward
-//! keeps one row of scores, backward recomputes it. Both modes call the same row routine, so a token's result does
-//! not depend on how it was batched. Equations: Vaswani et al., arXiv 1706.03762; grouped heads, arXiv 2305.13245.
+//! Rows are tokens; a row attends to the tokens of its own sequence up to itself. No `[T, T]` tensor is made: forward
+//! keeps one number for each row and head, backward computes the scores again. Both modes put keys and values into the
+//! same blocks and call the same routine, so that a token's result does not depend on how it was batched. Equations:
+//! Vaswani et al., arXiv 1706.03762; grouped heads, arXiv 2305.13245; recomputation from the normaliser, arXiv
+//! 2205.14135.
 
-use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor};
 use rayon::prelude::*;
 
-use super::{add_scaled, dot, f32_slice};
+use super::{Buffer, fallback};
+use crate::engine::kernels::attention::{
+    BLOCK, Backward, Queries, TILE, Tile, attend as attend_tile, block_len, padded, put,
+};
 
 /// Head counts and width of one attention layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,240 +27,324 @@ impl Heads {
         self.query / self.key_value
     }
 
+    /// Numbers in one row of queries, over all heads.
+    pub fn query_row(self) -> usize {
+        self.query * self.width
+    }
+
     /// Numbers in one row of keys (or values), over all heads.
     pub fn key_value_row(self) -> usize {
         self.key_value * self.width
     }
 
+    /// Numbers in one row of queries, keys and values side by side.
+    pub fn row(self) -> usize {
+        self.query_row() + 2 * self.key_value_row()
+    }
+
+    /// Numbers in one block of keys and values, over all heads.
+    pub fn block(self) -> usize {
+        self.key_value * block_len(self.width)
+    }
+
     fn scale(self) -> f32 {
         1.0 / (self.width as f32).sqrt()
     }
-}
 
-/// Softmax attention of one query head over `len` keys; `keys` and `values` start at the head's first number and go
-/// on by `stride`. Leaves the probabilities in `scores`.
-fn attend_row(query: &[f32], keys: &[f32], values: &[f32], heads: Heads, scores: &mut [f32], out: &mut [f32]) {
-    probabilities(query, keys, heads, scores);
-    out.fill(0.0);
-    for (j, p) in scores.iter().enumerate() {
-        add_scaled(out, *p, &values[j * heads.key_value_row()..][..heads.width]);
+    /// Query heads and rows of one sequence that are computed together.
+    fn tile(self) -> (usize, usize) {
+        let heads = self.group().min(TILE);
+        (heads, TILE / heads)
     }
-}
 
-fn probabilities(query: &[f32], keys: &[f32], heads: Heads, scores: &mut [f32]) {
-    let (stride, scale) = (heads.key_value_row(), heads.scale());
-    let mut top = f32::NEG_INFINITY;
-    for (j, score) in scores.iter_mut().enumerate() {
-        *score = dot(query, &keys[j * stride..][..heads.width]) * scale;
-        top = top.max(*score);
-    }
-    let mut sum = 0.0;
-    for score in scores.iter_mut() {
-        *score = (*score - top).exp();
-        sum += *score;
-    }
-    let inverse = 1.0 / sum;
-    for score in scores.iter_mut() {
-        *score *= inverse;
+    /// Puts the key and value of `row` (queries, keys and values side by side) into a block.
+    pub fn put(self, row: &[f32], block: &mut [f32], slot: usize) {
+        let (keys, values) = row[self.query_row()..].split_at(self.key_value_row());
+        let heads = block.chunks_exact_mut(block_len(self.width));
+        for ((block, key), value) in heads.zip(keys.chunks_exact(self.width)).zip(values.chunks_exact(self.width)) {
+            put(block, slot, key, value);
+        }
     }
 }
 
-/// Where one query row finds its keys: `keys[first_row..first_row + len]` of a buffer of key-value rows.
+/// Which keys a row sees: the first `seen` of those in the blocks.
 #[derive(Clone, Copy, Debug)]
-pub struct Span {
-    pub first_row: usize,
-    pub len: usize,
+pub struct Seen<'a> {
+    pub blocks: &'a [u32],
+    pub seen: usize,
 }
 
-/// Attention of `spans.len()` query rows (`[N, query heads, width]`) over buffers of key-value rows.
-pub fn attend(queries: &[f32], keys: &[f32], values: &[f32], heads: Heads, spans: &[Span]) -> Vec<f32> {
-    let row = heads.query * heads.width;
-    let mut out = vec![0.0; spans.len() * row];
-    let longest = spans.iter().map(|s| s.len).max().unwrap_or(0);
-    out.par_chunks_mut(row).zip(spans).enumerate().for_each_init(
-        || vec![0.0_f32; longest],
-        |scores, (i, (out_row, span))| {
-            let start = span.first_row * heads.key_value_row();
-            for head in 0..heads.query {
-                let at = start + head / heads.group() * heads.width;
-                let query = &queries[i * row + head * heads.width..][..heads.width];
-                let out_head = &mut out_row[head * heads.width..][..heads.width];
-                attend_row(query, &keys[at..], &values[at..], heads, &mut scores[..span.len], out_head);
+/// Results `[N, query heads * width]` and the logarithms of the normalisers `[N, query heads]`.
+#[derive(Debug)]
+pub struct Attended {
+    pub out: Buffer,
+    pub log_sums: Buffer,
+}
+
+/// Attention of `rows` (`[N, row]`, queries, keys and values side by side) over blocks of keys and values, in which
+/// the rows' own stand already.
+pub fn attend(rows: &[f32], heads: Heads, blocks: &[f32], seen: &[Seen<'_>]) -> Attended {
+    fallback::note_portable("attention");
+    assert_eq!(rows.len(), seen.len() * heads.row(), "rows and positions do not fit");
+    let width = heads.query_row();
+    let mut result = Attended { out: Buffer::new(seen.len() * width), log_sums: Buffer::new(seen.len() * heads.query) };
+    // Rows of one sequence stand next to each other; up to a tile of them are computed together.
+    let (_, most) = heads.tile();
+    let mut tiles = Vec::with_capacity(seen.len());
+    let (mut out, mut log_sums) = (&mut result.out[..], &mut result.log_sums[..]);
+    let mut first = 0;
+    while first < seen.len() {
+        let same = |row: &Seen<'_>| std::ptr::eq(row.blocks, seen[first].blocks);
+        let count = seen[first..].iter().take(most).take_while(|row| same(row)).count();
+        let (own_out, rest) = out.split_at_mut(count * width);
+        let (own_sums, rest_sums) = log_sums.split_at_mut(count * heads.query);
+        (out, log_sums) = (rest, rest_sums);
+        tiles.push((first, count, own_out, own_sums));
+        first += count;
+    }
+    let per_task = 8;
+    tiles.par_iter_mut().with_min_len(per_task).for_each_init(Scratch::default, |scratch, tile| {
+        let (first, count, out, log_sums) = tile;
+        let own = (&rows[*first * heads.row()..][..*count * heads.row()], &seen[*first..][..*count]);
+        scratch.attend(own, heads, blocks, out, log_sums);
+    });
+    drop(tiles);
+    result
+}
+
+/// Memory of one thread.
+#[derive(Default)]
+struct Scratch {
+    queries: Vec<f32>,
+    seen: Vec<usize>,
+    scores: Vec<f32>,
+    out: Vec<f32>,
+    log_sums: Vec<f32>,
+}
+
+impl Scratch {
+    fn attend(
+        &mut self,
+        (rows, seen): (&[f32], &[Seen<'_>]),
+        heads: Heads,
+        blocks: &[f32],
+        out: &mut [f32],
+        log_sums: &mut [f32],
+    ) {
+        let (width, (together, _)) = (heads.width, heads.tile());
+        for first in (0..heads.query).flat_map(|h| (h.is_multiple_of(heads.group())).then_some(h)) {
+            for begin in (first..first + heads.group()).step_by(together) {
+                let end = (begin + together).min(first + heads.group());
+                self.queries.clear();
+                self.seen.clear();
+                for (row, seen) in rows.chunks_exact(heads.row()).zip(seen) {
+                    self.queries.extend_from_slice(&row[begin * width..end * width]);
+                    self.seen.extend(std::iter::repeat_n(seen.seen, end - begin));
+                }
+                let queries = Queries {
+                    width,
+                    blocks,
+                    first: first / heads.group() * block_len(width),
+                    stride: heads.block(),
+                    offsets: seen[0].blocks,
+                    queries: &self.queries,
+                    seen: &self.seen,
+                    scale: heads.scale(),
+                };
+                self.out.resize(self.seen.len() * padded(width), 0.0);
+                self.log_sums.resize(self.seen.len(), 0.0);
+                attend_tile(&queries, &mut self.scores, &mut self.out, &mut self.log_sums);
+                for (i, (got, log_sum)) in self.out.chunks_exact(padded(width)).zip(&self.log_sums).enumerate() {
+                    let (row, head) = (i / (end - begin), begin + i % (end - begin));
+                    out[row * heads.query_row() + head * width..][..width].copy_from_slice(&got[..width]);
+                    log_sums[row * heads.query + head] = *log_sum;
+                }
             }
-        },
-    );
+        }
+    }
+}
+
+/// Attention over whole sequences side by side; sequence `s` is the rows `boundaries[s]..boundaries[s + 1]` of
+/// `rows: [N, row]`.
+pub fn packed_attention(rows: &[f32], heads: Heads, boundaries: &[usize]) -> Attended {
+    let lengths: Vec<usize> = boundaries.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let count: usize = lengths.iter().map(|len| len.div_ceil(BLOCK)).sum();
+    assert_eq!(rows.len(), lengths.iter().sum::<usize>() * heads.row(), "boundaries do not end at the last row");
+    let mut blocks = Buffer::new(count * heads.block());
+    let ids: Vec<u32> = (0..count as u32).collect();
+    let (mut seen, mut owners, mut next) = (Vec::with_capacity(rows.len() / heads.row()), Vec::new(), 0);
+    for (sequence, len) in lengths.iter().enumerate() {
+        let own = &ids[next..next + len.div_ceil(BLOCK)];
+        next += own.len();
+        seen.extend((1..=*len).map(|seen| Seen { blocks: own, seen }));
+        let begin = boundaries[sequence];
+        owners.extend((0..own.len()).map(|i| begin + i * BLOCK..(begin + (i + 1) * BLOCK).min(begin + len)));
+    }
+    blocks.par_chunks_mut(heads.block()).zip(&owners).for_each(|(block, range)| {
+        for (slot, row) in range.clone().enumerate() {
+            heads.put(&rows[row * heads.row()..][..heads.row()], block, slot);
+        }
+    });
+    attend(rows, heads, &blocks, &seen)
+}
+
+/// The gradient of [`packed_attention`] `[N, row]` for `grad`, that of its result.
+pub fn packed_attention_backward(
+    rows: &[f32],
+    attended: &Attended,
+    grad: &[f32],
+    heads: Heads,
+    boundaries: &[usize],
+) -> Buffer {
+    let tasks: Vec<(usize, usize, usize)> =
+        boundaries.windows(2).flat_map(|pair| (0..heads.key_value).map(|head| (pair[0], pair[1], head))).collect();
+    let pass = Pass { rows, attended, grad, heads };
+    let parts: Vec<Buffer> = tasks
+        .par_iter()
+        .with_max_len(1)
+        .map_init(Backward::new, |state, (start, end, head)| pass.head(state, *start..*end, *head))
+        .collect();
+    let (group, width, padded) = (heads.group(), heads.width, padded(heads.width));
+    let mut out = Buffer::new(rows.len());
+    let sequences: Vec<usize> =
+        boundaries.windows(2).enumerate().flat_map(|(s, pair)| std::iter::repeat_n(s, pair[1] - pair[0])).collect();
+    out.par_chunks_mut(heads.row()).zip(&sequences).enumerate().with_min_len(16).for_each(|(row, (out, sequence))| {
+        let local = row - boundaries[*sequence];
+        let (queries, rest) = out.split_at_mut(heads.query_row());
+        let (keys, values) = rest.split_at_mut(heads.key_value_row());
+        for head in 0..heads.key_value {
+            let part =
+                &parts[sequence * heads.key_value + head][local * (group + 2) * padded..][..(group + 2) * padded];
+            let mut pieces = part.chunks_exact(padded);
+            for member in 0..group {
+                let to = &mut queries[(head * group + member) * width..][..width];
+                pieces.next().into_iter().for_each(|p| to.copy_from_slice(&p[..width]));
+            }
+            for to in [&mut keys[head * width..][..width], &mut values[head * width..][..width]] {
+                pieces.next().into_iter().for_each(|p| to.copy_from_slice(&p[..width]));
+            }
+        }
+    });
     out
 }
 
-/// Differentiable attention over packed sequences.
-#[derive(Debug)]
-pub struct PackedAttention {
-    heads: Heads,
-    /// Start of every sequence and, last, the number of rows.
-    boundaries: Vec<usize>,
-}
-
-impl PackedAttention {
-    fn spans(&self) -> Vec<Span> {
-        self.boundaries
-            .windows(2)
-            .flat_map(|pair| (pair[0]..pair[1]).map(|row| Span { first_row: pair[0], len: row + 1 - pair[0] }))
-            .collect()
-    }
-}
-
-/// `q: [N, query heads, width]`, `k` and `v`: `[N, key-value heads, width]` to `[N, query heads, width]`, where row
-/// `boundaries[s]..boundaries[s + 1]` is sequence `s`.
-pub fn packed_attention(q: &Tensor, k: &Tensor, v: &Tensor, boundaries: &[usize]) -> Result<Tensor> {
-    let (rows, query, width) = q.dims3()?;
-    let (_, key_value, _) = k.dims3()?;
-    if boundaries.last() != Some(&rows) {
-        candle_core::bail!("sequence boundaries {boundaries:?} do not end at {rows} rows");
-    }
-    let op = PackedAttention { heads: Heads { query, key_value, width }, boundaries: boundaries.to_vec() };
-    q.contiguous()?.apply_op3(&k.contiguous()?, &v.contiguous()?, op)
-}
-
-impl CustomOp3 for PackedAttention {
-    fn name(&self) -> &'static str {
-        "packed-attention"
-    }
-
-    fn cpu_fwd(
-        &self,
-        q: &CpuStorage,
-        q_layout: &Layout,
-        k: &CpuStorage,
-        k_layout: &Layout,
-        v: &CpuStorage,
-        v_layout: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        let (q, k, v) = (
-            f32_slice(q, q_layout, self.name())?,
-            f32_slice(k, k_layout, self.name())?,
-            f32_slice(v, v_layout, self.name())?,
-        );
-        let out = attend(q, k, v, self.heads, &self.spans());
-        Ok((CpuStorage::F32(out), q_layout.shape().clone()))
-    }
-
-    fn bwd(
-        &self,
-        q: &Tensor,
-        k: &Tensor,
-        v: &Tensor,
-        _out: &Tensor,
-        grad: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let flat = |t: &Tensor| t.flatten_all()?.to_vec1::<f32>();
-        let rows = Rows { q: &flat(q)?, k: &flat(k)?, v: &flat(v)?, grad: &flat(grad)?, heads: self.heads };
-        let tasks: Vec<(usize, usize, usize)> = self
-            .boundaries
-            .windows(2)
-            .flat_map(|pair| (0..self.heads.key_value).map(|head| (pair[0], pair[1], head)))
-            .collect();
-        let parts: Vec<HeadGradients> =
-            tasks.par_iter().map(|(start, end, head)| rows.backward(*start, *end, *head)).collect();
-        let (mut dq, mut dk, mut dv) = (vec![0.0; rows.q.len()], vec![0.0; rows.k.len()], vec![0.0; rows.v.len()]);
-        let width = self.heads.width;
-        let group_width = self.heads.group() * width;
-        for ((start, end, head), part) in tasks.into_iter().zip(parts) {
-            for (local, row) in (start..end).enumerate() {
-                let at_q = (row * self.heads.key_value + head) * group_width;
-                dq[at_q..at_q + group_width].copy_from_slice(&part.q[local * group_width..][..group_width]);
-                let at_k = (row * self.heads.key_value + head) * width;
-                dk[at_k..at_k + width].copy_from_slice(&part.k[local * width..][..width]);
-                dv[at_k..at_k + width].copy_from_slice(&part.v[local * width..][..width]);
-            }
-        }
-        let device = q.device();
-        Ok((
-            Some(Tensor::from_vec(dq, q.shape(), device)?),
-            Some(Tensor::from_vec(dk, k.shape(), device)?),
-            Some(Tensor::from_vec(dv, v.shape(), device)?),
-        ))
-    }
-}
-
-/// Gradients of one sequence and key-value head: `q: [T, group, width]`, `k` and `v`: `[T, width]`.
-struct HeadGradients {
-    q: Vec<f32>,
-    k: Vec<f32>,
-    v: Vec<f32>,
-}
-
-struct Rows<'a> {
-    q: &'a [f32],
-    k: &'a [f32],
-    v: &'a [f32],
+/// One backward pass.
+struct Pass<'a> {
+    rows: &'a [f32],
+    attended: &'a Attended,
     grad: &'a [f32],
     heads: Heads,
 }
 
-impl Rows<'_> {
-    /// With `s = scale q k`, `p = softmax(s)`, `o = p v`: `dv_j += p_j do`, `dp_j = do v_j`,
-    /// `ds_j = p_j (dp_j - sum_i p_i dp_i)`, `dq += scale ds_j k_j`, `dk_j += scale ds_j q`.
-    fn backward(&self, start: usize, end: usize, head: usize) -> HeadGradients {
-        let (heads, width) = (self.heads, self.heads.width);
-        let (group, stride, len) = (heads.group(), heads.key_value_row(), end - start);
-        let offset = start * stride + head * width;
-        let (keys, values) = (&self.k[offset..], &self.v[offset..]);
-        let mut out =
-            HeadGradients { q: vec![0.0; len * group * width], k: vec![0.0; len * width], v: vec![0.0; len * width] };
-        let (mut p, mut dp) = (vec![0.0_f32; len], vec![0.0_f32; len]);
-        for row in 0..len {
-            for member in 0..group {
-                let at = ((start + row) * heads.query + head * group + member) * width;
-                let (query, grad) = (&self.q[at..at + width], &self.grad[at..at + width]);
-                let (p, dp) = (&mut p[..=row], &mut dp[..=row]);
-                probabilities(query, keys, heads, p);
-                for (j, d) in dp.iter_mut().enumerate() {
-                    *d = dot(grad, &values[j * stride..][..width]);
+impl Pass<'_> {
+    /// Gradients of one sequence and key-value head, `[T, group + 2, padded width]`: queries, key, value.
+    fn head(&self, state: &mut Backward, range: std::ops::Range<usize>, head: usize) -> Buffer {
+        let heads = self.heads;
+        let (group, width, padded) = (heads.group(), heads.width, padded(heads.width));
+        let (together, most) = heads.tile();
+        let row = |r: usize| &self.rows[r * heads.row()..][..heads.row()];
+        let key_at = heads.query_row() + head * width;
+        let value_at = key_at + heads.key_value_row();
+        let pairs = range.clone().map(|r| (&row(r)[key_at..][..width], &row(r)[value_at..][..width]));
+        state.begin(width, heads.scale(), pairs);
+        let mut out = Buffer::new(range.len() * (group + 2) * padded);
+        let mut own = TileMemory::default();
+        for first in range.clone().step_by(most) {
+            let last = (first + most).min(range.end);
+            for begin in (0..group).step_by(together) {
+                let members = begin..(begin + together).min(group);
+                own.clear();
+                for r in first..last {
+                    for member in members.clone() {
+                        let at = head * group + member;
+                        own.push(self, r, at, r + 1 - range.start);
+                    }
                 }
-                let center: f32 = p.iter().zip(dp.iter()).map(|(p, d)| p * d).sum();
-                let dq = &mut out.q[(row * group + member) * width..][..width];
-                for j in 0..=row {
-                    let ds = p[j] * (dp[j] - center) * heads.scale();
-                    add_scaled(dq, ds, &keys[j * stride..][..width]);
-                    add_scaled(&mut out.k[j * width..][..width], ds, query);
-                    add_scaled(&mut out.v[j * width..][..width], p[j], grad);
+                let tile = Tile {
+                    queries: &own.queries,
+                    grads: &own.grads,
+                    seen: &own.seen,
+                    log_sums: &own.log_sums,
+                    centers: &own.centers,
+                };
+                own.query_grads.resize(tile.seen.len() * padded, 0.0);
+                state.add(&tile, &mut own.query_grads);
+                let mut got = own.query_grads.chunks_exact(padded);
+                for r in first..last {
+                    for member in members.clone() {
+                        let to = &mut out[((r - range.start) * (group + 2) + member) * padded..][..padded];
+                        got.next().into_iter().for_each(|g| to.copy_from_slice(g));
+                    }
                 }
             }
+        }
+        for local in 0..range.len() {
+            let to = &mut out[(local * (group + 2) + group) * padded..][..2 * padded];
+            to[..padded].copy_from_slice(&state.key_grads[local * padded..][..padded]);
+            to[padded..].copy_from_slice(&state.value_grads[local * padded..][..padded]);
         }
         out
     }
 }
 
+/// Queries of one tile, with rows filled up with zeros to whole vectors.
+#[derive(Default)]
+struct TileMemory {
+    queries: Vec<f32>,
+    grads: Vec<f32>,
+    query_grads: Vec<f32>,
+    seen: Vec<usize>,
+    log_sums: Vec<f32>,
+    centers: Vec<f32>,
+}
+
+impl TileMemory {
+    fn clear(&mut self) {
+        for buffer in [&mut self.queries, &mut self.grads, &mut self.log_sums, &mut self.centers] {
+            buffer.clear();
+        }
+        self.seen.clear();
+    }
+
+    fn push(&mut self, pass: &Pass<'_>, row: usize, head: usize, seen: usize) {
+        let heads = pass.heads;
+        let (width, at) = (heads.width, row * heads.query_row() + head * heads.width);
+        let grad = &pass.grad[at..at + width];
+        self.queries.extend_from_slice(&pass.rows[row * heads.row() + head * width..][..width]);
+        self.grads.extend_from_slice(grad);
+        let len = self.queries.len().next_multiple_of(padded(width));
+        self.queries.resize(len, 0.0);
+        self.grads.resize(len, 0.0);
+        self.seen.push(seen);
+        self.log_sums.push(pass.attended.log_sums[row * heads.query + head]);
+        self.centers.push(grad.iter().zip(&pass.attended.out[at..at + width]).map(|(g, o)| g * o).sum());
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use candle_core::{Device, Var};
-
     use super::*;
-
-    const HEADS: Heads = Heads { query: 4, key_value: 2, width: 6 };
-    const BOUNDARIES: [usize; 4] = [0, 3, 4, 9];
 
     fn values(seed: u64, count: usize) -> Vec<f32> {
         (0..count).map(|i| ((i as f64 * 0.7 + seed as f64 * 1.3).sin() * 1.5) as f32).collect()
     }
 
     /// Attention in float64, straight from the definition.
-    fn reference(q: &[f64], k: &[f64], v: &[f64]) -> Vec<f64> {
-        let (w, g) = (HEADS.width, HEADS.group());
-        let mut out = vec![0.0; q.len()];
-        for pair in BOUNDARIES.windows(2) {
+    fn reference(rows: &[f64], heads: Heads, boundaries: &[usize]) -> Vec<f64> {
+        let (w, g, row) = (heads.width, heads.group(), heads.row());
+        let mut out = vec![0.0; rows.len() / row * heads.query_row()];
+        for pair in boundaries.windows(2) {
             for i in pair[0]..pair[1] {
-                for h in 0..HEADS.query {
-                    let key = |j: usize| (j * HEADS.key_value + h / g) * w;
-                    let at = (i * HEADS.query + h) * w;
+                for h in 0..heads.query {
+                    let key = |j: usize| j * row + heads.query_row() + h / g * w;
                     let scores: Vec<f64> = (pair[0]..=i)
-                        .map(|j| (0..w).map(|d| q[at + d] * k[key(j) + d]).sum::<f64>() / (w as f64).sqrt())
-                        .map(f64::exp)
+                        .map(|j| (0..w).map(|d| rows[i * row + h * w + d] * rows[key(j) + d]).sum::<f64>())
+                        .map(|s| (s / (w as f64).sqrt()).exp())
                         .collect();
                     let total: f64 = scores.iter().sum();
                     for (s, j) in scores.iter().zip(pair[0]..) {
                         for d in 0..w {
-                            out[at + d] += s / total * v[key(j) + d];
+                            out[(i * heads.query + h) * w + d] += s / total * rows[key(j) + heads.key_value_row() + d];
                         }
                     }
                 }
@@ -265,38 +353,60 @@ mod tests {
         out
     }
 
-    #[test]
-    fn packed_attention_and_its_gradient_match_float64() {
-        let rows = BOUNDARIES[3];
-        let (nq, nk) = (rows * HEADS.query * HEADS.width, rows * HEADS.key_value * HEADS.width);
-        let inputs = [values(1, nq), values(2, nk), values(3, nk)];
-        let weights = values(4, nq);
-        let var = |data: &[f32], heads: usize| {
-            Var::from_tensor(&Tensor::from_slice(data, (rows, heads, HEADS.width), &Device::Cpu).unwrap()).unwrap()
-        };
-        let vars = [var(&inputs[0], 4), var(&inputs[1], 2), var(&inputs[2], 2)];
-        let out = packed_attention(&vars[0], &vars[1], &vars[2], &BOUNDARIES).unwrap();
-        let wide: [Vec<f64>; 3] = std::array::from_fn(|i| inputs[i].iter().map(|x| f64::from(*x)).collect());
-        let expected = reference(&wide[0], &wide[1], &wide[2]);
-        for (got, want) in out.flatten_all().unwrap().to_vec1::<f32>().unwrap().iter().zip(&expected) {
-            assert!((f64::from(*got) - want).abs() < 1e-5);
+    fn check(heads: Heads, boundaries: &[usize]) {
+        let count = boundaries[boundaries.len() - 1];
+        let rows = values(1, count * heads.row());
+        let grad = values(4, count * heads.query_row());
+        let wide: Vec<f64> = rows.iter().map(|x| f64::from(*x)).collect();
+        let attended = packed_attention(&rows, heads, boundaries);
+        for (got, want) in attended.out.iter().zip(reference(&wide, heads, boundaries)) {
+            assert!((f64::from(*got) - want).abs() < 1e-5, "{got} against {want}");
         }
-
-        let weight = Tensor::from_slice(&weights, (rows, HEADS.query, HEADS.width), &Device::Cpu).unwrap();
-        let gradients = (out * weight).unwrap().sum_all().unwrap().backward().unwrap();
-        let objective = |inputs: &[Vec<f64>; 3]| {
-            let out = reference(&inputs[0], &inputs[1], &inputs[2]);
-            out.iter().zip(&weights).map(|(o, w)| o * f64::from(*w)).sum::<f64>()
+        let got = packed_attention_backward(&rows, &attended, &grad, heads, boundaries);
+        let loss = |rows: &[f64]| -> f64 {
+            reference(rows, heads, boundaries).iter().zip(&grad).map(|(o, g)| o * f64::from(*g)).sum()
         };
-        for (i, var) in vars.iter().enumerate() {
-            let got: Vec<f32> = gradients.get(var).unwrap().flatten_all().unwrap().to_vec1().unwrap();
-            for at in 0..got.len() {
-                let (mut up, mut down) = (wide.clone(), wide.clone());
-                up[i][at] += 1e-5;
-                down[i][at] -= 1e-5;
-                let want = (objective(&up) - objective(&down)) / 2e-5;
-                assert!((f64::from(got[at]) - want).abs() < 1e-4, "input {i}[{at}]: {} against {want}", got[at]);
-            }
+        for at in (0..rows.len()).step_by(if rows.len() > 2000 { 37 } else { 1 }) {
+            let (mut up, mut down) = (wide.clone(), wide.clone());
+            up[at] += 1e-5;
+            down[at] -= 1e-5;
+            let want = (loss(&up) - loss(&down)) / 2e-5;
+            assert!((f64::from(got[at]) - want).abs() < 1e-4, "number {at}: {} against {want}", got[at]);
+        }
+    }
+
+    #[test]
+    fn attention_and_its_gradient_match_float64() {
+        check(Heads { query: 4, key_value: 2, width: 6 }, &[0, 3, 4, 9]);
+        check(Heads { query: 3, key_value: 3, width: 16 }, &[0, 18]);
+        check(Heads { query: 8, key_value: 1, width: 20 }, &[0, 7, 12]);
+    }
+
+    #[test]
+    fn long_sequences_match_float64() {
+        check(Heads { query: 2, key_value: 1, width: 80 }, &[0, 35, 36]);
+    }
+
+    /// A sequence's results are the same bits alone and between others, and row by row over blocks as in one go.
+    #[test]
+    fn a_sequence_does_not_depend_on_its_company() {
+        let heads = Heads { query: 6, key_value: 2, width: 24 };
+        let boundaries = [0, 5, 42, 43];
+        let rows = values(3, 43 * heads.row());
+        let whole = packed_attention(&rows, heads, &boundaries);
+        for pair in boundaries.windows(2) {
+            let own = &rows[pair[0] * heads.row()..pair[1] * heads.row()];
+            let alone = packed_attention(own, heads, &[0, pair[1] - pair[0]]);
+            assert_eq!(alone.out[..], whole.out[pair[0] * heads.query_row()..pair[1] * heads.query_row()]);
+        }
+        let own = &rows[5 * heads.row()..42 * heads.row()];
+        let ids = [7, 2, 4];
+        let mut blocks = vec![f32::NAN; 8 * heads.block()];
+        for (position, row) in own.chunks_exact(heads.row()).enumerate() {
+            let block = ids[position / BLOCK] as usize * heads.block();
+            heads.put(row, &mut blocks[block..block + heads.block()], position % BLOCK);
+            let got = attend(row, heads, &blocks, &[Seen { blocks: &ids, seen: position + 1 }]);
+            assert_eq!(got.out[..], whole.out[(5 + position) * heads.query_row()..][..heads.query_row()]);
         }
     }
 }

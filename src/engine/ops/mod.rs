@@ -1,48 +1,34 @@
-//! Fused operations with hand-written backward passes. Each works on plain rows of f32, in parallel over rows or
-//! heads, with a fixed order of summation, so that a row's result never depends on its neighbours.
+//! The operations of the decoder, forward and backward, multi-threaded over rows, heads or panels. Each pass is written
+//! out by hand: results go into [`Buffer`]s, gradients are written where they are summed, nothing is copied in between.
+//! A row's result never depends on its neighbours; sums over rows have the rows' order.
 
 pub mod attention;
+mod buffer;
+pub mod embedding;
+pub mod fallback;
+pub mod gate;
+pub mod linear;
 pub mod logprob;
+pub mod norm;
+pub mod rotary;
 
-use candle_core::{CpuStorage, Layout, Result, Storage, Tensor};
+pub use buffer::{Buffer, release_free};
+use rayon::prelude::*;
 
-/// The contiguous f32 values behind a storage and layout.
-pub(crate) fn f32_slice<'a>(storage: &'a CpuStorage, layout: &Layout, op: &'static str) -> Result<&'a [f32]> {
-    let values = storage.as_slice::<f32>()?;
-    match layout.contiguous_offsets() {
-        Some((start, end)) => Ok(&values[start..end]),
-        None => candle_core::bail!("{op} needs contiguous input"),
-    }
+/// Numbers that are worth a task of their own.
+const TASK: usize = 1 << 14;
+
+/// Rows for one task, when a row has `width` numbers.
+fn rows_per_task(width: usize) -> usize {
+    (TASK / width.max(1)).max(1)
 }
 
-/// Hands the values of a contiguous f32 tensor on the CPU to `f`, without a copy.
-pub(crate) fn read_f32<T>(tensor: &Tensor, f: impl FnOnce(&[f32]) -> Result<T>) -> Result<T> {
-    let (storage, layout) = tensor.storage_and_layout();
-    match &*storage {
-        Storage::Cpu(storage) => f(f32_slice(storage, layout, "read")?),
-        _ => candle_core::bail!("this operation runs on the CPU only"),
-    }
-}
-
-/// Dot product with sixteen running sums, so that it vectorises, added up in a fixed order.
-#[inline]
-pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
-    const LANES: usize = 16;
-    let mut sums = [0.0_f32; LANES];
-    let (a_blocks, b_blocks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    let tail: f32 = a_blocks.remainder().iter().zip(b_blocks.remainder()).map(|(x, y)| x * y).sum();
-    for (x, y) in a_blocks.zip(b_blocks) {
-        for lane in 0..LANES {
-            sums[lane] += x[lane] * y[lane];
+/// `sum += x`, number by number.
+pub fn add(sum: &mut [f32], x: &[f32]) {
+    assert_eq!(sum.len(), x.len());
+    sum.par_chunks_mut(TASK).zip(x.par_chunks(TASK)).for_each(|(sum, x)| {
+        for (sum, x) in sum.iter_mut().zip(x) {
+            *sum += x;
         }
-    }
-    sums.iter().sum::<f32>() + tail
-}
-
-/// `out += scale * x`, element by element.
-#[inline]
-pub(crate) fn add_scaled(out: &mut [f32], scale: f32, x: &[f32]) {
-    for (o, v) in out.iter_mut().zip(x) {
-        *o += scale * v;
-    }
+    });
 }

@@ -1,6 +1,12 @@
 //! One draw from one row of logits, with the log-probability it was drawn with.
+//!
+//! The vocabulary is gone through twice: for the maximum, and for the sums of exponentials by piece, of which the draw
+//! then opens one. It is never sorted as a whole: top-k and top-p select the most probable tokens and sort only those.
 
-use crate::engine::ops::logprob::log_sum_exp;
+use std::cell::RefCell;
+
+use crate::engine::kernels::rows::{Normaliser, PIECE, normaliser_with};
+use crate::engine::ops::logprob::logprob;
 use crate::job::spec::SamplingSpec;
 
 /// A drawn token.
@@ -14,53 +20,121 @@ pub struct Choice {
     pub entropy: f32,
 }
 
+/// How many of the most probable tokens top-p sorts at first, when they do not suffice, and then; at last all.
+const SORTED: [usize; 3] = [64, 512, 4096];
+
+/// Memory that one draw leaves for the next of its thread; it grows to the size of a vocabulary.
+#[derive(Default)]
+struct Scratch {
+    /// Mass of each piece of the vocabulary, not normalised.
+    pieces: Vec<f64>,
+    /// Logits divided by the temperature.
+    scaled: Vec<f32>,
+    /// Tokens by probability, as [`rank`] writes them.
+    ranks: Vec<u64>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
 /// Draws from `logits` as `spec` says, with a `uniform` number in `[0, 1)` when one is needed.
 pub fn choose(logits: &[f32], spec: &SamplingSpec, uniform: impl FnOnce() -> f64) -> Choice {
-    let log_sum = log_sum_exp(logits);
-    let entropy = entropy(logits, log_sum);
+    SCRATCH.with_borrow_mut(|scratch| choose_with(scratch, logits, spec, uniform))
+}
+
+fn choose_with(
+    Scratch { pieces, scaled, ranks }: &mut Scratch,
+    logits: &[f32],
+    spec: &SamplingSpec,
+    uniform: impl FnOnce() -> f64,
+) -> Choice {
+    let own = add_up(logits, pieces);
+    let entropy = own.entropy();
     if spec.temperature == 0.0 {
         let token = argmax(logits);
-        return Choice { token: token as u32, logprob: logits[token] - log_sum, entropy };
+        return Choice { token: token as u32, logprob: logprob(logits, token as u32, &own), entropy };
     }
-    let inverse = (1.0 / spec.temperature) as f32;
-    let whole = spec.temperature == 1.0;
-    let scaled: Vec<f32>;
-    let (values, log_sum) = if whole {
-        (logits, log_sum)
+    let whole = spec.top_k == 0 && spec.top_p >= 1.0;
+    let (values, normaliser) = if spec.temperature == 1.0 {
+        (logits, own)
     } else {
-        scaled = logits.iter().map(|x| x * inverse).collect();
-        let log_sum = log_sum_exp(&scaled);
-        (&scaled[..], log_sum)
+        let inverse = (1.0 / spec.temperature) as f32;
+        scaled.clear();
+        scaled.extend(logits.iter().map(|x| x * inverse));
+        (&scaled[..], add_up(scaled, pieces))
     };
-    if spec.top_k == 0 && spec.top_p >= 1.0 {
-        let token = draw(values.iter().map(|x| (x - log_sum).exp()), uniform());
-        return Choice { token: token as u32, logprob: values[token] - log_sum, entropy };
+    if whole {
+        let token = draw_from_pieces(values, &normaliser, pieces, uniform());
+        return Choice { token: token as u32, logprob: logprob(values, token as u32, &normaliser), entropy };
     }
-    let kept = truncate(values, log_sum, spec);
-    let mass: f64 = kept.iter().map(|i| f64::from((values[*i] - log_sum).exp())).sum();
-    let token = kept[draw(kept.iter().map(|i| (values[*i] - log_sum).exp()), uniform() * mass)];
+    let log_sum = normaliser.log_sum;
+    truncate(values, log_sum, spec, ranks);
+    let probabilities = ranks.iter().map(|rank| (values[token_of(*rank)] - log_sum).exp());
+    let mass: f64 = probabilities.clone().map(f64::from).sum();
+    let token = token_of(ranks[draw(probabilities, uniform() * mass)]);
     Choice { token: token as u32, logprob: values[token] - log_sum - mass.ln() as f32, entropy }
 }
 
-/// The tokens that top-k and top-p leave, most probable first; ties in the order of the vocabulary.
-fn truncate(values: &[f32], log_sum: f32, spec: &SamplingSpec) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    let by_value = |a: &usize, b: &usize| values[*b].total_cmp(&values[*a]).then(a.cmp(b));
-    let k = if spec.top_k == 0 { values.len() } else { (spec.top_k as usize).min(values.len()) };
-    if k < order.len() {
-        order.select_nth_unstable_by(k, by_value);
-        order.truncate(k);
+/// The normaliser of a row; leaves the mass of every piece of the vocabulary in `pieces`.
+fn add_up(values: &[f32], pieces: &mut Vec<f64>) -> Normaliser {
+    pieces.clear();
+    normaliser_with(values, |mass| pieces.push(mass))
+}
+
+/// The token at which the running sum of probabilities exceeds `uniform`; the last possible one when rounding leaves
+/// the whole sum below it.
+fn draw_from_pieces(values: &[f32], normaliser: &Normaliser, pieces: &[f64], uniform: f64) -> usize {
+    let mass = |x: &f32| (x - normaliser.top).exp();
+    let target = uniform * normaliser.sum;
+    let mut before = 0.0;
+    for (piece, sum) in pieces.iter().enumerate() {
+        if before + sum > target {
+            let first = piece * PIECE;
+            // Adding up within the piece rounds in another way, so that its end may be reached below the target.
+            return first + draw(values[first..].iter().map(mass), target - before);
+        }
+        before += sum;
     }
-    order.sort_unstable_by(by_value);
-    if spec.top_p < 1.0 {
-        let mut mass = 0.0;
-        let enough = order.iter().position(|i| {
-            mass += f64::from((values[*i] - log_sum).exp());
-            mass >= spec.top_p
-        });
-        order.truncate(enough.map_or(order.len(), |last| last + 1));
+    values.iter().rposition(|x| mass(x) > 0.0).unwrap_or(0)
+}
+
+/// Leaves the tokens that top-k and top-p keep in `ranks`, most probable first; ties in the order of the vocabulary.
+fn truncate(values: &[f32], log_sum: f32, spec: &SamplingSpec, ranks: &mut Vec<u64>) {
+    ranks.clear();
+    ranks.extend(values.iter().zip(0..).map(|(value, token)| rank(*value, token)));
+    let most = if spec.top_k == 0 { values.len() } else { (spec.top_k as usize).min(values.len()) };
+    let (mut sorted, mut mass) = (0, 0.0);
+    for end in SORTED.into_iter().filter(|end| spec.top_p < 1.0 && *end < most).chain([most]) {
+        if end < ranks.len() {
+            ranks[sorted..].select_nth_unstable(end - sorted);
+        }
+        ranks[sorted..end].sort_unstable();
+        if spec.top_p < 1.0 {
+            let enough = ranks[sorted..end].iter().position(|rank| {
+                mass += f64::from((values[token_of(*rank)] - log_sum).exp());
+                mass >= spec.top_p
+            });
+            if let Some(last) = enough {
+                ranks.truncate(sorted + last + 1);
+                return;
+            }
+        }
+        sorted = end;
     }
-    order
+    ranks.truncate(most);
+}
+
+/// A number that is smaller the more probable a token is, and the earlier in the vocabulary among equals: the value's
+/// bits, turned so that they fall as `total_cmp` rises, above the token.
+fn rank(value: f32, token: u32) -> u64 {
+    let bits = value.to_bits();
+    let falling = if value.is_sign_negative() { bits } else { !bits & (u32::MAX >> 1) };
+    (u64::from(falling) << 32) | u64::from(token)
+}
+
+fn token_of(rank: u64) -> usize {
+    (rank & u64::from(u32::MAX)) as usize
 }
 
 /// The index at which the running sum of `probabilities` exceeds `target`; the last possible one when rounding
@@ -89,19 +163,10 @@ fn argmax(values: &[f32]) -> usize {
     best
 }
 
-/// `H = log Z - sum p x`.
-fn entropy(logits: &[f32], log_sum: f32) -> f32 {
-    logits
-        .iter()
-        .map(|x| x - log_sum)
-        .filter(|l| l.is_finite())
-        .map(|l| -f64::from(l.exp()) * f64::from(l))
-        .sum::<f64>() as f32
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::kernels::rows::normaliser;
     use crate::engine::random::{Purpose, Stream};
 
     const LOGITS: [f32; 5] = [1.0, 3.0, 2.0, -1.0, 0.5];
@@ -144,6 +209,82 @@ mod tests {
         let choice = choose(&[0.0, 2.0, 2.0], &spec(0.0, 1.0, 0), || unreachable!("greedy draws nothing"));
         assert_eq!(choice.token, 1);
         assert!((f64::from(choice.logprob) - (2.0 - (1.0 + 2.0 * 2.0_f64.exp()).ln())).abs() < 1e-6);
+    }
+
+    /// The same by definition: all tokens sorted, cut, and added up one by one.
+    fn reference(logits: &[f32], spec: &SamplingSpec, uniform: f64) -> (Choice, Vec<usize>) {
+        let log_sum = normaliser(logits).log_sum;
+        let terms = logits.iter().map(|x| f64::from(x - log_sum)).filter(|l| l.is_finite());
+        let entropy = -terms.map(|l| f64::from((l as f32).exp()) * l).sum::<f64>() as f32;
+        let inverse = (1.0 / spec.temperature) as f32;
+        let values: Vec<f32> = logits.iter().map(|x| x * inverse).collect();
+        let log_sum = normaliser(&values).log_sum;
+        let p = |token: &usize| f64::from((values[*token] - log_sum).exp());
+        let mut kept: Vec<usize> = (0..values.len()).collect();
+        let whole = spec.top_k == 0 && spec.top_p >= 1.0;
+        if !whole {
+            kept.sort_by(|a, b| values[*b].total_cmp(&values[*a]));
+            kept.truncate(if spec.top_k == 0 { values.len() } else { spec.top_k as usize });
+            let mut mass = 0.0;
+            let enough = kept.iter().position(|token| {
+                mass += p(token);
+                mass >= spec.top_p
+            });
+            kept.truncate(enough.filter(|_| spec.top_p < 1.0).map_or(kept.len(), |last| last + 1));
+        }
+        let mass = if whole { 1.0 } else { kept.iter().map(p).sum() };
+        let mut sum = 0.0;
+        let chosen = kept.iter().find(|token| {
+            sum += p(token);
+            sum > uniform * mass
+        });
+        let token = *chosen.or(kept.iter().rfind(|token| p(token) > 0.0)).unwrap();
+        let logprob = values[token] - log_sum - f64::ln(mass) as f32;
+        (Choice { token: token as u32, logprob, entropy }, kept)
+    }
+
+    /// Logits with ties, with tokens that are ruled out, more or less peaked, around the sizes at which the work is
+    /// divided.
+    fn logits(size: usize, case: u64) -> Vec<f32> {
+        let stream = Stream::new(case, Purpose::Initialization, size as u64);
+        let (scale, steps) = ([0.1, 1.0, 3.0, 9.0][case as usize % 4], [1e6, 2.0][case as usize / 4 % 2]);
+        let normal = |i: usize| ((stream.normal(i as u64) * scale * steps).round() / steps) as f32;
+        let ruled_out = |i: usize| case.is_multiple_of(3) && i % 5 == 4;
+        (0..size).map(|i| if ruled_out(i) { f32::NEG_INFINITY } else { normal(i) }).collect()
+    }
+
+    #[test]
+    fn draws_are_those_of_the_sorted_vocabulary() {
+        let uniforms = Stream::new(4, Purpose::Rollout, 0);
+        let mut draws = 0;
+        for (size, case) in
+            [1, 3, 63, 64, 65, 256, 257, 600, 5000].into_iter().flat_map(|s| (0..12).map(move |c| (s, c)))
+        {
+            let logits = logits(size, case);
+            for temperature in [0.4, 1.0, 1.7] {
+                for top_p in [0.0, 0.3, 0.95, 0.9999, 1.0] {
+                    for top_k in [0, 1, 7, 64, 4096, 100_000] {
+                        let spec = spec(temperature, top_p, top_k);
+                        draws += 1;
+                        let at = [0.0, uniforms.uniform(draws, 0, 0), 1.0 - f64::EPSILON][draws as usize % 3];
+                        let (expected, kept) = reference(&logits, &spec, at);
+                        let choice = choose(&logits, &spec, || at);
+                        let context = format!("{size} logits, case {case}, {spec:?}, {at}, {kept:?}");
+                        assert_eq!(choice.token, expected.token, "{context}");
+                        assert_eq!(choice.logprob.to_bits(), expected.logprob.to_bits(), "{context}");
+                        assert!((choice.entropy - expected.entropy).abs() < 1e-5, "{context}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ranks_order_values_as_total_cmp_does_and_ties_as_the_vocabulary() {
+        let values = [f32::INFINITY, 3.5, 1e-40, 0.0, -0.0, -1e-40, -3.5, f32::MIN, f32::NEG_INFINITY];
+        let ranks: Vec<u64> = values.iter().flat_map(|value| [rank(*value, 3), rank(*value, 70_000)]).collect();
+        assert!(ranks.is_sorted_by(|a, b| a < b));
+        assert!(ranks.iter().map(|rank| token_of(*rank)).eq([3, 70_000].repeat(values.len())));
     }
 
     #[test]

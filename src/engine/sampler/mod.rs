@@ -1,27 +1,63 @@
-//! Batched generation with a key-value cache: many prompts, several completions each, one decode step for all of
-//! them at a time. A finished completion's place is taken by the next request at once.
+//! Batched generation: many prompts, several completions each, in as few passes of the decoder as there is room for.
+//!
+//! A pass holds the newest token of every completion under way and, beside them, some rows of prompts that are not
+//! computed yet, so that a long prompt does not keep the others waiting. The place of a finished completion is taken
+//! by the next request at once. `schedule` says who runs and where in the cache; here the decoder is called, and
+//! `choice` draws.
+//!
+//! A completion is the same whatever runs beside it: a row of a pass depends on its own sequence only, and a draw on
+//! the request's numbers only.
 
+mod blocks;
 mod choice;
+mod schedule;
+#[cfg(test)]
+mod tests;
+mod text;
 
-use std::collections::VecDeque;
+use std::sync::Arc;
 
-use candle_core::Tensor;
 use rayon::prelude::*;
 
 pub use choice::{Choice, choose};
+use schedule::{Group, Part, Schedule, Seat, Start};
+use text::Text;
 
 use super::error::EngineError;
-use super::model::cache::KvCache;
-use super::model::decoder::{Context, Decoder};
+use super::model::cache::{BLOCK, KvCache};
+use super::model::decoder::{CachedRow, Decoder};
 use super::random::Stream;
 use crate::job::spec::SamplingSpec;
 use crate::job::status::names;
-use crate::text::tokenizer::{StreamDecoder, TextTokenizer};
+use crate::text::tokenizer::TextTokenizer;
 
-/// Memory for keys and values of one sampling phase, in bytes; fewer completions run at once when it is short.
-const CACHE_BYTES: usize = 2 << 30;
-/// Prompt tokens computed in one forward pass.
-const PREFILL_TOKENS: usize = 2048;
+/// What a sampling phase may take. It changes how long sampling takes and nothing else.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Memory for keys and values, in bytes; fewer completions run at once when it is short.
+    pub cache_bytes: usize,
+    /// Prompt tokens computed in one pass beside the completions.
+    pub prefill_tokens: usize,
+    /// Memory for logits, in bytes; the head is applied to as many rows at a time.
+    pub logits_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { cache_bytes: 2 << 30, prefill_tokens: 512, logits_bytes: 64 << 20 }
+    }
+}
+
+/// What a sampling phase has computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Prompt tokens run through the decoder.
+    pub prompt_tokens: u64,
+    /// Passes that continued completions.
+    pub decode_steps: u64,
+    /// Tokens of completions run through the decoder.
+    pub decode_rows: u64,
+}
 
 names!(
     /// Why a completion ended.
@@ -66,152 +102,252 @@ pub struct Sampler<'a> {
     pub stream: Stream,
 }
 
-/// A completion in the making.
-struct Active {
-    request: usize,
-    slot: usize,
-    length_limit: usize,
-    done: Completion,
-    decoder: StreamDecoder,
-}
-
 impl Sampler<'_> {
-    /// Samples all requests and returns their completions in the same order. `observe` is called after every decode
-    /// step with the number of finished completions and the tokens sampled so far; its error ends the phase.
+    /// Samples all requests and returns their completions in the same order. Requests with equal `prompt` stand next
+    /// to each other. `observe` is called after every pass with the number of finished completions and the tokens
+    /// sampled so far; its error ends the phase.
     pub fn run(
         &self,
         requests: &[Request],
-        mut observe: impl FnMut(usize, usize) -> Result<(), EngineError>,
+        observe: impl FnMut(usize, usize) -> Result<(), EngineError>,
     ) -> Result<Vec<Completion>, EngineError> {
-        let limit = |request: &Request| {
-            let context = self.decoder.config().max_position_embeddings;
-            (self.spec.max_new_tokens as usize).min(context.saturating_sub(request.tokens.len()))
-        };
-        let capacity = requests.iter().map(|r| r.tokens.len() + limit(r)).max().unwrap_or(1);
-        let (layers, heads) = (self.decoder.config().num_hidden_layers, self.decoder.heads());
-        let affordable = CACHE_BYTES / (KvCache::bytes_per_token(layers, heads) * capacity).max(1);
-        let slots = (self.spec.batch_size as usize).min(affordable).min(requests.len()).max(1);
-        let mut cache = KvCache::new(layers, heads, slots, capacity);
-
-        let mut finished: Vec<Option<Completion>> = vec![None; requests.len()];
-        let mut waiting: VecDeque<usize> = (0..requests.len()).collect();
-        let mut free: Vec<usize> = (0..slots).rev().collect();
-        let mut active: Vec<Active> = Vec::new();
-        let (mut done, mut tokens) = (0, 0);
-        while !waiting.is_empty() || !active.is_empty() {
-            let mut admitted = Vec::new();
-            while let Some(slot) = if waiting.is_empty() { None } else { free.pop() } {
-                let Some(request) = waiting.pop_front() else { break };
-                let length_limit = limit(&requests[request]);
-                admitted.push(Active { request, slot, length_limit, done: empty(), decoder: StreamDecoder::new(true) });
-            }
-            let mut logits = self.prefill(&mut cache, &admitted, requests)?;
-            if !active.is_empty() {
-                logits.extend(self.decode(&mut cache, &active, requests)?);
-            }
-            // Rows of `logits` are in this order: newly admitted, then those already under way.
-            admitted.append(&mut active);
-            active = admitted;
-            tokens += active.len();
-            self.extend(&mut active, &logits, requests)?;
-            active.retain_mut(|a| {
-                let over = a.done.finish == FinishReason::Stop || a.done.tokens.len() >= a.length_limit;
-                if over {
-                    free.push(a.slot);
-                    done += 1;
-                    finished[a.request] = Some(std::mem::replace(&mut a.done, empty()));
-                }
-                !over
-            });
-            observe(done, tokens)?;
-        }
-        Ok(finished.into_iter().flatten().collect())
+        Ok(self.run_within(&Limits::default(), requests, observe)?.0)
     }
 
-    /// Computes the prompts of new completions, each distinct prompt once, and returns the logits of their last rows.
-    fn prefill(
+    /// The same within other limits, with what was computed.
+    pub fn run_within(
         &self,
-        cache: &mut KvCache,
-        admitted: &[Active],
+        limits: &Limits,
         requests: &[Request],
-    ) -> Result<Vec<Vec<f32>>, EngineError> {
-        let mut logits: Vec<Vec<f32>> = Vec::with_capacity(admitted.len());
-        for (i, a) in admitted.iter().enumerate() {
-            let prompt = &requests[a.request];
-            if i > 0 && requests[admitted[i - 1].request].prompt == prompt.prompt {
-                cache.copy_prefix(admitted[i - 1].slot, a.slot, prompt.tokens.len());
-                logits.push(logits[i - 1].clone());
-                continue;
-            }
-            let mut last = None;
-            for start in (0..prompt.tokens.len()).step_by(PREFILL_TOKENS) {
-                let chunk = &prompt.tokens[start..prompt.tokens.len().min(start + PREFILL_TOKENS)];
-                let positions: Vec<u32> = (start as u32..).take(chunk.len()).collect();
-                let slots = vec![a.slot; chunk.len()];
-                let hidden = self.decoder.hidden(chunk, &positions, Context::Cached { cache, slots: &slots })?;
-                last = Some((hidden, chunk.len() as u32 - 1));
-            }
-            let Some((hidden, row)) = last else {
+        mut observe: impl FnMut(usize, usize) -> Result<(), EngineError>,
+    ) -> Result<(Vec<Completion>, Statistics), EngineError> {
+        let mut phase = Phase::new(self, limits, requests)?;
+        // Every step computes a row or draws a token, so that the loop ends.
+        while phase.done < requests.len() {
+            phase.step()?;
+            observe(phase.done, phase.tokens)?;
+        }
+        Ok((phase.finished.into_iter().flatten().collect(), phase.statistics))
+    }
+
+    /// Neighbouring requests with the same prompt.
+    fn groups(&self, requests: &[Request]) -> Result<Vec<Group>, EngineError> {
+        let context = self.decoder.config().max_position_embeddings;
+        let mut groups = Vec::new();
+        let mut start = 0;
+        for same in requests.chunk_by(|a, b| a.prompt == b.prompt && a.tokens == b.tokens) {
+            let prompt = same[0].tokens.len();
+            if prompt == 0 {
                 return Err(EngineError::Internal(String::from("a prompt has no tokens")));
-            };
-            logits.extend(rows(&self.decoder.logits(&hidden, &[row])?)?);
+            }
+            let limit = (self.spec.max_new_tokens as usize).min(context.saturating_sub(prompt));
+            groups.push(Group::new(start..start + same.len(), prompt, limit));
+            start += same.len();
         }
-        Ok(logits)
+        Ok(groups)
     }
 
-    /// One decode step: the logits after each active completion's newest token.
-    fn decode(
-        &self,
-        cache: &mut KvCache,
-        active: &[Active],
-        requests: &[Request],
-    ) -> Result<Vec<Vec<f32>>, EngineError> {
-        let newest: Vec<u32> = active.iter().filter_map(|a| a.done.tokens.last().copied()).collect();
-        let positions: Vec<u32> =
-            active.iter().map(|a| (requests[a.request].tokens.len() + a.done.tokens.len() - 1) as u32).collect();
-        let slots: Vec<usize> = active.iter().map(|a| a.slot).collect();
-        let hidden = self.decoder.hidden(&newest, &positions, Context::Cached { cache, slots: &slots })?;
-        let all: Vec<u32> = (0..active.len() as u32).collect();
-        rows(&self.decoder.logits(&hidden, &all)?)
+    /// Draws the next token of a completion and notes whether that ends it.
+    fn draw(&self, active: &mut Active, request: &Request, logits: &[f32]) -> Result<(), EngineError> {
+        let Active { seat, done, text, over } = active;
+        let position = done.tokens.len() as u32;
+        let chosen = choose(logits, self.spec, || self.stream.uniform(request.prompt, request.sample, position));
+        done.tokens.push(chosen.token);
+        done.behavior_logprobs.push(chosen.logprob);
+        done.entropy_sum += f64::from(chosen.entropy);
+        let is_end = self.decoder.config().eos_token_ids.contains(&chosen.token);
+        let is_full = done.tokens.len() >= seat.limit;
+        if !is_end {
+            text.push(self.tokenizer, chosen.token)?;
+        }
+        if is_end || is_full {
+            text.flush(self.tokenizer)?;
+        }
+        let is_stopped = text.cut(&self.spec.stop);
+        if is_end || is_stopped {
+            done.finish = FinishReason::Stop;
+        }
+        *over = is_end || is_full || is_stopped;
+        Ok(())
     }
+}
 
-    /// Draws the next token of every active completion and notes whether that ends it.
-    fn extend(&self, active: &mut [Active], logits: &[Vec<f32>], requests: &[Request]) -> Result<(), EngineError> {
-        let ends = &self.decoder.config().eos_token_ids;
-        active.par_iter_mut().zip(logits).try_for_each(|(a, logits)| {
-            let request = &requests[a.request];
-            let position = a.done.tokens.len() as u32;
-            let chosen = choose(logits, self.spec, || self.stream.uniform(request.prompt, request.sample, position));
-            a.done.tokens.push(chosen.token);
-            a.done.behavior_logprobs.push(chosen.logprob);
-            a.done.entropy_sum += f64::from(chosen.entropy);
-            if ends.contains(&chosen.token) {
-                a.done.finish = FinishReason::Stop;
-                a.done.text.push_str(&std::mem::take(&mut a.decoder).finish(self.tokenizer)?);
-            } else {
-                a.done.text.push_str(&a.decoder.push(self.tokenizer, chosen.token)?);
-            }
-            if let Some(at) = self.spec.stop.iter().filter_map(|stop| a.done.text.find(stop.as_str())).min() {
-                a.done.text.truncate(at);
-                a.done.finish = FinishReason::Stop;
-            } else if a.done.tokens.len() >= a.length_limit && a.done.finish == FinishReason::Length {
-                a.done.text.push_str(&std::mem::take(&mut a.decoder).finish(self.tokenizer)?);
-            }
-            Ok(())
+/// An admitted completion. It has tokens from its start on.
+struct Active {
+    seat: Seat,
+    done: Completion,
+    text: Text,
+    over: bool,
+}
+
+impl Active {
+    fn new(seat: Seat) -> Self {
+        let done = Completion {
+            tokens: Vec::new(),
+            behavior_logprobs: Vec::new(),
+            entropy_sum: 0.0,
+            finish: FinishReason::Length,
+            text: String::new(),
+        };
+        Self { seat, done, text: Text::new(), over: false }
+    }
+}
+
+/// A sampling phase under way.
+struct Phase<'a> {
+    sampler: &'a Sampler<'a>,
+    requests: &'a [Request],
+    limits: Limits,
+    schedule: Schedule,
+    cache: KvCache,
+    /// In the order of their admission.
+    active: Vec<Active>,
+    /// By request.
+    finished: Vec<Option<Completion>>,
+    done: usize,
+    tokens: usize,
+    statistics: Statistics,
+}
+
+impl<'a> Phase<'a> {
+    fn new(sampler: &'a Sampler<'a>, limits: &Limits, requests: &'a [Request]) -> Result<Self, EngineError> {
+        let groups = sampler.groups(requests)?;
+        let (layers, heads) = (sampler.decoder.config().num_hidden_layers, sampler.decoder.heads());
+        let affordable = limits.cache_bytes / KvCache::bytes_per_block(layers, heads).max(1);
+        let alone = groups.iter().map(Group::blocks_alone).max().unwrap_or(0);
+        if alone > affordable {
+            return Err(EngineError::InvalidData {
+                code: "cache_too_small",
+                detail: format!(
+                    "one completion may need keys and values of {} tokens with its prompt, and the {} MiB set aside for \
+                     sampling hold {} tokens of this model; lower `sampling.max_new_tokens`",
+                    alone * BLOCK,
+                    limits.cache_bytes >> 20,
+                    affordable * BLOCK
+                ),
+            });
+        }
+        let seats = (sampler.spec.batch_size as usize).max(1);
+        let blocks = affordable.min(schedule::blocks_at_most(&groups, seats).max(alone));
+        Ok(Self {
+            sampler,
+            requests,
+            limits: *limits,
+            schedule: Schedule::new(groups, seats, blocks),
+            cache: KvCache::new(layers, heads, blocks),
+            active: Vec::new(),
+            finished: vec![None; requests.len()],
+            done: 0,
+            tokens: 0,
+            statistics: Statistics::default(),
         })
     }
-}
 
-fn empty() -> Completion {
-    Completion {
-        tokens: Vec::new(),
-        behavior_logprobs: Vec::new(),
-        entropy_sum: 0.0,
-        finish: FinishReason::Length,
-        text: String::new(),
+    /// Fills the free seats, runs one pass and draws a token for every completion whose prompt is computed.
+    fn step(&mut self) -> Result<(), EngineError> {
+        while let Some(seat) = self.schedule.admit() {
+            self.active.push(Active::new(seat));
+        }
+        if self.active.is_empty() {
+            return Err(EngineError::Internal(String::from("requests are left, but none can be admitted")));
+        }
+        let parts = self.schedule.prompt_parts(self.limits.prefill_tokens.max(1));
+        self.run_pass(&parts)?;
+        self.start()?;
+        self.retire();
+        Ok(())
     }
-}
 
-fn rows(logits: &Tensor) -> Result<Vec<Vec<f32>>, EngineError> {
-    Ok(logits.to_vec2::<f32>()?)
+    /// One pass of the decoder: the newest token of every started completion, and parts of prompts.
+    fn run_pass(&mut self, parts: &[Part]) -> Result<(), EngineError> {
+        let mut rows = Vec::new();
+        for Active { seat, done, .. } in &self.active {
+            if let Some(token) = done.tokens.last() {
+                let position = self.requests[seat.request].tokens.len() + done.tokens.len() - 1;
+                rows.push(CachedRow { token: *token, position: position as u32, blocks: seat.table() });
+            }
+        }
+        let continued = rows.len();
+        let mut wanted: Vec<u32> = (0..continued as u32).collect();
+        for part in parts {
+            let tokens = &self.requests[part.request].tokens;
+            let row = |position: usize| CachedRow {
+                token: tokens[position],
+                position: position as u32,
+                blocks: self.schedule.prompt_table(part),
+            };
+            rows.extend(part.positions.clone().map(row));
+            wanted.extend(part.is_last.then_some(rows.len() as u32 - 1));
+        }
+        if rows.is_empty() {
+            // Every completion starts from a prompt that was computed before.
+            return Ok(());
+        }
+        debug_assert!(rows.iter().all(|row| self.schedule.is_exclusive(row.blocks[row.position as usize / BLOCK])));
+        self.statistics.prompt_tokens += (rows.len() - continued) as u64;
+        self.statistics.decode_steps += u64::from(continued > 0);
+        self.statistics.decode_rows += continued as u64;
+        let hidden = self.sampler.decoder.extend(&mut self.cache, &rows)?;
+        self.read_off(&hidden, &wanted, continued, parts)
+    }
+
+    /// Makes logits of the wanted rows, of which the first `continued` are those of started completions, for which a
+    /// token is drawn, and the others those at the end of prompts, which are kept.
+    fn read_off(
+        &mut self,
+        hidden: &[f32],
+        wanted: &[u32],
+        continued: usize,
+        parts: &[Part],
+    ) -> Result<(), EngineError> {
+        let (sampler, requests) = (self.sampler, self.requests);
+        let vocabulary = sampler.decoder.config().vocab_size;
+        let started = self.active.iter_mut().filter(|active| !active.done.tokens.is_empty());
+        let mut started: Vec<&mut Active> = started.collect();
+        let mut ends: Vec<Arc<[f32]>> = Vec::with_capacity(wanted.len() - continued);
+        let at_a_time = (self.limits.logits_bytes / (size_of::<f32>() * vocabulary)).max(1);
+        for start in (0..wanted.len()).step_by(at_a_time) {
+            let rows = &wanted[start..wanted.len().min(start + at_a_time)];
+            let logits = sampler.decoder.row_logits(hidden, rows)?;
+            let (first, last) = (start.min(continued), (start + rows.len()).min(continued));
+            let (draws, kept) = logits.split_at((last - first) * vocabulary);
+            let drawn = started[first..last].par_iter_mut().zip(draws.par_chunks(vocabulary));
+            drawn.try_for_each(|(active, logits)| sampler.draw(active, &requests[active.seat.request], logits))?;
+            ends.extend(kept.chunks(vocabulary).map(Arc::from));
+        }
+        self.tokens += continued;
+        let mut ends = ends.into_iter();
+        for part in parts {
+            self.schedule.computed(part, if part.is_last { ends.next() } else { None });
+        }
+        Ok(())
+    }
+
+    /// Starts the completions whose prompts are computed, and draws their first tokens.
+    fn start(&mut self) -> Result<(), EngineError> {
+        let (sampler, requests) = (self.sampler, self.requests);
+        let mut starting = Vec::new();
+        for active in self.active.iter_mut().filter(|active| active.done.tokens.is_empty()) {
+            if let Some(Start { logits, copy }) = self.schedule.start(&mut active.seat) {
+                if let Some((from, to)) = copy {
+                    self.cache.copy_block(from, to);
+                }
+                starting.push((active, logits));
+            }
+        }
+        self.tokens += starting.len();
+        starting
+            .into_par_iter()
+            .try_for_each(|(active, logits)| sampler.draw(active, &requests[active.seat.request], &logits))
+    }
+
+    /// Puts down the completions that have ended and frees their places.
+    fn retire(&mut self) {
+        for ended in self.active.extract_if(.., |active| active.over) {
+            self.schedule.leave(&ended.seat);
+            let completion = Completion { text: ended.text.into_string(), ..ended.done };
+            self.finished[ended.seat.request] = Some(completion);
+            self.done += 1;
+        }
+    }
 }

@@ -1,0 +1,571 @@
+//! Matrix products. Every number of a result is one chain `((0 + a_0 b_0) + a_1 b_1) + ...` over the inner dimension
+//! in ascending order (in bf16: over pairs), whatever the shapes, blocks and threads are. So a row of a product is the
+//! same bits alone, in a batch, in a chunk, or packed with other sequences; and a product that is added to what is
+//! there goes on with the chain, so that sums over micro-batches do not depend on where they were cut.
+//!
+//! The right factor is first copied into panels of [`PANEL`] columns, which the inner loop reads front to back; the
+//! left one is read in place. Blocking follows Goto and van de Geijn, "Anatomy of high-performance matrix
+//! multiplication" (2008).
+
+use rayon::prelude::*;
+
+use super::lanes::{LANES, Lanes};
+use super::{Instructions, dispatched, instructions};
+use crate::engine::ops::Buffer;
+use crate::job::spec;
+
+/// Columns of a panel.
+pub const PANEL: usize = 2 * LANES;
+/// Inner steps of a block: a panel's block stays in the first-level cache.
+const DEPTH: usize = 256;
+/// Rows of a task: their block stays in the second-level cache.
+const ROWS: usize = 168;
+/// Products below this many multiplications are not worth a second thread.
+const SERIAL: usize = 1 << 15;
+
+/// What factors are rounded to before they are multiplied; sums are f32 always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    #[default]
+    F32,
+    /// bf16, two inner steps to a word; without the processor's instruction the rounded values are multiplied in f32.
+    Bf16,
+}
+
+impl From<spec::Precision> for Precision {
+    fn from(precision: spec::Precision) -> Self {
+        match precision {
+            spec::Precision::F32 => Self::F32,
+            spec::Precision::Bf16 => Self::Bf16,
+        }
+    }
+}
+
+impl Precision {
+    /// Whether the processor multiplies numbers of this kind itself.
+    pub fn is_native(self) -> bool {
+        self == Self::F32 || self.is_paired()
+    }
+
+    /// Whether words hold pairs of bf16.
+    fn is_paired(self) -> bool {
+        self == Self::Bf16 && instructions() == Instructions::Avx512Bf16
+    }
+
+    /// Words for `depth` inner steps.
+    fn words(self, depth: usize) -> usize {
+        if self.is_paired() { depth.div_ceil(2) } else { depth }
+    }
+}
+
+/// A matrix of f32 whose rows begin `stride` apart.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    values: &'a [f32],
+    rows: usize,
+    columns: usize,
+    stride: usize,
+}
+
+impl<'a> View<'a> {
+    /// Rows without gaps.
+    pub fn new(values: &'a [f32], columns: usize) -> Self {
+        assert!(columns > 0 && values.len().is_multiple_of(columns), "{} numbers in rows of {columns}", values.len());
+        Self { values, rows: values.len() / columns, columns, stride: columns }
+    }
+
+    /// Some of the columns.
+    pub fn columns(self, first: usize, count: usize) -> Self {
+        assert!(first + count <= self.columns, "columns {first}..{} of {}", first + count, self.columns);
+        Self { values: &self.values[first.min(self.values.len())..], columns: count, ..self }
+    }
+
+    fn row(&self, row: usize) -> &'a [f32] {
+        &self.values[row * self.stride..][..self.columns]
+    }
+}
+
+/// A right factor in panels: `[panel][word][PANEL]`, columns beyond the last are zero.
+#[derive(Debug)]
+pub struct Panels {
+    words: Buffer,
+    depth: usize,
+    columns: usize,
+    precision: Precision,
+    paired: bool,
+}
+
+impl Panels {
+    /// The factor `M^T`, where the rows of `M` are those of `matrices`, one after the other: weights `[out, in]`, to be
+    /// multiplied with states `[.., in]`.
+    pub fn transposed(matrices: &[&[f32]], depth: usize, precision: Precision) -> Self {
+        let rows: Vec<&[f32]> = matrices.iter().flat_map(|m| m.chunks_exact(depth)).collect();
+        let mut panels = Self::new(depth, rows.len(), precision);
+        let paired = panels.paired;
+        panels.fill(|first, panel| {
+            let rows = &rows[first..(first + PANEL).min(rows.len())];
+            panel.fill(0.0);
+            // Blocks of the inner dimension, so that what is written stays in the cache from row to row.
+            for begin in (0..depth).step_by(64) {
+                let end = (begin + 64).min(depth);
+                for (column, row) in rows.iter().enumerate() {
+                    match paired {
+                        false => {
+                            for k in begin..end {
+                                panel[k * PANEL + column] = precision.round(row[k]);
+                            }
+                        }
+                        true => {
+                            for (i, pair) in row[begin..end].chunks(2).enumerate() {
+                                panel[(begin / 2 + i) * PANEL + column] = pack(pair);
+                            }
+                        }
+                    }
+                }
+            }
+        });
+        panels
+    }
+
+    /// The factor `M` itself, whose rows are those of `views`, one after the other.
+    pub fn straight(views: &[View<'_>], precision: Precision) -> Self {
+        let (depth, columns) = (views.iter().map(|v| v.rows).sum(), views.first().map_or(0, |v| v.columns));
+        assert!(views.iter().all(|v| v.columns == columns), "matrices of different width");
+        let rows: Vec<&[f32]> = views.iter().flat_map(|v| (0..v.rows).map(|r| v.row(r))).collect();
+        let mut panels = Self::new(depth, columns, precision);
+        let paired = panels.paired;
+        panels.fill(|first, panel| {
+            let count = (columns - first).min(PANEL);
+            if count < PANEL {
+                panel.fill(0.0);
+            }
+            if paired {
+                for (pair, out) in rows.chunks(2).zip(panel.chunks_exact_mut(PANEL)) {
+                    let (low, high) = (&pair[0][first..][..count], pair.get(1).map(|row| &row[first..][..count]));
+                    interleave(low, high, &mut out[..count]);
+                }
+            } else {
+                for (row, out) in rows.iter().zip(panel.chunks_exact_mut(PANEL)) {
+                    out[..count].copy_from_slice(&row[first..][..count]);
+                    if precision == Precision::Bf16 {
+                        out[..count].iter_mut().for_each(|x| *x = precision.round(*x));
+                    }
+                }
+            }
+        });
+        panels
+    }
+
+    fn new(depth: usize, columns: usize, precision: Precision) -> Self {
+        let words = Buffer::new(columns.div_ceil(PANEL) * precision.words(depth) * PANEL);
+        Self { words, depth, columns, precision, paired: precision.is_paired() }
+    }
+
+    fn fill(&mut self, fill: impl Fn(usize, &mut [f32]) + Sync) {
+        let size = self.precision.words(self.depth) * PANEL;
+        if size > 0 {
+            self.words.par_chunks_mut(size).enumerate().for_each(|(i, panel)| fill(i * PANEL, panel));
+        }
+    }
+
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    pub fn bytes(&self) -> usize {
+        size_of_val(&self.words[..])
+    }
+}
+
+impl Precision {
+    /// The nearest representable number.
+    #[inline]
+    fn round(self, x: f32) -> f32 {
+        match self {
+            Self::F32 => x,
+            Self::Bf16 => f32::from_bits(bf16_bits(x) << 16),
+        }
+    }
+}
+
+/// The sixteen bits of the nearest bf16, ties to even; what is not a number stays so.
+#[inline]
+fn bf16_bits(x: f32) -> u32 {
+    let bits = x.to_bits();
+    let rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+    if x.is_nan() { (bits >> 16) | 0x40 } else { rounded }
+}
+
+/// One or two numbers as a word; the first in the low half.
+#[inline]
+fn pack(pair: &[f32]) -> f32 {
+    f32::from_bits(bf16_bits(pair[0]) | (pair.get(1).map_or(0, |x| bf16_bits(*x)) << 16))
+}
+
+/// Pairs of one number from each row.
+#[inline]
+fn interleave(low: &[f32], high: Option<&[f32]>, out: &mut [f32]) {
+    match high {
+        Some(high) => {
+            for ((out, a), b) in out.iter_mut().zip(low).zip(high) {
+                *out = f32::from_bits(bf16_bits(*a) | (bf16_bits(*b) << 16));
+            }
+        }
+        None => out.iter_mut().zip(low).for_each(|(out, a)| *out = f32::from_bits(bf16_bits(*a))),
+    }
+}
+
+/// A left factor as the kernel reads it.
+#[derive(Debug)]
+enum Words<'a> {
+    Borrowed(&'a [f32]),
+    Converted(Buffer),
+}
+
+/// A left factor: number `(row, step)` is the word at `row * row_stride + step * step_stride`.
+#[derive(Debug)]
+pub struct Left<'a> {
+    words: Words<'a>,
+    rows: usize,
+    depth: usize,
+    row_stride: usize,
+    step_stride: usize,
+    precision: Precision,
+}
+
+impl<'a> Left<'a> {
+    /// The matrix as it stands.
+    pub fn rows(view: View<'a>, precision: Precision) -> Self {
+        let View { rows, columns: depth, stride, .. } = view;
+        let base =
+            Self { words: Words::Borrowed(view.values), rows, depth, row_stride: stride, step_stride: 1, precision };
+        if precision == Precision::F32 {
+            return base;
+        }
+        let width = precision.words(depth);
+        let mut words = Buffer::new(rows * width);
+        let paired = precision.is_paired();
+        if width > 0 {
+            words.par_chunks_mut(width).enumerate().with_min_len(16).for_each(|(row, out)| match paired {
+                true => convert_row(view.row(row), out),
+                false => out.iter_mut().zip(view.row(row)).for_each(|(o, x)| *o = precision.round(*x)),
+            });
+        }
+        Self { words: Words::Converted(words), row_stride: width, ..base }
+    }
+
+    /// The transposed matrix.
+    pub fn columns(view: View<'a>, precision: Precision) -> Self {
+        let View { rows: depth, columns: rows, stride, .. } = view;
+        let base =
+            Self { words: Words::Borrowed(view.values), rows, depth, row_stride: 1, step_stride: stride, precision };
+        if precision == Precision::F32 {
+            return base;
+        }
+        let paired = precision.is_paired();
+        let mut words = Buffer::new(rows * precision.words(depth));
+        words.par_chunks_mut(rows).enumerate().with_min_len(8).for_each(|(step, out)| {
+            if paired {
+                let high = (2 * step + 1 < depth).then(|| view.row(2 * step + 1));
+                interleave(view.row(2 * step), high, out);
+            } else {
+                out.iter_mut().zip(view.row(step)).for_each(|(o, x)| *o = precision.round(*x));
+            }
+        });
+        Self { words: Words::Converted(words), step_stride: rows, ..base }
+    }
+
+    fn words(&self) -> &[f32] {
+        match &self.words {
+            Words::Borrowed(words) => words,
+            Words::Converted(words) => words,
+        }
+    }
+}
+
+#[inline]
+fn convert_row(row: &[f32], out: &mut [f32]) {
+    let pairs = row.chunks_exact(2);
+    let rest = pairs.remainder();
+    for (out, pair) in out.iter_mut().zip(pairs) {
+        *out = f32::from_bits(bf16_bits(pair[0]) | (bf16_bits(pair[1]) << 16));
+    }
+    if let (Some(last), [x]) = (out.last_mut(), rest) {
+        *last = f32::from_bits(bf16_bits(*x));
+    }
+}
+
+/// Where a product goes: `[rows, columns]` with rows `stride` apart, shared by tasks that write different parts.
+#[derive(Clone, Copy)]
+struct Target {
+    first: *mut f32,
+    stride: usize,
+}
+
+unsafe impl Send for Target {}
+unsafe impl Sync for Target {}
+
+/// `C = A B`, or with `add` `C += A B`; `C` is `[rows of A, columns of B]`.
+pub fn product(left: &Left<'_>, right: &Panels, out: &mut [f32], add: bool) {
+    assert_eq!((left.depth, left.precision), (right.depth, right.precision), "the factors do not fit");
+    assert_eq!(out.len(), left.rows * right.columns, "the product has another size");
+    if out.is_empty() {
+        return;
+    }
+    let depth = left.precision.words(left.depth);
+    if depth == 0 {
+        if !add {
+            out.fill(0.0);
+        }
+        return;
+    }
+    let last = (left.rows - 1) * left.row_stride + (depth - 1) * left.step_stride;
+    assert!(last < left.words().len() && right.words.len() == right.columns.div_ceil(PANEL) * depth * PANEL);
+    let target = Target { first: out.as_mut_ptr(), stride: right.columns };
+    let panels = right.columns.div_ceil(PANEL);
+    let work = left.rows * right.columns * depth;
+    let threads = if work < SERIAL { 1 } else { rayon::current_num_threads() };
+    // Each task has some rows and some panels; a few tasks for each thread, so that none waits long for another.
+    let row_tasks = left.rows.div_ceil(ROWS);
+    let wanted = if threads == 1 { 1 } else { (4 * threads).div_ceil(row_tasks) };
+    let width = panels.div_ceil(wanted.min(panels)).clamp(1, 12.max(if threads == 1 { panels } else { 1 }));
+    let panel_tasks = panels.div_ceil(width);
+    let task = |index: usize| {
+        let (row_task, panel_task) = (index % row_tasks, index / row_tasks);
+        let rows = split(left.rows, row_tasks, row_task);
+        let columns = panel_task * width..((panel_task + 1) * width).min(panels);
+        for begin in (0..depth).step_by(DEPTH) {
+            let steps = begin..(begin + DEPTH).min(depth);
+            let fresh = begin == 0 && !add;
+            for panel in columns.clone() {
+                let tiles = rows.len().div_ceil(TILE);
+                for tile in 0..tiles {
+                    let within = split(rows.len(), tiles, tile);
+                    let first = rows.start + within.start;
+                    let block = Block {
+                        rows: within.len(),
+                        left: &left.words()[first * left.row_stride + steps.start * left.step_stride..],
+                        row_stride: left.row_stride,
+                        step_stride: left.step_stride,
+                        right: &right.words[(panel * depth + steps.start) * PANEL..][..steps.len() * PANEL],
+                        steps: steps.len(),
+                        columns: (right.columns - panel * PANEL).min(PANEL),
+                        fresh,
+                    };
+                    // Safety: tasks have different rows or panels, and lengths were checked above.
+                    unsafe { block.run(target.at(first, panel * PANEL), target.stride, right.paired) };
+                }
+            }
+        }
+    };
+    let tasks = row_tasks * panel_tasks;
+    if threads == 1 || tasks == 1 {
+        (0..tasks).for_each(task);
+    } else {
+        (0..tasks).into_par_iter().with_max_len(1).for_each(task);
+    }
+}
+
+/// Part `index` of `0..count` in `parts` parts that differ by one at most.
+fn split(count: usize, parts: usize, index: usize) -> std::ops::Range<usize> {
+    count * index / parts..count * (index + 1) / parts
+}
+
+impl Target {
+    unsafe fn at(&self, row: usize, column: usize) -> *mut f32 {
+        unsafe { self.first.add(row * self.stride + column) }
+    }
+}
+
+/// Most rows of a tile.
+const TILE: usize = 14;
+
+/// Some rows of the left factor times a block of one panel.
+struct Block<'a> {
+    rows: usize,
+    left: &'a [f32],
+    row_stride: usize,
+    step_stride: usize,
+    right: &'a [f32],
+    steps: usize,
+    columns: usize,
+    /// Whether the result's old value is left out.
+    fresh: bool,
+}
+
+impl Block<'_> {
+    unsafe fn run(&self, out: *mut f32, stride: usize, paired: bool) {
+        let last = (self.rows - 1) * self.row_stride + (self.steps - 1) * self.step_stride;
+        debug_assert!(last < self.left.len());
+        if self.columns == PANEL {
+            return unsafe { self.tile(out, stride, paired) };
+        }
+        // A panel with fewer columns goes through a full tile beside the result.
+        let mut whole = [0.0_f32; TILE * PANEL];
+        for row in 0..self.rows {
+            for column in 0..self.columns {
+                whole[row * PANEL + column] = unsafe { *out.add(row * stride + column) };
+            }
+        }
+        unsafe { self.tile(whole.as_mut_ptr(), PANEL, paired) };
+        for row in 0..self.rows {
+            for column in 0..self.columns {
+                unsafe { *out.add(row * stride + column) = whole[row * PANEL + column] };
+            }
+        }
+    }
+
+    unsafe fn tile(&self, out: *mut f32, stride: usize, paired: bool) {
+        #[cfg(target_arch = "x86_64")]
+        if paired {
+            return unsafe { bf16::tile_bf16(self, out, stride) };
+        }
+        debug_assert!(!paired);
+        unsafe { tile_f32(self, out, stride) }
+    }
+}
+
+/// How a word of the left factor is multiplied with words of the right one.
+unsafe trait Multiply: Copy {
+    type S: Lanes;
+    type X: Copy;
+    unsafe fn spread(word: *const f32) -> Self::X;
+    unsafe fn load(words: *const f32) -> Self::X;
+    unsafe fn add(a: Self::X, b: Self::X, sum: <Self::S as Lanes>::V) -> <Self::S as Lanes>::V;
+}
+
+#[derive(Clone, Copy)]
+struct Plain<S>(std::marker::PhantomData<S>);
+
+unsafe impl<S: Lanes> Multiply for Plain<S> {
+    type S = S;
+    type X = S::V;
+    #[inline(always)]
+    unsafe fn spread(word: *const f32) -> S::V {
+        unsafe { S::splat(*word) }
+    }
+    #[inline(always)]
+    unsafe fn load(words: *const f32) -> S::V {
+        unsafe { S::load(words) }
+    }
+    #[inline(always)]
+    unsafe fn add(a: S::V, b: S::V, sum: S::V) -> S::V {
+        unsafe { S::fma(a, b, sum) }
+    }
+}
+
+/// `ROWS x (VECTORS * LANES)` sums in registers.
+#[inline(always)]
+unsafe fn sums<M: Multiply, const ROWS: usize, const VECTORS: usize>(
+    block: &Block<'_>,
+    offset: (usize, usize),
+    out: *mut f32,
+    stride: usize,
+) {
+    unsafe {
+        let (first, column) = offset;
+        let out = out.add(first * stride + column);
+        let mut sums = [[M::S::splat(0.0); VECTORS]; ROWS];
+        if !block.fresh {
+            for (row, sums) in sums.iter_mut().enumerate() {
+                for (v, sum) in sums.iter_mut().enumerate() {
+                    *sum = M::S::load(out.add(row * stride + v * LANES));
+                }
+            }
+        }
+        let mut left = block.left.as_ptr().add(first * block.row_stride);
+        let mut right = block.right.as_ptr().add(column);
+        for _ in 0..block.steps {
+            let mut words = [M::load(right); VECTORS];
+            for (v, word) in words.iter_mut().enumerate() {
+                *word = M::load(right.add(v * LANES));
+            }
+            for (row, sums) in sums.iter_mut().enumerate() {
+                let factor = M::spread(left.add(row * block.row_stride));
+                for (sum, word) in sums.iter_mut().zip(words) {
+                    *sum = M::add(factor, word, *sum);
+                }
+            }
+            left = left.add(block.step_stride);
+            right = right.add(PANEL);
+        }
+        for (row, sums) in sums.iter().enumerate() {
+            for (v, sum) in sums.iter().enumerate() {
+                M::S::store(out.add(row * stride + v * LANES), *sum);
+            }
+        }
+    }
+}
+
+/// Calls [`sums`] for the block's number of rows.
+macro_rules! by_rows {
+    ($multiply:ty, $block:expr, $rows:expr, $offset:expr, $out:expr, $stride:expr, $vectors:literal, [$($count:literal)*]) => {
+        match $rows {
+            $($count => sums::<$multiply, $count, $vectors>($block, $offset, $out, $stride),)*
+            rows => unreachable!("{rows} rows in a tile"),
+        }
+    };
+}
+
+dispatched!(
+    fn tile_f32(block: &Block<'_>, out: *mut f32, stride: usize) = tile_f32_body
+);
+
+#[inline(always)]
+unsafe fn tile_f32_body<S: Lanes>(block: &Block<'_>, out: *mut f32, stride: usize) {
+    unsafe {
+        if size_of::<S::V>() == 64 && align_of::<S::V>() == 64 {
+            by_rows!(Plain<S>, block, block.rows, (0, 0), out, stride, 2, [1 2 3 4 5 6 7 8 9 10 11 12 13 14]);
+        } else {
+            // Half the registers: fewer rows and one vector at a time.
+            for first in (0..block.rows).step_by(6) {
+                for column in [0, LANES] {
+                    let rows = (block.rows - first).min(6);
+                    by_rows!(Plain<S>, block, rows, (first, column), out, stride, 1, [1 2 3 4 5 6]);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod bf16 {
+    use std::arch::x86_64::*;
+
+    use super::super::lanes::Avx512;
+    use super::{Block, Multiply, sums};
+
+    /// Pairs of bf16, with the processor's own product.
+    #[derive(Clone, Copy)]
+    struct Pairs;
+
+    unsafe impl Multiply for Pairs {
+        type S = Avx512;
+        type X = __m512i;
+        #[inline(always)]
+        unsafe fn spread(word: *const f32) -> __m512i {
+            unsafe { _mm512_set1_epi32(word.cast::<i32>().read_unaligned()) }
+        }
+        #[inline(always)]
+        unsafe fn load(words: *const f32) -> __m512i {
+            unsafe { _mm512_loadu_si512(words.cast()) }
+        }
+        #[inline(always)]
+        unsafe fn add(a: __m512i, b: __m512i, sum: __m512) -> __m512 {
+            unsafe {
+                _mm512_dpbf16_ps(
+                    sum,
+                    std::mem::transmute::<__m512i, __m512bh>(a),
+                    std::mem::transmute::<__m512i, __m512bh>(b),
+                )
+            }
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")]
+    pub unsafe fn tile_bf16(block: &Block<'_>, out: *mut f32, stride: usize) {
+        unsafe {
+            by_rows!(Pairs, block, block.rows, (0, 0), out, stride, 2, [1 2 3 4 5 6 7 8 9 10 11 12 13 14]);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Loops over plain numbers, in the processor's widest instructions. They know no model and no tensor; `ops` builds
+//! the operations of the decoder from them. This is the only place with `unsafe`: the functions that other modules
+//! call check every length.
+//!
+//! A kernel's result for one row never depends on the other rows, on the number of threads, or on where blocks begin:
+//! each number is one chain of additions in a fixed order. So sampler and trainer agree bit for bit.
+
+pub mod attention;
+pub mod gemm;
+mod lanes;
+pub mod rows;
+pub mod update;
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// What the processor can do, from less to more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Instructions {
+    Portable = 1,
+    /// AVX2 and fused multiply-add.
+    Avx2 = 2,
+    Avx512 = 3,
+    /// With products of bf16 pairs.
+    Avx512Bf16 = 4,
+}
+
+impl Instructions {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+            Self::Avx512Bf16 => "avx512_bf16",
+        }
+    }
+}
+
+/// The set in use; 0 until it was asked for.
+static CHOSEN: AtomicU8 = AtomicU8::new(0);
+
+/// The instruction set in use: the processor's best, unless [`restrict`] said less.
+#[inline]
+pub fn instructions() -> Instructions {
+    match CHOSEN.load(Ordering::Relaxed) {
+        1 => Instructions::Portable,
+        2 => Instructions::Avx2,
+        3 => Instructions::Avx512,
+        4 => Instructions::Avx512Bf16,
+        _ => restrict(Instructions::Avx512Bf16),
+    }
+}
+
+/// Uses at most the given set from now on, and returns what is used; for tests and comparisons.
+pub fn restrict(most: Instructions) -> Instructions {
+    let chosen = most.min(detect());
+    CHOSEN.store(chosen as u8, Ordering::Relaxed);
+    chosen
+}
+
+/// The best set of this processor.
+pub fn detect() -> Instructions {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+        let wide = ["f", "bw", "dq", "vl"];
+        let avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        debug_assert_eq!(wide.len(), 4);
+        return match (avx2, avx512, is_x86_feature_detected!("avx512bf16")) {
+            (true, true, true) => Instructions::Avx512Bf16,
+            (true, true, false) => Instructions::Avx512,
+            (true, false, _) => Instructions::Avx2,
+            (false, ..) => Instructions::Portable,
+        };
+    }
+    #[allow(unreachable_code)]
+    Instructions::Portable
+}
+
+/// Defines a function that runs `$body::<S, ..>` for the instruction set in use.
+macro_rules! dispatched {
+    ($(#[$doc:meta])* $vis:vis fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $ret:ty)? = $body:ident) => {
+        $(#[$doc])*
+        #[allow(clippy::too_many_arguments)]
+        $vis unsafe fn $name($($arg: $type),*) $(-> $ret)? {
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+            #[allow(clippy::too_many_arguments)]
+            unsafe fn avx512($($arg: $type),*) $(-> $ret)? {
+                unsafe { $body::<$crate::engine::kernels::lanes::Avx512>($($arg),*) }
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma")]
+            #[allow(clippy::too_many_arguments)]
+            unsafe fn avx2($($arg: $type),*) $(-> $ret)? {
+                unsafe { $body::<$crate::engine::kernels::lanes::Avx2>($($arg),*) }
+            }
+            match $crate::engine::kernels::instructions() {
+                #[cfg(target_arch = "x86_64")]
+                $crate::engine::kernels::Instructions::Avx512 | $crate::engine::kernels::Instructions::Avx512Bf16 => unsafe {
+                    avx512($($arg),*)
+                },
+                #[cfg(target_arch = "x86_64")]
+                $crate::engine::kernels::Instructions::Avx2 => unsafe { avx2($($arg),*) },
+                _ => unsafe { $body::<$crate::engine::kernels::lanes::Portable>($($arg),*) },
+            }
+        }
+    };
+}
+pub(crate) use dispatched;

@@ -1,0 +1,59 @@
+//! How many tokens fit into one forward and backward pass.
+
+use crate::modelfile::config::ModelConfig;
+
+/// Tokens beyond which a pass gets no faster.
+const MOST: u64 = 4096;
+/// Tokens below which products are too small to be fast.
+const FEWEST: u64 = 256;
+/// Share of the free memory that activations may take; the rest is for logits, verifiers and other processes.
+const SHARE: f64 = 0.5;
+
+/// Bytes that a forward pass keeps for each token.
+pub fn bytes_per_token(config: &ModelConfig, recompute: bool) -> u64 {
+    let hidden = config.hidden_size as u64;
+    let heads = (config.num_attention_heads + 2 * config.num_key_value_heads) as u64 * config.head_dim as u64;
+    let attended = config.num_attention_heads as u64 * config.head_dim as u64;
+    let layer = 2 * hidden + heads + attended + 2 * config.intermediate_size as u64;
+    let kept = if recompute {
+        hidden * config.num_hidden_layers as u64 + layer
+    } else {
+        layer * config.num_hidden_layers as u64
+    };
+    // A block's gradients have the size of what they are gradients of.
+    size_of::<f32>() as u64 * (kept + layer)
+}
+
+/// Tokens for one pass, for a model whose optimizer and gradients are not in memory yet.
+pub fn micro_batch_tokens(config: &ModelConfig, parameters: usize, recompute: bool) -> u64 {
+    let model = parameters as u64 * size_of::<f32>() as u64;
+    // Gradients, two moments, and the weights as products read them.
+    let free = available().map_or(u64::MAX / 2, |free| free.saturating_sub(4 * model));
+    let fits = (free as f64 * SHARE) as u64 / bytes_per_token(config, recompute);
+    fits.clamp(FEWEST, MOST)
+}
+
+/// Bytes that may still be taken: what the kernel calls available, or what a container's limit leaves.
+pub fn available() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let machine = line.split_whitespace().next()?.parse::<u64>().ok()? * 1024;
+    let number =
+        |name: &str| std::fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse::<u64>().ok();
+    let container = number("memory.max").map(|limit| limit.saturating_sub(number("memory.current").unwrap_or(0)));
+    Some(container.map_or(machine, |left| left.min(machine)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_model_takes_the_largest_batch_and_recomputing_takes_less_memory() {
+        let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
+        let config = crate::modelfile::inspect(&directory).unwrap().config;
+        assert_eq!(micro_batch_tokens(&config, 1 << 20, false), MOST);
+        assert!(bytes_per_token(&config, true) < bytes_per_token(&config, false));
+        assert_eq!(micro_batch_tokens(&config, 1 << 50, false), FEWEST);
+    }
+}

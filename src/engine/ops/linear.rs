@@ -1,0 +1,180 @@
+//! `y = x W^T` for one or several weights `[out, in]` that read the same states: query, key and value, or gate and up,
+//! are one product. Gradients: `dx = dy W`, `dW += dy^T x`.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Buffer, fallback};
+use crate::engine::kernels::gemm::{Left, Panels, Precision, View, product};
+
+/// A projection without its weights: what is kept between passes.
+#[derive(Debug)]
+pub struct Linear {
+    /// Width of the states.
+    pub input: usize,
+    /// Width of the result, over all weights.
+    pub output: usize,
+    pub precision: Precision,
+    /// The weights in the form that products read, for one version of them.
+    packed: Mutex<Option<(u64, Arc<Panels>)>>,
+}
+
+/// Weights, and the version that tells whether they changed.
+#[derive(Clone, Copy, Debug)]
+pub struct Matrices<'a> {
+    pub values: &'a [&'a [f32]],
+    pub version: u64,
+}
+
+impl Linear {
+    pub fn new(input: usize, output: usize, precision: Precision) -> Self {
+        Self { input, output, precision, packed: Mutex::new(None) }
+    }
+
+    /// `[N, output]` of `x: [N, input]`. With `keep` the packed weights stay for the next pass, as sampling wants.
+    pub fn forward(&self, x: &[f32], weights: Matrices<'_>, keep: bool) -> Buffer {
+        fallback::note_portable("linear");
+        if self.precision == Precision::Bf16 && !self.precision.is_native() {
+            fallback::note("bf16 linear in f32");
+        }
+        let panels = self.panels(weights, keep);
+        let mut out = Buffer::new(x.len() / self.input * self.output);
+        product(&Left::rows(View::new(x, self.input), self.precision), &panels, &mut out, false);
+        out
+    }
+
+    fn panels(&self, weights: Matrices<'_>, keep: bool) -> Arc<Panels> {
+        let mut packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((version, panels)) = &*packed
+            && *version == weights.version
+        {
+            return Arc::clone(panels);
+        }
+        *packed = None;
+        let panels = Arc::new(Panels::transposed(weights.values, self.input, self.precision));
+        if keep {
+            *packed = Some((weights.version, Arc::clone(&panels)));
+        }
+        panels
+    }
+
+    /// Gives back the memory of the packed weights.
+    pub fn release(&self) {
+        *self.packed.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// `dx: [N, input]` of `dy: [N, output]`.
+    pub fn input_gradient(&self, dy: &[f32], weights: Matrices<'_>) -> Buffer {
+        let views: Vec<View<'_>> = weights.values.iter().map(|values| View::new(values, self.input)).collect();
+        let panels = Panels::straight(&views, self.precision);
+        let mut out = Buffer::new(dy.len() / self.output * self.input);
+        product(&Left::rows(View::new(dy, self.output), self.precision), &panels, &mut out, false);
+        out
+    }
+
+    /// Writes, or with its flag adds, `dW` for each weight to its sum, in the order of the weights.
+    pub fn weight_gradients(&self, x: &[f32], dy: &[f32], sums: &mut [(&mut [f32], bool)]) {
+        let states = Panels::straight(&[View::new(x, self.input)], self.precision);
+        let dy = View::new(dy, self.output);
+        let mut first = 0;
+        for (sum, add) in sums {
+            let rows = sum.len() / self.input;
+            product(&Left::columns(dy.columns(first, rows), self.precision), &states, sum, *add);
+            first += rows;
+        }
+        debug_assert_eq!(first, self.output);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wave(count: usize, speed: f64) -> Vec<f32> {
+        (0..count).map(|i| (i as f64 * speed).sin() as f32).collect()
+    }
+
+    /// Products in float64, straight from the definition.
+    fn check(rows: usize, input: usize, outputs: &[usize], precision: Precision, tolerance: f64) {
+        let output = outputs.iter().sum();
+        let (x, dy) = (wave(rows * input, 0.7), wave(rows * output, 0.3));
+        let w: Vec<Vec<f32>> = outputs.iter().enumerate().map(|(i, n)| wave(n * input, 0.9 + i as f64)).collect();
+        let slices: Vec<&[f32]> = w.iter().map(|w| &w[..]).collect();
+        let matrices = Matrices { values: &slices, version: 0 };
+        let linear = Linear::new(input, output, precision);
+        let all: Vec<f64> = w.concat().iter().map(|x| f64::from(*x)).collect();
+        let close = |got: f32, want: f64| {
+            assert!((f64::from(got) - want).abs() < tolerance, "{got} against {want}, {rows} {input} {output}");
+        };
+        let y = linear.forward(&x, matrices, false);
+        let dx = linear.input_gradient(&dy, matrices);
+        for r in 0..rows {
+            for o in 0..output {
+                let want = (0..input).map(|i| f64::from(x[r * input + i]) * all[o * input + i]).sum();
+                close(y[r * output + o], want);
+            }
+            for i in 0..input {
+                let want = (0..output).map(|o| f64::from(dy[r * output + o]) * all[o * input + i]).sum();
+                close(dx[r * input + i], want);
+            }
+        }
+        let mut sums: Vec<Vec<f32>> = outputs.iter().map(|n| vec![1.0; n * input]).collect();
+        let mut targets: Vec<_> = sums.iter_mut().enumerate().map(|(i, s)| (&mut s[..], i == 0)).collect();
+        linear.weight_gradients(&x, &dy, &mut targets);
+        let mut first = 0;
+        for (m, sum) in sums.iter().enumerate() {
+            for (at, got) in sum.iter().enumerate() {
+                let (o, i) = (first + at / input, at % input);
+                let dot: f64 = (0..rows).map(|r| f64::from(dy[r * output + o]) * f64::from(x[r * input + i])).sum();
+                close(*got, dot + f64::from(u8::from(m == 0)));
+            }
+            first += outputs[m];
+        }
+    }
+
+    #[test]
+    fn products_and_their_gradients_match_float64() {
+        for (rows, input, outputs) in
+            [(1, 1, &[1][..]), (3, 5, &[4, 2]), (29, 40, &[33, 7, 31]), (200, 64, &[96]), (17, 300, &[65])]
+        {
+            check(rows, input, outputs, Precision::F32, 1e-4);
+            check(rows, input, outputs, Precision::Bf16, 0.004 * (rows.max(input) as f64) + 0.02);
+        }
+    }
+
+    /// A row is the same bits alone and in any company, and a sum over rows does not depend on where it was cut.
+    #[test]
+    fn rows_do_not_depend_on_their_company() {
+        for precision in [Precision::F32, Precision::Bf16] {
+            let (rows, input, output) = (61, 70, 83);
+            let (x, w) = (wave(rows * input, 0.7), wave(output * input, 0.9));
+            let matrices = Matrices { values: &[&w], version: 0 };
+            let linear = Linear::new(input, output, precision);
+            let all = linear.forward(&x, matrices, true);
+            for size in [1, 2, 7, 14, 32] {
+                for (i, part) in x.chunks(size * input).enumerate() {
+                    let y = linear.forward(part, matrices, true);
+                    assert_eq!(y[..], all[i * size * output..][..y.len()], "{precision:?} in rows of {size}");
+                }
+            }
+            let dy = wave(rows * output, 0.3);
+            let gradient = |size: usize| {
+                let mut sum = vec![0.0; w.len()];
+                for (i, (x, dy)) in x.chunks(size * input).zip(dy.chunks(size * output)).enumerate() {
+                    linear.weight_gradients(x, dy, &mut [(&mut sum, i > 0)]);
+                }
+                sum
+            };
+            // In bf16 two rows make a step, so that the cut must not divide a pair.
+            assert_eq!(gradient(rows), gradient(8));
+        }
+    }
+
+    #[test]
+    fn packed_weights_follow_their_version() {
+        let linear = Linear::new(2, 1, Precision::F32);
+        let of = |w: &[f32], version| linear.forward(&[1.0, 1.0], Matrices { values: &[w], version }, true)[0];
+        assert_eq!(of(&[1.0, 2.0], 0), 3.0);
+        assert_eq!(of(&[5.0, 5.0], 0), 3.0);
+        assert_eq!(of(&[5.0, 5.0], 1), 10.0);
+    }
+}

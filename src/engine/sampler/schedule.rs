@@ -1,0 +1,368 @@
+//! Which completion runs when, and in which blocks of the cache its keys and values lie. Numbers only, no model.
+//!
+//! Completions that continue the same prompt are a group. Its prompt is computed once; the blocks that it fills are
+//! shared by all of its completions. The block that it fills in part is copied for each completion, which writes on in
+//! it, but for the last one, to which the prompt's own blocks go over.
+//!
+//! A completion is admitted when there is a seat for it and free blocks for the longest that it can become, together
+//! with its prompt if it is the first of its group. So whatever is admitted can run to its end without waiting for
+//! anything else. Requests are admitted in their order; one that needs many blocks is not overtaken, or it might wait
+//! for ever.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::blocks::BlockPool;
+use crate::engine::model::cache::BLOCK;
+
+/// Requests that continue the same prompt.
+#[derive(Debug)]
+pub struct Group {
+    requests: Range<usize>,
+    /// Tokens of the prompt.
+    prompt: usize,
+    /// The most tokens that a completion may have, at least one.
+    limit: usize,
+    /// The prompt's blocks, from the admission of the first completion to the start of the last.
+    table: Vec<u32>,
+    /// Tokens of the prompt that are in the cache.
+    computed: usize,
+    /// The logits after the prompt, from when it is computed to the start of the last completion.
+    logits: Option<Arc<[f32]>>,
+}
+
+impl Group {
+    /// A group whose completions have at most `limit` tokens, of a prompt that is not empty.
+    pub fn new(requests: Range<usize>, prompt: usize, limit: usize) -> Self {
+        Self { requests, prompt, limit: limit.max(1), table: Vec::new(), computed: 0, logits: None }
+    }
+
+    /// Blocks that its first completion needs to run when nothing else does.
+    pub fn blocks_alone(&self) -> usize {
+        self.prompt_blocks() + self.own_blocks(self.requests.len() == 1)
+    }
+
+    fn prompt_blocks(&self) -> usize {
+        self.prompt.div_ceil(BLOCK)
+    }
+
+    /// Blocks that a completion needs besides those of its prompt; the last of the group takes these over.
+    fn own_blocks(&self, last: bool) -> usize {
+        // The last token of a completion is never read, so that it has no place in the cache.
+        let cached = self.prompt + self.limit - 1;
+        match (cached - self.prompt, last) {
+            (0, _) => 0,
+            (_, true) => cached.div_ceil(BLOCK) - self.prompt_blocks(),
+            (_, false) => cached.div_ceil(BLOCK) - self.prompt / BLOCK,
+        }
+    }
+}
+
+/// Blocks that any `seats` completions at most have in use at the same time, with their prompts.
+pub fn blocks_at_most(groups: &[Group], seats: usize) -> usize {
+    let most = |mut needs: Vec<(usize, usize)>| {
+        needs.sort_unstable_by(|a, b| b.cmp(a));
+        let mut left = seats;
+        let of = |(blocks, count): (usize, usize)| {
+            let taken = count.min(left);
+            left -= taken;
+            blocks * taken
+        };
+        needs.into_iter().map(of).sum::<usize>()
+    };
+    let own = groups.iter().map(|group| (group.own_blocks(false), group.requests.len())).collect();
+    let prompts = groups.iter().map(|group| (group.prompt_blocks(), 1)).collect();
+    most(own) + most(prompts)
+}
+
+/// An admitted completion's place.
+#[derive(Debug)]
+pub struct Seat {
+    pub request: usize,
+    /// The most tokens that it may have.
+    pub limit: usize,
+    group: usize,
+    /// Before its start the blocks that only it has, then all of its blocks in the order of its tokens.
+    table: Vec<u32>,
+}
+
+impl Seat {
+    /// The completion's blocks, once it has started.
+    pub fn table(&self) -> &[u32] {
+        &self.table
+    }
+}
+
+/// What a completion starts from.
+#[derive(Debug)]
+pub struct Start {
+    /// The logits after the prompt.
+    pub logits: Arc<[f32]>,
+    /// A block to copy before anything more is written, from and to.
+    pub copy: Option<(u32, u32)>,
+}
+
+/// Rows of a prompt to compute in one pass.
+#[derive(Debug)]
+pub struct Part {
+    group: usize,
+    /// The request whose tokens hold the prompt.
+    pub request: usize,
+    pub positions: Range<usize>,
+    /// Whether the prompt ends with it.
+    pub is_last: bool,
+}
+
+/// Groups in order, seats and blocks.
+#[derive(Debug)]
+pub struct Schedule {
+    groups: Vec<Group>,
+    pool: BlockPool,
+    free_seats: usize,
+    /// What is admitted next.
+    next_group: usize,
+    next_request: usize,
+    /// The first group whose prompt is not computed yet.
+    filling: usize,
+}
+
+impl Schedule {
+    /// A schedule of groups whose ranges of requests follow on each other.
+    pub fn new(groups: Vec<Group>, seats: usize, blocks: usize) -> Self {
+        let next_request = groups.first().map_or(0, |group| group.requests.start);
+        Self { groups, pool: BlockPool::new(blocks), free_seats: seats, next_group: 0, next_request, filling: 0 }
+    }
+
+    /// Admits the next request, if there is one, a seat for it, and blocks.
+    pub fn admit(&mut self) -> Option<Seat> {
+        let group = self.groups.get_mut(self.next_group)?;
+        if self.free_seats == 0 {
+            return None;
+        }
+        let request = self.next_request;
+        let is_last = request + 1 == group.requests.end;
+        let of_prompt = if request == group.requests.start { group.prompt_blocks() } else { 0 };
+        let mut blocks = self.pool.take(of_prompt + group.own_blocks(is_last))?;
+        let table = blocks.split_off(of_prompt);
+        if of_prompt > 0 {
+            group.table = blocks;
+        }
+        let seat = Seat { request, limit: group.limit, group: self.next_group, table };
+        self.free_seats -= 1;
+        self.next_request += 1;
+        self.next_group += usize::from(is_last);
+        Some(seat)
+    }
+
+    /// The prompt rows of the next pass: at most `budget`, of admitted groups in their order.
+    pub fn prompt_parts(&self, budget: usize) -> Vec<Part> {
+        let mut left = budget;
+        let mut parts = Vec::new();
+        let admitted = |group: &Group| group.requests.start < self.next_request;
+        for (index, group) in self.groups.iter().enumerate().skip(self.filling).take_while(|(_, g)| admitted(g)) {
+            let end = group.prompt.min(group.computed + left);
+            if end == group.computed {
+                break;
+            }
+            left -= end - group.computed;
+            let positions = group.computed..end;
+            parts.push(Part { group: index, request: group.requests.start, positions, is_last: end == group.prompt });
+        }
+        parts
+    }
+
+    /// The blocks in which a prompt lies.
+    pub fn prompt_table(&self, part: &Part) -> &[u32] {
+        &self.groups[part.group].table
+    }
+
+    /// Notes that a part is in the cache, with the logits after it if its prompt ends there.
+    pub fn computed(&mut self, part: &Part, logits: Option<Arc<[f32]>>) {
+        let group = &mut self.groups[part.group];
+        group.computed = part.positions.end;
+        group.logits = logits;
+        self.filling = part.group + usize::from(part.is_last);
+    }
+
+    /// Starts an admitted completion once its prompt is computed. The completions of a group start in their order.
+    pub fn start(&mut self, seat: &mut Seat) -> Option<Start> {
+        let group = &mut self.groups[seat.group];
+        if seat.request + 1 == group.requests.end {
+            let logits = group.logits.take()?;
+            let own = std::mem::replace(&mut seat.table, std::mem::take(&mut group.table));
+            seat.table.extend(own);
+            return Some(Start { logits, copy: None });
+        }
+        let logits = group.logits.clone()?;
+        let (full, rest) = group.table.split_at(group.prompt / BLOCK);
+        self.pool.share(full);
+        let copy = rest.first().copied().zip(seat.table.first().copied());
+        seat.table.splice(0..0, full.iter().copied());
+        Some(Start { logits, copy })
+    }
+
+    /// Takes back the seat and the blocks of a completion that has ended.
+    pub fn leave(&mut self, seat: &Seat) {
+        self.pool.give_back(&seat.table);
+        self.free_seats += 1;
+    }
+
+    /// Whether a block may be written.
+    pub fn is_exclusive(&self, block: u32) -> bool {
+        self.pool.is_exclusive(block)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What a place of the cache holds: group, request (none for the prompt), position.
+    type Cell = Option<(usize, Option<usize>, usize)>;
+
+    /// A cache that remembers who wrote what, and completions that end as they are told to.
+    struct Simulation {
+        schedule: Schedule,
+        cells: Vec<[Cell; BLOCK]>,
+        /// Completions under way, with the number of their tokens.
+        active: Vec<(Seat, usize)>,
+        lengths: Vec<usize>,
+        prompt_rows: usize,
+    }
+
+    impl Simulation {
+        fn write(&mut self, table: &[u32], position: usize, cell: Cell) {
+            let block = table[position / BLOCK];
+            assert!(self.schedule.is_exclusive(block), "a shared block is written");
+            self.cells[block as usize][position % BLOCK] = cell;
+        }
+
+        fn read(&self, table: &[u32], position: usize) -> Cell {
+            self.cells[table[position / BLOCK] as usize][position % BLOCK]
+        }
+
+        fn step(&mut self, budget: usize) {
+            while let Some(seat) = self.schedule.admit() {
+                self.active.push((seat, 0));
+            }
+            assert!(!self.active.is_empty(), "nothing runs, but requests are left");
+            let parts = self.schedule.prompt_parts(budget);
+            assert!(parts.iter().map(|part| part.positions.len()).sum::<usize>() <= budget);
+            for part in parts {
+                let table = self.schedule.prompt_table(&part).to_vec();
+                self.prompt_rows += part.positions.len();
+                part.positions.clone().for_each(|at| self.write(&table, at, Some((part.group, None, at))));
+                self.schedule.computed(&part, part.is_last.then(|| Arc::from([part.group as f32])));
+            }
+            let mut active = std::mem::take(&mut self.active);
+            for (seat, tokens) in active.iter_mut().filter(|(_, tokens)| *tokens > 0) {
+                let prompt = self.schedule.groups[seat.group].prompt;
+                let newest = prompt + *tokens - 1;
+                self.write(seat.table(), newest, Some((seat.group, Some(seat.request), newest)));
+                for at in 0..=newest {
+                    let writer = (at >= prompt).then_some(seat.request);
+                    assert_eq!(self.read(seat.table(), at), Some((seat.group, writer, at)));
+                }
+                *tokens += 1;
+            }
+            for (seat, tokens) in active.iter_mut().filter(|(_, tokens)| *tokens == 0) {
+                let Some(start) = self.schedule.start(seat) else { continue };
+                assert_eq!(start.logits[0], seat.group as f32);
+                if let Some((from, to)) = start.copy {
+                    assert!(self.schedule.is_exclusive(to));
+                    self.cells[to as usize] = self.cells[from as usize];
+                }
+                *tokens = 1;
+            }
+            active.retain(|(seat, tokens)| {
+                let over = *tokens == self.lengths[seat.request];
+                if over {
+                    self.schedule.leave(seat);
+                }
+                !over
+            });
+            self.active = active;
+            self.check_users();
+        }
+
+        /// Every block has as many users as there are tables that name it.
+        fn check_users(&self) {
+            let mut users = vec![0; self.cells.len()];
+            let tables = self.schedule.groups.iter().map(|group| &group.table);
+            for block in tables.chain(self.active.iter().map(|(seat, _)| &seat.table)).flatten() {
+                users[*block as usize] += 1;
+            }
+            assert_eq!(self.schedule.pool.users(), users);
+        }
+    }
+
+    /// Groups of (completions, tokens of the prompt, limit), and how much of its limit each completion uses.
+    fn simulate(sizes: &[(usize, usize, usize)], shares: &[f64], seats: usize, spare: usize, budget: usize) {
+        let mut groups = Vec::new();
+        let mut lengths = Vec::new();
+        for (completions, prompt, limit) in sizes {
+            groups.push(Group::new(lengths.len()..lengths.len() + completions, *prompt, *limit));
+            let length = |at: usize| 1 + (shares[at % shares.len()] * (*limit as f64 - 1.0)) as usize;
+            lengths.extend((lengths.len()..lengths.len() + completions).map(length));
+        }
+        let alone = groups.iter().map(Group::blocks_alone).max().unwrap_or(0);
+        let blocks = (alone + spare).min(blocks_at_most(&groups, seats).max(alone));
+        let mut simulation = Simulation {
+            schedule: Schedule::new(groups, seats, blocks),
+            cells: vec![[None; BLOCK]; blocks],
+            active: Vec::new(),
+            lengths,
+            prompt_rows: 0,
+        };
+        let most_steps: usize = sizes.iter().map(|(completions, prompt, limit)| completions * limit + prompt).sum();
+        let mut steps = 0;
+        while simulation.schedule.next_group < sizes.len() || !simulation.active.is_empty() {
+            simulation.step(budget);
+            steps += 1;
+            assert!(steps <= most_steps, "a step neither computes nor draws");
+        }
+        assert_eq!(simulation.prompt_rows, sizes.iter().map(|(_, prompt, _)| prompt).sum::<usize>());
+        assert_eq!(simulation.schedule.pool.free(), blocks);
+        assert_eq!(simulation.schedule.free_seats, seats);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+        /// Each completion reads its prompt and its own tokens and nothing else, no block is written that others read,
+        /// prompts are computed once, and in the end every block is free.
+        #[test]
+        fn completions_never_meet_in_a_block_and_leave_none_behind(
+            sizes in prop::collection::vec((1..7_usize, 1..60_usize, 1..40_usize), 1..8),
+            shares in prop::collection::vec(0.0..=1.0_f64, 1..20),
+            seats in 1..9_usize,
+            spare in 0..40_usize,
+            budget in 1..80_usize,
+        ) {
+            simulate(&sizes, &shares, seats, spare, budget);
+        }
+    }
+
+    #[test]
+    fn prompts_that_end_with_a_block_and_completions_of_one_token_need_no_more_than_they_use() {
+        let alone = |completions, prompt, limit| Group::new(0..completions, prompt, limit).blocks_alone();
+        assert_eq!([alone(1, 16, 1), alone(1, 16, 2), alone(1, 15, 2), alone(1, 15, 3)], [1, 2, 1, 2]);
+        assert_eq!([alone(2, 16, 1), alone(2, 16, 2), alone(2, 15, 2), alone(2, 15, 3)], [1, 2, 2, 3]);
+        for prompt in 15..18 {
+            for limit in [1, 2, 16, 17, 18] {
+                simulate(&[(3, prompt, limit), (1, prompt, limit)], &[1.0], 2, 0, 7);
+            }
+        }
+    }
+
+    #[test]
+    fn a_free_seat_is_taken_at_once_while_there_are_blocks() {
+        let mut schedule = Schedule::new(vec![Group::new(0..3, 20, 4), Group::new(3..4, 20, 4)], 2, 100);
+        let first = schedule.admit().unwrap();
+        assert_eq!((first.request, schedule.admit().unwrap().request), (0, 1));
+        assert!(schedule.admit().is_none());
+        schedule.leave(&first);
+        assert_eq!(schedule.admit().unwrap().request, 2);
+    }
+}

@@ -1,0 +1,249 @@
+//! A completion is the same whatever runs beside it, prompts are computed once, and whoever observes can end a phase.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::*;
+use crate::engine::error::Stop;
+use crate::engine::kernels::gemm::Precision;
+use crate::engine::model::weights::Weights;
+use crate::engine::random::Purpose;
+use crate::modelfile;
+use crate::modelfile::config::ModelConfig;
+
+/// Groups of (prompt tokens, completions): around the edges of blocks, one that fills the context but for a few
+/// tokens, one that is larger than most batches.
+const GROUPS: [(usize, u32); 8] = [(5, 3), (16, 2), (17, 5), (1, 1), (58, 3), (32, 9), (31, 1), (33, 4)];
+
+/// A small decoder with random weights, the built-in model's tokenizer, and a way to sample.
+struct Fixture {
+    decoder: Decoder,
+    tokenizer: TextTokenizer,
+    spec: SamplingSpec,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        Self::with(|_| ())
+    }
+
+    fn with(change: impl FnOnce(&mut ModelConfig)) -> Self {
+        let builtin = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
+        let mut inspection = modelfile::inspect(&builtin).unwrap();
+        let config = &mut inspection.config;
+        (config.hidden_size, config.intermediate_size, config.num_hidden_layers) = (24, 40, 2);
+        (config.num_attention_heads, config.num_key_value_heads, config.head_dim) = (4, 2, 8);
+        config.max_position_embeddings = 64;
+        config.eos_token_ids = vec![1, 9, 20];
+        change(config);
+        let weights = Weights::random(config, 5).unwrap();
+        // Larger weights than a start from scratch has, so that what was read before decides what comes next.
+        for index in 0..weights.count() {
+            weights.values_mut(index).iter_mut().for_each(|x| *x *= 4.0);
+        }
+        let spec = SamplingSpec { max_new_tokens: 20, batch_size: 7, ..SamplingSpec::default() };
+        let tokenizer = TextTokenizer::from_inspection(&inspection).unwrap();
+        Self { decoder: Decoder::new(Arc::new(weights), Precision::F32).unwrap(), tokenizer, spec }
+    }
+
+    fn sampler(&self) -> Sampler<'_> {
+        let stream = Stream::new(11, Purpose::Rollout, 2);
+        Sampler { decoder: &self.decoder, tokenizer: &self.tokenizer, spec: &self.spec, stream }
+    }
+
+    fn run(&self, limits: &Limits, requests: &[Request]) -> (Vec<Completion>, Statistics) {
+        self.sampler().run_within(limits, requests, |_, _| Ok(())).unwrap()
+    }
+
+    /// A cache of so many blocks.
+    fn limits(&self, blocks: usize, prefill_tokens: usize) -> Limits {
+        let layers = self.decoder.config().num_hidden_layers;
+        let cache_bytes = blocks * KvCache::bytes_per_block(layers, self.decoder.heads());
+        // Logits of three rows at a time.
+        Limits { cache_bytes, prefill_tokens, logits_bytes: 3 * 32 * 4 + 1 }
+    }
+
+    /// One completion by itself, token by token, in a cache of its own.
+    fn alone(&self, request: &Request) -> (Vec<u32>, Vec<u32>) {
+        let config = self.decoder.config();
+        let mut cache = KvCache::new(config.num_hidden_layers, self.decoder.heads(), 4);
+        let blocks = [2, 0, 3, 1];
+        let mut tokens = request.tokens.to_vec();
+        let mut logprobs = Vec::new();
+        let limit = tokens.len() + (self.spec.max_new_tokens as usize).min(64 - tokens.len());
+        for position in 0..limit {
+            let row = CachedRow { token: tokens[position], position: position as u32, blocks: &blocks };
+            let hidden = self.decoder.extend(&mut cache, &[row]).unwrap();
+            if position + 1 < request.tokens.len() {
+                continue;
+            }
+            let at = (tokens.len() - request.tokens.len()) as u32;
+            let uniform = || self.sampler().stream.uniform(request.prompt, request.sample, at);
+            let choice = choose(&self.decoder.row_logits(&hidden, &[0]).unwrap(), &self.spec, uniform);
+            tokens.push(choice.token);
+            logprobs.push(choice.logprob.to_bits());
+            if config.eos_token_ids.contains(&choice.token) || tokens.len() == limit {
+                break;
+            }
+        }
+        (tokens.split_off(request.tokens.len()), logprobs)
+    }
+}
+
+fn requests(groups: &[usize]) -> Vec<Request> {
+    let words = Stream::new(3, Purpose::PromptOrder, 0);
+    let mut requests = Vec::new();
+    for group in groups {
+        let (length, samples) = GROUPS[*group];
+        let token = |at| 2 + (words.uniform(*group as u64, 0, at) * 22.0) as u32;
+        let tokens: Arc<[u32]> = (0..length as u32).map(token).collect();
+        let request = |sample| Request { prompt: *group as u64, sample, tokens: Arc::clone(&tokens) };
+        requests.extend((0..samples).map(request));
+    }
+    requests
+}
+
+fn all() -> Vec<Request> {
+    requests(&Vec::from_iter(0..GROUPS.len()))
+}
+
+/// A completion with every bit: tokens, log-probabilities, entropy, why it ended, text.
+type Bits = (Vec<u32>, Vec<u32>, u64, FinishReason, String);
+
+fn bits(completion: &Completion) -> Bits {
+    let logprobs = completion.behavior_logprobs.iter().map(|logprob| logprob.to_bits()).collect();
+    let Completion { tokens, finish, text, entropy_sum, .. } = completion.clone();
+    (tokens, logprobs, entropy_sum.to_bits(), finish, text)
+}
+
+/// By (prompt, sample).
+fn by_request(requests: &[Request], completions: &[Completion]) -> Vec<((u64, u32), Bits)> {
+    let mut all: Vec<_> =
+        requests.iter().zip(completions).map(|(request, c)| ((request.prompt, request.sample), bits(c))).collect();
+    all.sort_by_key(|(request, _)| *request);
+    all
+}
+
+#[test]
+fn a_completion_is_what_it_would_be_alone() {
+    let fixture = Fixture::new();
+    let requests = all();
+    let (completions, _) = fixture.run(&Limits::default(), &requests);
+    for (request, completion) in requests.iter().zip(&completions) {
+        let (tokens, logprobs, ..) = bits(completion);
+        assert_eq!((tokens, logprobs), fixture.alone(request), "prompt {}, {}", request.prompt, request.sample);
+    }
+    // The test says something only about completions that differ, and of which some end early.
+    let mut distinct: Vec<&[u32]> = completions.iter().map(|completion| &completion.tokens[..]).collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert!(distinct.len() > requests.len() * 3 / 4);
+    let stopped = completions.iter().filter(|completion| completion.finish == FinishReason::Stop).count();
+    assert!(stopped > 3 && stopped < requests.len() - 3, "{stopped} of {}", requests.len());
+}
+
+#[test]
+fn completions_depend_neither_on_the_batch_nor_on_chunks_nor_on_memory() {
+    let mut fixture = Fixture::new();
+    let requests = all();
+    let expected = by_request(&requests, &fixture.run(&Limits::default(), &requests).0);
+    let prompt_tokens: usize = GROUPS.iter().map(|(length, _)| length).sum();
+    let drawn: usize = expected.iter().map(|(_, (tokens, ..))| tokens.len()).sum();
+    // In 8 blocks there is room for two or three completions.
+    for (batch_size, blocks, prefill) in
+        [(1, 4096, 512), (7, 4096, 1), (7, 4096, 5), (32, 4096, 512), (32, 8, 512), (32, 8, 5), (2, 9, 3), (32, 20, 64)]
+    {
+        fixture.spec.batch_size = batch_size;
+        let (completions, statistics) = fixture.run(&fixture.limits(blocks, prefill), &requests);
+        let context = format!("{batch_size} at once, {blocks} blocks, {prefill} prompt tokens");
+        assert_eq!(by_request(&requests, &completions), expected, "{context}");
+        assert_eq!(statistics.prompt_tokens, prompt_tokens as u64, "{context}");
+        // The first token comes from the prompt, the others cost a row each.
+        assert_eq!(statistics.decode_rows, (drawn - requests.len()) as u64, "{context}");
+    }
+}
+
+#[test]
+fn completions_depend_neither_on_the_order_of_prompts_nor_on_which_are_asked_for() {
+    let fixture = Fixture::new();
+    let whole = all();
+    let expected = by_request(&whole, &fixture.run(&Limits::default(), &whole).0);
+    for groups in [vec![7, 6, 5, 4, 3, 2, 1, 0], vec![4, 1], vec![5]] {
+        let some = requests(&groups);
+        let got = by_request(&some, &fixture.run(&fixture.limits(4096, 11), &some).0);
+        assert!(got.iter().all(|completion| expected.contains(completion)), "{groups:?}");
+    }
+    // As after a restart: the first completions are there already.
+    let rest = &whole[whole.len() / 2..];
+    let got = by_request(rest, &fixture.run(&Limits::default(), rest).0);
+    assert!(got.iter().all(|completion| expected.contains(completion)));
+}
+
+#[test]
+fn a_long_prompt_does_not_keep_others_waiting() {
+    let mut fixture = Fixture::with(|config| config.eos_token_ids.clear());
+    fixture.spec.max_new_tokens = 6;
+    let some = requests(&[0, 4]);
+    let mut drawn = Vec::new();
+    let observe = |_, tokens| {
+        drawn.push(tokens);
+        Ok(())
+    };
+    fixture.sampler().run_within(&fixture.limits(4096, 5), &some, observe).unwrap();
+    // The first prompt takes one pass and the second twelve; meanwhile the first group's completions go on.
+    assert!(drawn[..6].windows(2).all(|pair| pair[1] > pair[0]), "{drawn:?}");
+}
+
+#[test]
+fn observing_can_end_a_phase() {
+    let fixture = Fixture::new();
+    let mut calls = 0;
+    let observe = |_, _| {
+        calls += 1;
+        if calls == 4 { Err(EngineError::Stopped(Stop::Cancel)) } else { Ok(()) }
+    };
+    let stopped = fixture.sampler().run(&all(), observe);
+    assert!(matches!(stopped, Err(EngineError::Stopped(Stop::Cancel))));
+    assert_eq!(calls, 4);
+}
+
+#[test]
+fn what_cannot_fit_is_refused_before_anything_is_computed() {
+    let fixture = Fixture::new();
+    let observe = |_, _| panic!("nothing is computed");
+    // 58 tokens and 6 more, of which the last is never read, take 4 blocks, and one for the copy of the prompt's end.
+    let refused = fixture.sampler().run_within(&fixture.limits(4, 512), &all(), observe);
+    let Err(EngineError::InvalidData { code, detail }) = refused else { panic!("it is not refused") };
+    assert_eq!(code, "cache_too_small");
+    assert!(detail.contains("80 tokens") && detail.contains("hold 64 tokens"), "{detail}");
+}
+
+#[test]
+fn equal_numbers_of_prompts_with_other_tokens_are_other_prompts() {
+    let fixture = Fixture::new();
+    let mut mixed = requests(&[0, 6]);
+    mixed.iter_mut().for_each(|request| request.prompt = 9);
+    let (completions, statistics) = fixture.run(&Limits::default(), &mixed);
+    assert_eq!(statistics.prompt_tokens, 5 + 31);
+    let (tokens, logprobs, ..) = bits(&completions[3]);
+    assert_eq!((tokens, logprobs), fixture.alone(&mixed[3]));
+}
+
+#[test]
+fn a_stop_text_over_several_tokens_ends_a_completion_and_is_cut_off() {
+    let mut fixture = Fixture::new();
+    let requests = all();
+    let (plain, _) = fixture.run(&Limits::default(), &requests);
+    let (at, whole) = plain.iter().enumerate().find(|(_, completion)| completion.tokens.len() > 8).unwrap();
+    let stop = fixture.tokenizer.decode(&whole.tokens[3..6], true).unwrap();
+    let first = whole.text.find(&stop).unwrap();
+    fixture.spec.stop = vec![String::from("never"), stop.clone()];
+    let (cut, _) = fixture.run(&Limits::default(), &requests);
+    assert_eq!(cut[at].text, whole.text[..first]);
+    assert_eq!(cut[at].finish, FinishReason::Stop);
+    assert!(fixture.tokenizer.decode(&cut[at].tokens, true).unwrap().ends_with(&stop));
+    assert!(whole.tokens.starts_with(&cut[at].tokens));
+    for (cut, plain) in cut.iter().zip(&plain).filter(|(_, plain)| !plain.text.contains(&stop)) {
+        assert_eq!(bits(cut), bits(plain));
+    }
+}
