@@ -40,6 +40,10 @@ pub struct SettingArgs {
     #[arg(long, env = "ANNEAL_DEVICES", value_name = "LIST", global = true)]
     pub devices: Option<String>,
 
+    /// Cores that computing may use, divided among the workers of this machine [default: all]
+    #[arg(long, env = "ANNEAL_THREADS", value_name = "N", global = true)]
+    pub threads: Option<usize>,
+
     /// Folders below which the API may import models; separate several by `:` [default: none]
     #[arg(long, env = "ANNEAL_IMPORT_ROOTS", value_name = "DIRS", value_delimiter = ':', global = true)]
     pub import_roots: Option<Vec<PathBuf>>,
@@ -67,6 +71,7 @@ pub struct Config {
     pub data_dir: PathBuf,
     pub listen: SocketAddr,
     pub devices: String,
+    pub threads: usize,
     pub import_roots: Vec<PathBuf>,
     pub allowed_hosts: Vec<String>,
     pub max_upload_bytes: u64,
@@ -86,6 +91,7 @@ impl Config {
             data_dir: args.data_dir.or(file.data_dir).unwrap_or_else(|| PathBuf::from("anneal-data")),
             listen: args.listen.or(file.listen).unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 8080))),
             devices: args.devices.or(file.devices).unwrap_or_else(|| String::from("all")),
+            threads: args.threads.or(file.threads).unwrap_or_else(cores),
             import_roots: args.import_roots.or(file.import_roots).unwrap_or_default(),
             allowed_hosts: args.allowed_hosts.or(file.allowed_hosts).unwrap_or_default(),
             max_upload_bytes: args.max_upload_bytes.or(file.max_upload_bytes).unwrap_or(2 << 30),
@@ -105,11 +111,18 @@ impl Config {
                  authenticates in front to reach it from elsewhere",
             );
         }
+        if !(1..=1024).contains(&self.threads) {
+            return wrong("threads", "must lie between 1 and 1024");
+        }
         if !(2..=3600).contains(&self.lease_seconds) {
             return wrong("lease_seconds", "must lie between 2 and 3600");
         }
         Ok(())
     }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 fn is_loopback(ip: IpAddr) -> bool {

@@ -81,7 +81,7 @@ fn p3o_pays_for_its_extra_pass_only_when_completions_are_not_its_own_any_more() 
     let server = Server::start(data.path());
     let mut reused = spec(json!({"type": "p3o", "group_size": 4}));
     reused["train"]["updates_per_rollout"] = json!(2);
-    reused["optimizer"] = json!({"learning_rate": 0.01, "warmup": 0.0});
+    reused["optimizer"] = json!({"learning_rate": 0.003, "warmup": 0.0});
     let job = run(&server, &reused);
     let ess = series(&server, &job, "p3o/ess");
     // Updates 1 and 3 are the first ones after sampling.

@@ -1,5 +1,6 @@
 //! The commands of the program, one file each.
 
+mod bench;
 mod client;
 mod frontier;
 mod models;
@@ -49,6 +50,8 @@ enum Command {
     Run(run::Args),
     /// Show what a rollout set can teach at each temperature, as a table and a plot
     Frontier(frontier::Args),
+    /// Measure the engine on this machine: matrix products, sampling, training
+    Bench(bench::Args),
     /// Print the OpenAPI document
     Openapi,
     /// Work with models
@@ -71,6 +74,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Quickstart(args) => quickstart::run(config, &args),
         Command::Run(args) => run::run(&config, &args),
         Command::Frontier(args) => frontier::run(&config, &args),
+        Command::Bench(args) => bench::run(&args),
         Command::Openapi => openapi::run(),
         Command::Models(command) => models::run(&config, command),
     }

@@ -75,9 +75,11 @@ impl Server {
             drop(http_shutdown.wait_for(|down| *down).await);
         });
 
-        let launch = Launch { program: std::env::current_exe()?, arguments: worker_arguments(config) };
+        let devices = devices(&config.devices)?;
+        let threads = (config.threads / devices.len().max(1)).max(1);
+        let launch = Launch { program: std::env::current_exe()?, arguments: worker_arguments(config, threads) };
         let mut workers = JoinSet::new();
-        for device in devices(&config.devices)? {
+        for device in devices {
             workers.spawn(supervise(store.clone(), launch.clone(), device, shutdown.clone()));
         }
         Ok(Self { address, stop, http, workers, _lock: lock })
@@ -116,13 +118,15 @@ fn lock(store: &Store) -> anyhow::Result<File> {
     }
 }
 
-fn worker_arguments(config: &Config) -> Vec<String> {
+fn worker_arguments(config: &Config, threads: usize) -> Vec<String> {
     vec![
         String::from("worker"),
         String::from("--data-dir"),
         config.data_dir.display().to_string(),
         String::from("--lease-seconds"),
         config.lease_seconds.to_string(),
+        String::from("--threads"),
+        threads.to_string(),
         String::from("--log"),
         config.log.clone(),
     ]

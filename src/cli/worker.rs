@@ -11,6 +11,11 @@ use crate::job::WorkerId;
 use crate::store::Store;
 use crate::worker::{self, Options};
 
+/// Stack of a computing thread.
+const STACK_BYTES: usize = 32 << 20;
+/// How far a worker steps back behind the API.
+const NICENESS: i32 = 5;
+
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The device to run jobs on: cpu or cuda:N
@@ -25,6 +30,18 @@ pub struct Args {
 }
 
 pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
+    // One pool for everything that computes; the engine itself runs on one of its threads.
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(config.threads)
+        .thread_name(|index| format!("compute-{index}"))
+        .stack_size(STACK_BYTES)
+        .build_global()?;
+    if args.supervised {
+        // Requests to the API come before the work of jobs on the same cores.
+        if let Err(error) = rustix::process::nice(NICENESS) {
+            tracing::debug!(%error, "the worker keeps its priority");
+        }
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let result = runtime.block_on(async {
         let store = Store::open(&config.data_dir).await?;

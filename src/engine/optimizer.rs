@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
+use super::kernels::pages::{moved, zeros};
 use super::kernels::update::{self, adamw, squares};
 use super::model::weights::Weights;
 use super::ops::Buffer;
@@ -146,7 +147,7 @@ impl AdamW {
             let moments = self
                 .moments
                 .entry(name.to_owned())
-                .or_insert_with(|| Moments { first: vec![0.0; gradient.len()], second: vec![0.0; gradient.len()] });
+                .or_insert_with(|| Moments { first: zeros(gradient.len()), second: zeros(gradient.len()) });
             let mut values = weights.values_mut(index);
             if [gradient.len(), moments.first.len(), moments.second.len()] != [values.len(); 3] {
                 candle_core::bail!("the optimizer's state of `{name}` has another size than the weight");
@@ -177,9 +178,9 @@ impl AdamW {
         self.moments.clear();
         for (name, values) in tensors {
             if let Some(name) = name.strip_prefix("first.") {
-                self.moments.entry(name.to_owned()).or_default().first = values;
+                self.moments.entry(name.to_owned()).or_default().first = moved(values);
             } else if let Some(name) = name.strip_prefix("second.") {
-                self.moments.entry(name.to_owned()).or_default().second = values;
+                self.moments.entry(name.to_owned()).or_default().second = moved(values);
             }
         }
     }

@@ -29,8 +29,6 @@ const EVENT_QUEUE: usize = 256;
 const POLL: Duration = Duration::from_millis(100);
 /// How long a write is tried again while the disk is full.
 const STORAGE_PATIENCE: Duration = Duration::from_secs(300);
-/// The graph of a step is dropped recursively, which takes stack in proportion to its depth.
-const ENGINE_STACK_BYTES: usize = 512 << 20;
 
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
@@ -177,9 +175,9 @@ async fn run_claim(
     let (done, finished) = oneshot::channel();
     let engine = std::thread::Builder::new()
         .name(String::from("engine"))
-        .stack_size(ENGINE_STACK_BYTES)
         .spawn(move || {
-            let run = std::panic::AssertUnwindSafe(|| work.run(&mut reporter));
+            // The engine is a thread of the pool itself, so that it hands out work without waking anyone to do so.
+            let run = std::panic::AssertUnwindSafe(|| rayon::scope(|_| work.run(&mut reporter)));
             let result = std::panic::catch_unwind(run)
                 .unwrap_or_else(|panic| Err(EngineError::Internal(panic_text(panic.as_ref()))));
             // The receiver is gone only when the lease was lost; then nobody wants the result.

@@ -90,6 +90,44 @@ unsafe fn attend_body<S: Lanes>(queries: &Queries<'_>, scores: &mut [f32], out: 
     }
 }
 
+/// The scores of every query with every key of its blocks, also with those that it does not see.
+#[inline(always)]
+unsafe fn scores_tile<S: Lanes, const N: usize>(queries: &Queries<'_>, scores: &mut [f32]) {
+    unsafe {
+        let (row, width) = (queries.row(), queries.width);
+        let keys = |block: usize| {
+            queries.blocks.as_ptr().add(queries.first + queries.offsets[block] as usize * queries.stride)
+        };
+        let (blocks, scale) = (row / BLOCK, S::splat(queries.scale));
+        let mut first = 0;
+        // One query's chain of products would wait for itself; four blocks are four chains.
+        while N <= 2 && first + 4 <= blocks {
+            let columns = [keys(first), keys(first + 1), keys(first + 2), keys(first + 3)];
+            let mut sums = [[S::splat(0.0); 4]; N];
+            for d in 0..width {
+                for (n, sums) in sums.iter_mut().enumerate() {
+                    let query = S::splat(*queries.queries.as_ptr().add(n * width + d));
+                    for (sum, column) in sums.iter_mut().zip(columns) {
+                        *sum = S::fma(query, S::load(column.add(d * LANES)), *sum);
+                    }
+                }
+            }
+            for (n, sums) in sums.into_iter().enumerate() {
+                for (i, sum) in sums.into_iter().enumerate() {
+                    S::store(scores.as_mut_ptr().add(n * row + (first + i) * BLOCK), S::mul(sum, scale));
+                }
+            }
+            first += 4;
+        }
+        for block in first..blocks {
+            let sums = products::<S, N>(queries.queries.as_ptr(), width, keys(block));
+            for (n, sum) in sums.into_iter().enumerate() {
+                S::store(scores.as_mut_ptr().add(n * row + block * BLOCK), S::mul(sum, scale));
+            }
+        }
+    }
+}
+
 #[inline(always)]
 unsafe fn attend_tile<S: Lanes, const N: usize>(
     queries: &Queries<'_>,
@@ -102,13 +140,7 @@ unsafe fn attend_tile<S: Lanes, const N: usize>(
         let keys = |block: usize| {
             queries.blocks.as_ptr().add(queries.first + queries.offsets[block] as usize * queries.stride)
         };
-        for block in 0..row / BLOCK {
-            let sums = products::<S, N>(queries.queries.as_ptr(), width, keys(block));
-            for (n, sum) in sums.into_iter().enumerate() {
-                let to = scores.as_mut_ptr().add(n * row + block * BLOCK);
-                S::store(to, S::mul(sum, S::splat(queries.scale)));
-            }
-        }
+        scores_tile::<S, N>(queries, scores);
         let mut inverses = [0.0; N];
         for n in 0..N {
             let scores = &mut scores[n * row..][..row];

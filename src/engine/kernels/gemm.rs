@@ -9,291 +9,18 @@
 
 use rayon::prelude::*;
 
+use super::dispatched;
+pub use super::factors::{Left, PANEL, Panels, Precision, View};
 use super::lanes::{LANES, Lanes};
-use super::{Instructions, dispatched, instructions};
-use crate::engine::ops::Buffer;
-use crate::job::spec;
 
-/// Columns of a panel.
-pub const PANEL: usize = 2 * LANES;
 /// Inner steps of a block: a panel's block stays in the first-level cache.
 const DEPTH: usize = 256;
+/// Inner steps of a block when there are few rows, which then take all of a panel at once.
+const WHOLE_DEPTH: usize = 2048;
 /// Rows of a task: their block stays in the second-level cache.
 const ROWS: usize = 168;
 /// Products below this many multiplications are not worth a second thread.
 const SERIAL: usize = 1 << 15;
-
-/// What factors are rounded to before they are multiplied; sums are f32 always.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Precision {
-    #[default]
-    F32,
-    /// bf16, two inner steps to a word; without the processor's instruction the rounded values are multiplied in f32.
-    Bf16,
-}
-
-impl From<spec::Precision> for Precision {
-    fn from(precision: spec::Precision) -> Self {
-        match precision {
-            spec::Precision::F32 => Self::F32,
-            spec::Precision::Bf16 => Self::Bf16,
-        }
-    }
-}
-
-impl Precision {
-    /// Whether the processor multiplies numbers of this kind itself.
-    pub fn is_native(self) -> bool {
-        self == Self::F32 || self.is_paired()
-    }
-
-    /// Whether words hold pairs of bf16.
-    fn is_paired(self) -> bool {
-        self == Self::Bf16 && instructions() == Instructions::Avx512Bf16
-    }
-
-    /// Words for `depth` inner steps.
-    fn words(self, depth: usize) -> usize {
-        if self.is_paired() { depth.div_ceil(2) } else { depth }
-    }
-}
-
-/// A matrix of f32 whose rows begin `stride` apart.
-#[derive(Clone, Copy, Debug)]
-pub struct View<'a> {
-    values: &'a [f32],
-    rows: usize,
-    columns: usize,
-    stride: usize,
-}
-
-impl<'a> View<'a> {
-    /// Rows without gaps.
-    pub fn new(values: &'a [f32], columns: usize) -> Self {
-        assert!(columns > 0 && values.len().is_multiple_of(columns), "{} numbers in rows of {columns}", values.len());
-        Self { values, rows: values.len() / columns, columns, stride: columns }
-    }
-
-    /// Some of the columns.
-    pub fn columns(self, first: usize, count: usize) -> Self {
-        assert!(first + count <= self.columns, "columns {first}..{} of {}", first + count, self.columns);
-        Self { values: &self.values[first.min(self.values.len())..], columns: count, ..self }
-    }
-
-    fn row(&self, row: usize) -> &'a [f32] {
-        &self.values[row * self.stride..][..self.columns]
-    }
-}
-
-/// A right factor in panels: `[panel][word][PANEL]`, columns beyond the last are zero.
-#[derive(Debug)]
-pub struct Panels {
-    words: Buffer,
-    depth: usize,
-    columns: usize,
-    precision: Precision,
-    paired: bool,
-}
-
-impl Panels {
-    /// The factor `M^T`, where the rows of `M` are those of `matrices`, one after the other: weights `[out, in]`, to be
-    /// multiplied with states `[.., in]`.
-    pub fn transposed(matrices: &[&[f32]], depth: usize, precision: Precision) -> Self {
-        let rows: Vec<&[f32]> = matrices.iter().flat_map(|m| m.chunks_exact(depth)).collect();
-        let mut panels = Self::new(depth, rows.len(), precision);
-        let paired = panels.paired;
-        panels.fill(|first, panel| {
-            let rows = &rows[first..(first + PANEL).min(rows.len())];
-            panel.fill(0.0);
-            // Blocks of the inner dimension, so that what is written stays in the cache from row to row.
-            for begin in (0..depth).step_by(64) {
-                let end = (begin + 64).min(depth);
-                for (column, row) in rows.iter().enumerate() {
-                    match paired {
-                        false => {
-                            for k in begin..end {
-                                panel[k * PANEL + column] = precision.round(row[k]);
-                            }
-                        }
-                        true => {
-                            for (i, pair) in row[begin..end].chunks(2).enumerate() {
-                                panel[(begin / 2 + i) * PANEL + column] = pack(pair);
-                            }
-                        }
-                    }
-                }
-            }
-        });
-        panels
-    }
-
-    /// The factor `M` itself, whose rows are those of `views`, one after the other.
-    pub fn straight(views: &[View<'_>], precision: Precision) -> Self {
-        let (depth, columns) = (views.iter().map(|v| v.rows).sum(), views.first().map_or(0, |v| v.columns));
-        assert!(views.iter().all(|v| v.columns == columns), "matrices of different width");
-        let rows: Vec<&[f32]> = views.iter().flat_map(|v| (0..v.rows).map(|r| v.row(r))).collect();
-        let mut panels = Self::new(depth, columns, precision);
-        let paired = panels.paired;
-        panels.fill(|first, panel| {
-            let count = (columns - first).min(PANEL);
-            if count < PANEL {
-                panel.fill(0.0);
-            }
-            if paired {
-                for (pair, out) in rows.chunks(2).zip(panel.chunks_exact_mut(PANEL)) {
-                    let (low, high) = (&pair[0][first..][..count], pair.get(1).map(|row| &row[first..][..count]));
-                    interleave(low, high, &mut out[..count]);
-                }
-            } else {
-                for (row, out) in rows.iter().zip(panel.chunks_exact_mut(PANEL)) {
-                    out[..count].copy_from_slice(&row[first..][..count]);
-                    if precision == Precision::Bf16 {
-                        out[..count].iter_mut().for_each(|x| *x = precision.round(*x));
-                    }
-                }
-            }
-        });
-        panels
-    }
-
-    fn new(depth: usize, columns: usize, precision: Precision) -> Self {
-        let words = Buffer::new(columns.div_ceil(PANEL) * precision.words(depth) * PANEL);
-        Self { words, depth, columns, precision, paired: precision.is_paired() }
-    }
-
-    fn fill(&mut self, fill: impl Fn(usize, &mut [f32]) + Sync) {
-        let size = self.precision.words(self.depth) * PANEL;
-        if size > 0 {
-            self.words.par_chunks_mut(size).enumerate().for_each(|(i, panel)| fill(i * PANEL, panel));
-        }
-    }
-
-    pub fn columns(&self) -> usize {
-        self.columns
-    }
-
-    pub fn bytes(&self) -> usize {
-        size_of_val(&self.words[..])
-    }
-}
-
-impl Precision {
-    /// The nearest representable number.
-    #[inline]
-    fn round(self, x: f32) -> f32 {
-        match self {
-            Self::F32 => x,
-            Self::Bf16 => f32::from_bits(bf16_bits(x) << 16),
-        }
-    }
-}
-
-/// The sixteen bits of the nearest bf16, ties to even; what is not a number stays so.
-#[inline]
-fn bf16_bits(x: f32) -> u32 {
-    let bits = x.to_bits();
-    let rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-    if x.is_nan() { (bits >> 16) | 0x40 } else { rounded }
-}
-
-/// One or two numbers as a word; the first in the low half.
-#[inline]
-fn pack(pair: &[f32]) -> f32 {
-    f32::from_bits(bf16_bits(pair[0]) | (pair.get(1).map_or(0, |x| bf16_bits(*x)) << 16))
-}
-
-/// Pairs of one number from each row.
-#[inline]
-fn interleave(low: &[f32], high: Option<&[f32]>, out: &mut [f32]) {
-    match high {
-        Some(high) => {
-            for ((out, a), b) in out.iter_mut().zip(low).zip(high) {
-                *out = f32::from_bits(bf16_bits(*a) | (bf16_bits(*b) << 16));
-            }
-        }
-        None => out.iter_mut().zip(low).for_each(|(out, a)| *out = f32::from_bits(bf16_bits(*a))),
-    }
-}
-
-/// A left factor as the kernel reads it.
-#[derive(Debug)]
-enum Words<'a> {
-    Borrowed(&'a [f32]),
-    Converted(Buffer),
-}
-
-/// A left factor: number `(row, step)` is the word at `row * row_stride + step * step_stride`.
-#[derive(Debug)]
-pub struct Left<'a> {
-    words: Words<'a>,
-    rows: usize,
-    depth: usize,
-    row_stride: usize,
-    step_stride: usize,
-    precision: Precision,
-}
-
-impl<'a> Left<'a> {
-    /// The matrix as it stands.
-    pub fn rows(view: View<'a>, precision: Precision) -> Self {
-        let View { rows, columns: depth, stride, .. } = view;
-        let base =
-            Self { words: Words::Borrowed(view.values), rows, depth, row_stride: stride, step_stride: 1, precision };
-        if precision == Precision::F32 {
-            return base;
-        }
-        let width = precision.words(depth);
-        let mut words = Buffer::new(rows * width);
-        let paired = precision.is_paired();
-        if width > 0 {
-            words.par_chunks_mut(width).enumerate().with_min_len(16).for_each(|(row, out)| match paired {
-                true => convert_row(view.row(row), out),
-                false => out.iter_mut().zip(view.row(row)).for_each(|(o, x)| *o = precision.round(*x)),
-            });
-        }
-        Self { words: Words::Converted(words), row_stride: width, ..base }
-    }
-
-    /// The transposed matrix.
-    pub fn columns(view: View<'a>, precision: Precision) -> Self {
-        let View { rows: depth, columns: rows, stride, .. } = view;
-        let base =
-            Self { words: Words::Borrowed(view.values), rows, depth, row_stride: 1, step_stride: stride, precision };
-        if precision == Precision::F32 {
-            return base;
-        }
-        let paired = precision.is_paired();
-        let mut words = Buffer::new(rows * precision.words(depth));
-        words.par_chunks_mut(rows).enumerate().with_min_len(8).for_each(|(step, out)| {
-            if paired {
-                let high = (2 * step + 1 < depth).then(|| view.row(2 * step + 1));
-                interleave(view.row(2 * step), high, out);
-            } else {
-                out.iter_mut().zip(view.row(step)).for_each(|(o, x)| *o = precision.round(*x));
-            }
-        });
-        Self { words: Words::Converted(words), step_stride: rows, ..base }
-    }
-
-    fn words(&self) -> &[f32] {
-        match &self.words {
-            Words::Borrowed(words) => words,
-            Words::Converted(words) => words,
-        }
-    }
-}
-
-#[inline]
-fn convert_row(row: &[f32], out: &mut [f32]) {
-    let pairs = row.chunks_exact(2);
-    let rest = pairs.remainder();
-    for (out, pair) in out.iter_mut().zip(pairs) {
-        *out = f32::from_bits(bf16_bits(pair[0]) | (bf16_bits(pair[1]) << 16));
-    }
-    if let (Some(last), [x]) = (out.last_mut(), rest) {
-        *last = f32::from_bits(bf16_bits(*x));
-    }
-}
 
 /// Where a product goes: `[rows, columns]` with rows `stride` apart, shared by tasks that write different parts.
 #[derive(Clone, Copy)]
@@ -330,12 +57,13 @@ pub fn product(left: &Left<'_>, right: &Panels, out: &mut [f32], add: bool) {
     let wanted = if threads == 1 { 1 } else { (4 * threads).div_ceil(row_tasks) };
     let width = panels.div_ceil(wanted.min(panels)).clamp(1, 12.max(if threads == 1 { panels } else { 1 }));
     let panel_tasks = panels.div_ceil(width);
+    let block_depth = if left.rows <= 4 * TILE { WHOLE_DEPTH } else { DEPTH };
     let task = |index: usize| {
         let (row_task, panel_task) = (index % row_tasks, index / row_tasks);
         let rows = split(left.rows, row_tasks, row_task);
         let columns = panel_task * width..((panel_task + 1) * width).min(panels);
-        for begin in (0..depth).step_by(DEPTH) {
-            let steps = begin..(begin + DEPTH).min(depth);
+        for begin in (0..depth).step_by(block_depth) {
+            let steps = begin..(begin + block_depth).min(depth);
             let fresh = begin == 0 && !add;
             for panel in columns.clone() {
                 let tiles = rows.len().div_ceil(TILE);
@@ -378,7 +106,7 @@ impl Target {
 }
 
 /// Most rows of a tile.
-const TILE: usize = 14;
+const TILE: usize = 12;
 
 /// Some rows of the left factor times a block of one panel.
 struct Block<'a> {
@@ -473,7 +201,13 @@ unsafe fn sums<M: Multiply, const ROWS: usize, const VECTORS: usize>(
                 }
             }
         }
-        let mut left = block.left.as_ptr().add(first * block.row_stride);
+        // Three rows share a pointer, because an address is a pointer and a stride times 1 or 2: a pointer for each row
+        // would not fit the registers, and one for all would be a chain of additions as long as the products take.
+        let left = block.left.as_ptr().add(first * block.row_stride);
+        let mut thirds: [*const f32; TILE.div_ceil(3)] = [left; TILE.div_ceil(3)];
+        for (third, pointer) in thirds.iter_mut().enumerate() {
+            *pointer = left.wrapping_add(third * 3 * block.row_stride);
+        }
         let mut right = block.right.as_ptr().add(column);
         for _ in 0..block.steps {
             let mut words = [M::load(right); VECTORS];
@@ -481,12 +215,14 @@ unsafe fn sums<M: Multiply, const ROWS: usize, const VECTORS: usize>(
                 *word = M::load(right.add(v * LANES));
             }
             for (row, sums) in sums.iter_mut().enumerate() {
-                let factor = M::spread(left.add(row * block.row_stride));
+                let factor = M::spread(thirds[row / 3].add(row % 3 * block.row_stride));
                 for (sum, word) in sums.iter_mut().zip(words) {
                     *sum = M::add(factor, word, *sum);
                 }
             }
-            left = left.add(block.step_stride);
+            for pointer in &mut thirds {
+                *pointer = pointer.wrapping_add(block.step_stride);
+            }
             right = right.add(PANEL);
         }
         for (row, sums) in sums.iter().enumerate() {
@@ -515,7 +251,7 @@ dispatched!(
 unsafe fn tile_f32_body<S: Lanes>(block: &Block<'_>, out: *mut f32, stride: usize) {
     unsafe {
         if size_of::<S::V>() == 64 && align_of::<S::V>() == 64 {
-            by_rows!(Plain<S>, block, block.rows, (0, 0), out, stride, 2, [1 2 3 4 5 6 7 8 9 10 11 12 13 14]);
+            by_rows!(Plain<S>, block, block.rows, (0, 0), out, stride, 2, [1 2 3 4 5 6 7 8 9 10 11 12]);
         } else {
             // Half the registers: fewer rows and one vector at a time.
             for first in (0..block.rows).step_by(6) {
@@ -565,7 +301,7 @@ mod bf16 {
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")]
     pub unsafe fn tile_bf16(block: &Block<'_>, out: *mut f32, stride: usize) {
         unsafe {
-            by_rows!(Pairs, block, block.rows, (0, 0), out, stride, 2, [1 2 3 4 5 6 7 8 9 10 11 12 13 14]);
+            by_rows!(Pairs, block, block.rows, (0, 0), out, stride, 2, [1 2 3 4 5 6 7 8 9 10 11 12]);
         }
     }
 }

@@ -6,8 +6,10 @@
 //! each number is one chain of additions in a fixed order. So sampler and trainer agree bit for bit.
 
 pub mod attention;
+mod factors;
 pub mod gemm;
 mod lanes;
+pub mod pages;
 pub mod rows;
 pub mod update;
 
@@ -63,12 +65,10 @@ pub fn detect() -> Instructions {
     #[cfg(target_arch = "x86_64")]
     {
         let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-        let wide = ["f", "bw", "dq", "vl"];
         let avx512 = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl");
-        debug_assert_eq!(wide.len(), 4);
         return match (avx2, avx512, is_x86_feature_detected!("avx512bf16")) {
             (true, true, true) => Instructions::Avx512Bf16,
             (true, true, false) => Instructions::Avx512,

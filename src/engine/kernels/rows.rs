@@ -173,16 +173,21 @@ dispatched!(
     fn softmax_of(row: &mut [f32], log_sum: f32, scale: f32) = softmax_body
 );
 
+// Functions and not closures: only these are inlined without fail, and intrinsics that are not inlined are slow calls.
+#[inline(always)]
+unsafe fn softmax_vector<S: Lanes>(v: S::V, log_sum: f32, scale: f32) -> S::V {
+    unsafe { S::mul(S::splat(scale), exp::<S>(S::sub(v, S::splat(log_sum)))) }
+}
+
 #[inline(always)]
 unsafe fn softmax_body<S: Lanes>(row: &mut [f32], log_sum: f32, scale: f32) {
     unsafe {
-        let of = |v: S::V| S::mul(S::splat(scale), exp::<S>(S::sub(v, S::splat(log_sum))));
         let whole = row.len() / LANES * LANES;
         for at in (0..whole).step_by(LANES) {
             let p = row.as_mut_ptr().add(at);
-            S::store(p, of(S::load(p)));
+            S::store(p, softmax_vector::<S>(S::load(p), log_sum, scale));
         }
-        let rest = lanes::<S>(of(tail::<S>(row, whole.min(row.len()), 0.0)));
+        let rest = lanes::<S>(softmax_vector::<S>(tail::<S>(row, whole, 0.0), log_sum, scale));
         let count = row.len() - whole;
         row[whole..].copy_from_slice(&rest[..count]);
     }
@@ -326,16 +331,20 @@ unsafe fn sigmoid<S: Lanes>(x: S::V) -> S::V {
 }
 
 #[inline(always)]
+unsafe fn gated_vector<S: Lanes>(gate: S::V, up: S::V) -> S::V {
+    unsafe { S::mul(S::mul(gate, sigmoid::<S>(gate)), up) }
+}
+
+#[inline(always)]
 unsafe fn gated_body<S: Lanes>(gate: &[f32], up: &[f32], out: &mut [f32]) {
     unsafe {
-        let of = |g: S::V, u: S::V| S::mul(S::mul(g, sigmoid::<S>(g)), u);
         let whole = out.len() / LANES * LANES;
         for at in (0..whole).step_by(LANES) {
-            let v = of(S::load(gate.as_ptr().add(at)), S::load(up.as_ptr().add(at)));
+            let v = gated_vector::<S>(S::load(gate.as_ptr().add(at)), S::load(up.as_ptr().add(at)));
             S::store(out.as_mut_ptr().add(at), v);
         }
         if whole < out.len() {
-            let rest = lanes::<S>(of(tail::<S>(gate, whole, 0.0), tail::<S>(up, whole, 0.0)));
+            let rest = lanes::<S>(gated_vector::<S>(tail::<S>(gate, whole, 0.0), tail::<S>(up, whole, 0.0)));
             let count = out.len() - whole;
             out[whole..].copy_from_slice(&rest[..count]);
         }
@@ -353,26 +362,32 @@ dispatched!(
     fn gated_backward_of(gate: &mut [f32], up: &mut [f32], grad: &mut [f32]) = gated_backward_body
 );
 
+/// The gradients of gate and up, and the result.
+#[inline(always)]
+unsafe fn gated_gradient<S: Lanes>(gate: S::V, up: S::V, grad: S::V) -> (S::V, S::V, S::V) {
+    unsafe {
+        let s = sigmoid::<S>(gate);
+        let silu = S::mul(gate, s);
+        // silu' = s + silu (1 - s)
+        let slope = S::fma(silu, S::sub(S::splat(1.0), s), s);
+        (S::mul(S::mul(grad, up), slope), S::mul(grad, silu), S::mul(silu, up))
+    }
+}
+
 #[inline(always)]
 unsafe fn gated_backward_body<S: Lanes>(gate: &mut [f32], up: &mut [f32], grad: &mut [f32]) {
     unsafe {
-        let of = |g: S::V, u: S::V, d: S::V| {
-            let s = sigmoid::<S>(g);
-            let silu = S::mul(g, s);
-            // silu' = s + silu (1 - s)
-            let slope = S::fma(silu, S::sub(S::splat(1.0), s), s);
-            (S::mul(S::mul(d, u), slope), S::mul(d, silu), S::mul(silu, u))
-        };
         let whole = grad.len() / LANES * LANES;
         for at in (0..whole).step_by(LANES) {
             let (g, u, d) = (gate.as_mut_ptr().add(at), up.as_mut_ptr().add(at), grad.as_mut_ptr().add(at));
-            let (dg, du, out) = of(S::load(g), S::load(u), S::load(d));
+            let (dg, du, out) = gated_gradient::<S>(S::load(g), S::load(u), S::load(d));
             S::store(g, dg);
             S::store(u, du);
             S::store(d, out);
         }
         if whole < grad.len() {
-            let (dg, du, out) = of(tail::<S>(gate, whole, 0.0), tail::<S>(up, whole, 0.0), tail::<S>(grad, whole, 0.0));
+            let rest = [tail::<S>(gate, whole, 0.0), tail::<S>(up, whole, 0.0), tail::<S>(grad, whole, 0.0)];
+            let (dg, du, out) = gated_gradient::<S>(rest[0], rest[1], rest[2]);
             let count = grad.len() - whole;
             gate[whole..].copy_from_slice(&lanes::<S>(dg)[..count]);
             up[whole..].copy_from_slice(&lanes::<S>(du)[..count]);

@@ -1,6 +1,7 @@
 //! The key-value cache of the sampler: memory for a number of blocks, taken once. Which sequence has which blocks, and
 //! which sequences share one, is the sampler's business.
 
+use crate::engine::kernels::pages::zeros;
 use crate::engine::ops::attention::Heads;
 
 /// Tokens in one block.
@@ -17,7 +18,7 @@ pub struct KvCache {
 
 impl KvCache {
     pub fn new(layers: usize, heads: Heads, blocks: usize) -> Self {
-        Self { heads, layers: (0..layers).map(|_| vec![0.0; blocks * heads.block()]).collect(), blocks }
+        Self { heads, layers: (0..layers).map(|_| zeros(blocks * heads.block())).collect(), blocks }
     }
 
     /// Bytes of one block over all layers.

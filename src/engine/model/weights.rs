@@ -15,6 +15,7 @@ use half::{bf16, f16};
 use safetensors::{Dtype, View};
 
 use crate::engine::error::EngineError;
+use crate::engine::kernels::pages::moved;
 use crate::engine::random::{Purpose, Stream};
 use crate::job::spec::WeightDtype;
 use crate::modelfile::config::ModelConfig;
@@ -79,7 +80,7 @@ impl Weights {
             if tensor.shape != shape {
                 return Err(EngineError::Internal(format!("`{name}` has shape {:?}, not {shape:?}", tensor.shape)));
             }
-            weights.push(Weight { name, shape, values: RwLock::new(tensor.values) });
+            weights.push(Weight { name, shape, values: RwLock::new(moved(tensor.values)) });
         }
         weights.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(Self { config: config.clone(), weights, version: AtomicU64::new(0) })
@@ -159,7 +160,7 @@ impl Weights {
                 code: "checkpoint_corrupt",
                 detail: format!("{} has no tensor `{}` of the right shape", path.display(), weight.name),
             })?;
-            *self.values_mut(index) = tensor.values;
+            self.values_mut(index).copy_from_slice(&tensor.values);
         }
         self.changed();
         Ok(())

@@ -5,10 +5,12 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, PoisonError};
 
+use crate::engine::kernels::pages;
+
 /// Smaller buffers are left to the allocator.
 const POOLED: usize = 1 << 12;
 /// Free buffers that are kept; the smallest is given back when there are more.
-const KEPT: usize = 256;
+const KEPT: usize = 4096;
 
 static FREE: Mutex<Vec<Vec<f32>>> = Mutex::new(Vec::new());
 
@@ -28,7 +30,7 @@ impl Buffer {
         let found = best.map(|i| free.swap_remove(i));
         drop(free);
         match found {
-            None => Self(vec![0.0; len]),
+            None => Self(pages::zeros(len)),
             Some(mut values) => {
                 values.resize(len, 0.0);
                 Self(values)

@@ -15,8 +15,8 @@ pub mod rotary;
 pub use buffer::{Buffer, release_free};
 use rayon::prelude::*;
 
-/// Numbers that are worth a task of their own.
-const TASK: usize = 1 << 14;
+/// Numbers that are worth a task of their own: waking a thread takes as long as some ten thousand of them.
+const TASK: usize = 1 << 15;
 
 /// Rows for one task, when a row has `width` numbers.
 fn rows_per_task(width: usize) -> usize {

@@ -1,0 +1,137 @@
+//! What the machine is, and how fast it multiplies matrices.
+
+use std::time::Instant;
+
+use anyhow::Context;
+
+use crate::engine::kernels::gemm::{Left, Panels, Precision, View, product};
+
+/// Rows, columns and inner dimension of products like those of a small model's layers.
+const SHAPES: &[[usize; 3]] = &[[1024, 3072, 576], [2048, 2048, 512]];
+/// A product that takes little memory, for when only the peak is wanted and memory is watched.
+const SMALL: &[[usize; 3]] = &[[1024, 1024, 512]];
+/// Seconds for all shapes; the best of many short products needs no more.
+const MOST_SECONDS: f64 = 2.0;
+/// Repetitions of each shape, however short the time is.
+const LEAST: usize = 3;
+
+/// The best rates that were seen, in GFLOP/s.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Products {
+    /// In the engine's kernel, on factors in the form that it reads.
+    pub engine: f64,
+    /// In the `gemm` crate, in f32.
+    pub library: f64,
+}
+
+impl Products {
+    pub fn peak(&self) -> f64 {
+        self.engine.max(self.library)
+    }
+}
+
+/// Multiplies matrices for about `seconds`, or less; without `thorough` only small ones.
+pub fn matmul(precision: Precision, thorough: bool, seconds: f64) -> Products {
+    let shapes = if thorough { SHAPES } else { SMALL };
+    let budget = seconds.min(MOST_SECONDS) / SHAPES.len() as f64;
+    let mut best = Products::default();
+    for [rows, columns, depth] in shapes.iter().copied() {
+        let flops = 2.0 * (rows * columns * depth) as f64;
+        let (a, b) = (wave(rows * depth, 0.7), wave(columns * depth, 0.3));
+        let left = Left::rows(View::new(&a, depth), precision);
+        let right = Panels::transposed(&[&b], depth, precision);
+        let mut out = vec![0.0; rows * columns];
+        let began = Instant::now();
+        let mut count = 0;
+        // Turn by turn, so that whatever else runs on the machine slows down both.
+        while count < LEAST || began.elapsed().as_secs_f64() < budget {
+            best.engine = best.engine.max(rate(flops, || product(&left, &right, &mut out, false)));
+            best.library = best.library.max(rate(flops, || library_product(&a, &b, depth, &mut out)));
+            count += 1;
+        }
+    }
+    best
+}
+
+fn rate(flops: f64, run: impl FnOnce()) -> f64 {
+    let began = Instant::now();
+    run();
+    flops / began.elapsed().as_secs_f64() / 1e9
+}
+
+/// Numbers between -1 and 1 without a pattern that matters.
+fn wave(count: usize, speed: f64) -> Vec<f32> {
+    (0..count).map(|i| (i as f64 * speed).sin() as f32).collect()
+}
+
+/// `C = A B^T` in the `gemm` crate, for `A: [rows, depth]` and `B: [columns, depth]`.
+fn library_product(a: &[f32], b: &[f32], depth: usize, out: &mut [f32]) {
+    let (rows, columns) = (a.len() / depth, b.len() / depth);
+    assert_eq!([a.len(), b.len(), out.len()], [rows * depth, columns * depth, rows * columns]);
+    let threads = gemm::Parallelism::Rayon(0);
+    let (of_a, of_b, of_out) = ([1, depth as isize], [depth as isize, 1], [1, columns as isize]);
+    // Safety: the strides of columns and rows stay within the slices, whose lengths are checked above; `out` is
+    // borrowed alone. The crate has no safe form.
+    unsafe {
+        gemm::gemm(
+            rows,
+            columns,
+            depth,
+            out.as_mut_ptr(),
+            of_out[0],
+            of_out[1],
+            false,
+            a.as_ptr(),
+            of_a[0],
+            of_a[1],
+            b.as_ptr(),
+            of_b[0],
+            of_b[1],
+            0.0,
+            1.0,
+            false,
+            false,
+            false,
+            threads,
+        );
+    }
+}
+
+/// The processor's name.
+pub fn cpu() -> String {
+    let name = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
+        let (_, name) = text.lines().find(|line| line.starts_with("model name"))?.split_once(':')?;
+        Some(name.trim().to_owned())
+    });
+    name.unwrap_or_else(|| String::from("unknown"))
+}
+
+/// Cores that this process may use.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// The most memory that the process has held so far.
+pub fn peak_memory_bytes() -> anyhow::Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").context("cannot read /proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    Ok(kibibytes.context("/proc/self/status does not tell the peak memory (VmHWM)")? * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_products_are_the_same_product() {
+        let (rows, columns, depth) = (5, 7, 9);
+        let (a, b) = (wave(rows * depth, 0.7), wave(columns * depth, 0.3));
+        let mut ours = vec![0.0; rows * columns];
+        let mut theirs = vec![f32::NAN; rows * columns];
+        let right = Panels::transposed(&[&b], depth, Precision::F32);
+        product(&Left::rows(View::new(&a, depth), Precision::F32), &right, &mut ours, false);
+        library_product(&a, &b, depth, &mut theirs);
+        assert!(ours.iter().zip(&theirs).all(|(ours, theirs)| (ours - theirs).abs() < 1e-5), "{ours:?} {theirs:?}");
+    }
+}

@@ -1,0 +1,278 @@
+//! The measurements: sampling, a training step, and a step of a job that samples.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, anyhow, ensure};
+use serde_json::json;
+
+use super::report::Measurement;
+use super::subject::{CONTEXT, Subject};
+use crate::engine::batch::{Sequence, pack};
+use crate::engine::learn::Learner;
+use crate::engine::optimizer::{AdamW, GradientSum};
+use crate::engine::random::{Purpose, Stream};
+use crate::engine::sampler::{Completion, Limits, Request, Sampler, Statistics};
+use crate::job::spec::{OptimizerSpec, SamplingSpec, TrainSpec};
+use crate::objective::math::mean;
+use crate::objective::{self, Group, Objective, StepStatistics, StepTotals};
+use crate::text::tokenizer::TextTokenizer;
+
+/// Tokens of a prompt, and new tokens of a completion.
+const PROMPT: usize = 64;
+const NEW: u32 = (CONTEXT - PROMPT) as u32;
+/// Prompts of a GRPO step, and completions of each.
+const STEP_PROMPTS: u32 = 8;
+const STEP_SAMPLES: u32 = 8;
+/// Most rows of one of its passes.
+const STEP_ROWS: usize = 2048;
+/// From this many parameters on a training step has fewer and longer sequences.
+const LARGE: usize = 50_000_000;
+/// So small that the weights stay what they are.
+const LEARNING_RATE: f64 = 1e-9;
+/// Repetitions for a median, unless they take several times as long as they should.
+const ENOUGH: usize = 3;
+/// Rounds of repetitions after which a machine is too busy.
+const ATTEMPTS: usize = 10;
+
+/// What every measurement needs.
+#[derive(Clone, Copy)]
+pub struct Bench<'a> {
+    pub subject: &'a Subject,
+    /// Time for each measurement.
+    pub seconds: f64,
+    /// The machine's rate for matrix products, in GFLOP/s.
+    pub peak: f64,
+}
+
+impl Bench<'_> {
+    /// Prefill and decode of `batch` different prompts. A pass may hold both, so that they are told apart by two runs:
+    /// one ends with the first token of each completion.
+    pub fn sample(&self, batch: u32) -> anyhow::Result<Vec<Measurement>> {
+        let requests: Vec<Request> = (0..batch).map(|prompt| self.request(prompt, 0)).collect();
+        let stream = Stream::new(1, Purpose::Rollout, 0);
+        let mut runs: Vec<[f64; 2]> = Vec::new();
+        for _ in 0..ATTEMPTS {
+            runs.extend(self.repeat(|| {
+                let times = [1, NEW].map(|new| self.draw(&requests, new, stream).map(|drawn| drawn.seconds));
+                let [first, all] = times;
+                Ok([first?, all?])
+            })?);
+            let prefill = median(runs.iter().map(|[first, _]| *first));
+            let decode = median(runs.iter().map(|[_, all]| *all)) - prefill;
+            if decode > 0.0 {
+                let count = f64::from(batch);
+                return Ok(vec![
+                    Measurement::Prefill { batch, tokens_per_second: count * PROMPT as f64 / prefill },
+                    Measurement::Decode {
+                        batch,
+                        prompt_tokens: PROMPT,
+                        new_tokens: NEW,
+                        tokens_per_second: count * f64::from(NEW - 1) / decode,
+                    },
+                ]);
+            }
+        }
+        Err(anyhow!("the machine is too busy: {NEW} tokens took no longer than one; try a longer --seconds"))
+    }
+
+    /// `batch` completions of one prompt, with the time of the prompt.
+    pub fn shared_prompt(&self, batch: u32) -> anyhow::Result<Measurement> {
+        let requests: Vec<Request> = (0..batch).map(|sample| self.request(0, sample)).collect();
+        let stream = Stream::new(1, Purpose::Rollout, 0);
+        let runs = self.repeat(|| self.draw(&requests, NEW, stream))?;
+        Ok(Measurement::SharedPrompt {
+            batch,
+            prompt_tokens: runs.iter().map(|run| run.statistics.prompt_tokens).max().unwrap_or_default(),
+            new_tokens: NEW,
+            tokens_per_second: f64::from(batch * NEW) / median(runs.iter().map(|run| run.seconds)),
+        })
+    }
+
+    /// A step of maximum likelihood on random tokens.
+    pub fn train(&self, recompute: bool) -> anyhow::Result<Measurement> {
+        let parameters = self.subject.weights.parameter_count();
+        let (count, length) = if parameters < LARGE { (64, 64) } else { (8, CONTEXT) };
+        // The last token is only predicted and has no row of its own.
+        let sequences: Vec<Sequence> = (0..count)
+            .map(|number| {
+                let tokens = self.tokens(u64::from(number), length + 1);
+                let (prompt, completion) = tokens.split_at(1);
+                sequence(prompt.into(), completion.to_vec())
+            })
+            .collect();
+        let objective = build("sft")?;
+        let mut optimizer = AdamW::new(&OptimizerSpec::default());
+        let rows = count as usize * length;
+        let runs = self.repeat(|| {
+            let began = Instant::now();
+            self.update(objective.as_ref(), &sequences, rows, recompute, &mut optimizer)?;
+            Ok(began.elapsed().as_secs_f64())
+        })?;
+        let seconds = median(runs);
+        // Two operations a weight forward, and four backward.
+        let gflops = 6.0 * parameters as f64 * rows as f64 / seconds / 1e9;
+        Ok(Measurement::Train {
+            sequences: count,
+            length,
+            recompute,
+            seconds,
+            tokens_per_second: rows as f64 / seconds,
+            gflops,
+            share_of_peak: gflops / self.peak,
+        })
+    }
+
+    /// A step as a job takes it: sample, credit, learn.
+    pub fn grpo_step(&self) -> anyhow::Result<Measurement> {
+        let requests: Vec<Request> = (0..STEP_PROMPTS)
+            .flat_map(|prompt| (0..STEP_SAMPLES).map(move |sample| (prompt, sample)))
+            .map(|(prompt, sample)| self.request(prompt, sample))
+            .collect();
+        let mut objective = build("grpo")?;
+        let mut optimizer = AdamW::new(&OptimizerSpec::default());
+        let mut step = 0;
+        let runs = self.repeat(|| {
+            let began = Instant::now();
+            let drawn = self.draw(&requests, NEW, Stream::new(1, Purpose::Rollout, step))?;
+            let sequences = credited(objective.as_mut(), &requests, drawn.completions, step);
+            self.update(objective.as_ref(), &sequences, STEP_ROWS, false, &mut optimizer)?;
+            step += 1;
+            Ok([began.elapsed().as_secs_f64(), drawn.seconds])
+        })?;
+        Ok(Measurement::GrpoStep {
+            prompts: STEP_PROMPTS,
+            completions: STEP_SAMPLES,
+            new_tokens: NEW,
+            seconds: median(runs.iter().map(|[whole, _]| *whole)),
+            sampling_seconds: median(runs.iter().map(|[_, sampling]| *sampling)),
+        })
+    }
+
+    /// Runs once for nothing, since the first run takes memory and packs weights, and then for the time that is set.
+    fn repeat<T>(&self, mut once: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<Vec<T>> {
+        once()?;
+        let began = Instant::now();
+        let mut runs = Vec::new();
+        loop {
+            runs.push(once()?);
+            let share = began.elapsed().as_secs_f64() / self.seconds;
+            if share >= ENOUGH as f64 || (share >= 1.0 && runs.len() >= ENOUGH) {
+                return Ok(runs);
+            }
+        }
+    }
+
+    /// Tokens of one prompt or sequence.
+    fn tokens(&self, number: u64, count: usize) -> Vec<u32> {
+        let stream = Stream::new(1, Purpose::PromptOrder, 0);
+        let vocabulary = self.subject.weights.config().vocab_size as f64;
+        (0..count as u32).map(|position| (stream.uniform(number, 0, position) * vocabulary) as u32).collect()
+    }
+
+    fn request(&self, prompt: u32, sample: u32) -> Request {
+        let prompt = u64::from(prompt);
+        Request { prompt, sample, tokens: self.tokens(prompt, PROMPT).into() }
+    }
+
+    /// Samples `new` tokens for each request at once.
+    fn draw(&self, requests: &[Request], new: u32, stream: Stream) -> anyhow::Result<Drawn> {
+        let tokenizer: &TextTokenizer = self.subject.tokenizer.as_ref().context("the model has no tokenizer")?;
+        let spec = SamplingSpec { max_new_tokens: new, batch_size: requests.len() as u32, ..SamplingSpec::default() };
+        let sampler = Sampler { decoder: &self.subject.decoder, tokenizer, spec: &spec, stream };
+        let began = Instant::now();
+        let (completions, statistics) = sampler.run_within(&Limits::default(), requests, |_, _| Ok(()))?;
+        let seconds = began.elapsed().as_secs_f64();
+        let whole = completions.iter().all(|completion| completion.tokens.len() == new as usize);
+        ensure!(whole && completions.len() == requests.len(), "completions ended early");
+        Ok(Drawn { completions, statistics, seconds })
+    }
+
+    /// Forward, backward and update, in passes of at most `rows` rows.
+    fn update(
+        &self,
+        objective: &dyn Objective,
+        sequences: &[Sequence],
+        rows: usize,
+        recompute: bool,
+        optimizer: &mut AdamW,
+    ) -> anyhow::Result<()> {
+        let learner = Learner { decoder: &self.subject.decoder, teacher: None, recompute };
+        let mut gradients = GradientSum::default();
+        for batch in pack(sequences, rows) {
+            learner.micro_batch(objective, &batch, &mut gradients)?;
+        }
+        let tokens = sequences.iter().map(|sequence| sequence.completion.len() as f64).sum();
+        let scale = 1.0 / objective.normalizer(&StepTotals { tokens, sequences: sequences.len() as f64 });
+        let norm = gradients.norm(scale);
+        ensure!(norm.is_finite(), "the gradient is not finite");
+        Ok(optimizer.step(&self.subject.weights, &gradients, scale, norm, LEARNING_RATE)?)
+    }
+}
+
+/// What a sampling phase gave, and its time.
+struct Drawn {
+    completions: Vec<Completion>,
+    statistics: Statistics,
+    seconds: f64,
+}
+
+/// An objective with its default settings.
+fn build(name: &str) -> anyhow::Result<Box<dyn Objective>> {
+    let config = objective::Config::parse(&json!({"type": name}), "/objective");
+    let config = config.map_err(|errors| anyhow!("the objective `{name}` is refused: {errors:?}"))?;
+    Ok(config.build(&TrainSpec::default()))
+}
+
+fn sequence(prompt: Arc<[u32]>, completion: Vec<u32>) -> Sequence {
+    Sequence { prompt, completion, credit: 1.0, behavior_logprobs: Vec::new(), reference_logprobs: Vec::new() }
+}
+
+/// The completions with what the objective credits them with, under rewards of 0 or 1 at random.
+fn credited(
+    objective: &mut dyn Objective,
+    requests: &[Request],
+    completions: Vec<Completion>,
+    step: u64,
+) -> Vec<Sequence> {
+    let stream = Stream::new(1, Purpose::Probe, step);
+    let reward = |request: &Request| f64::from(stream.uniform(request.prompt, request.sample, 0) < 0.5);
+    let rewards: Vec<f64> = requests.iter().map(reward).collect();
+    let entropies: Vec<f64> = completions.iter().map(|c| c.entropy_sum / c.tokens.len() as f64).collect();
+    objective.begin_step(&StepStatistics { rewards: &rewards, token_entropy: mean(&entropies), log_ratios: &[] });
+    let credits = rewards
+        .chunks(STEP_SAMPLES as usize)
+        .flat_map(|rewards| objective.credit(&Group { rewards, reference_log_ratios: &[] }));
+    let sequences = requests.iter().zip(completions).zip(credits).filter_map(|((request, completion), credit)| {
+        Some(Sequence {
+            credit: credit? as f32,
+            behavior_logprobs: completion.behavior_logprobs,
+            ..sequence(Arc::clone(&request.tokens), completion.tokens)
+        })
+    });
+    sequences.collect()
+}
+
+/// The middle one, or the mean of the two in the middle.
+fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<f64> = values.into_iter().collect();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => f64::NAN,
+        count if count.is_multiple_of(2) => f64::midpoint(sorted[middle - 1], sorted[middle]),
+        _ => sorted[middle],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_median_is_no_mean() {
+        assert_eq!(median([5.0, 1.0, 100.0]), 5.0);
+        assert_eq!(median([4.0, 1.0, 2.0, 100.0]), 3.0);
+        assert!(median([]).is_nan());
+    }
+}

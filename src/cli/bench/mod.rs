@@ -1,0 +1,235 @@
+//! `anneal bench`: how fast the engine is on this machine.
+//!
+//! It calls what jobs call, in the order in which they call it, on tokens drawn at random; the database, the API and
+//! verifiers have no part in it. Here are the arguments and the order of the measurements; `measure` takes them,
+//! `report` shows them.
+
+mod machine;
+mod measure;
+mod report;
+mod subject;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
+
+use self::machine::matmul;
+use self::measure::Bench;
+use self::report::{Machine, Measurement, Report};
+use self::subject::Subject;
+use crate::clock;
+use crate::engine::kernels::gemm::Precision;
+use crate::engine::kernels::instructions;
+use crate::engine::ops::{fallback, release_free};
+
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "`anneal bench --help` says what is measured and how to read it.")]
+#[command(after_long_help = GUIDE)]
+pub struct Args {
+    /// What to measure: tiny, smollm2-135m, builtin:arith-tiny, or the path of a model
+    #[arg(long, value_name = "MODEL", default_value = subject::TINY)]
+    model: String,
+    /// What the factors of matrix products are rounded to
+    #[arg(long, value_enum, default_value_t = Compute::F32)]
+    compute: Compute,
+    /// Measure only these, separated by commas [default: all]
+    #[arg(long, value_enum, value_name = "KIND,...", value_delimiter = ',')]
+    only: Vec<Kind>,
+    /// Completions sampled at the same time, separated by commas
+    #[arg(long, value_name = "COUNT,...", value_delimiter = ',', default_value = "1,8,32,64")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
+    batch: Vec<u32>,
+    /// Repeat each measurement for this long
+    #[arg(long, value_name = "SECONDS", default_value_t = 3.0, value_parser = seconds)]
+    seconds: f64,
+    /// Print the figures as JSON instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Set by hand for 96 columns, because wrapping would break the hanging indents.
+const GUIDE: &str = "\
+What is measured:
+  matmul   Matrix products of two shapes, in the engine's kernel and in the `gemm` crate (always
+           f32) as an independent figure; the best of all repetitions. The larger of the two is
+           the peak that shares are taken of. It is measured whatever --only says, then briefly.
+  sample   For each --batch: prompts of 64 random tokens, all different, and 64 new tokens each.
+           Prefill is the run that draws one token; decode is what the others take beyond it.
+           `shared prompt` is as many completions of one prompt, which is computed once.
+  train    Forward, backward and AdamW on 8 sequences of 128 tokens, or with less than 50 million
+           parameters on 64 of 64; then again with `recompute`. GFLOP/s are 6 x parameters x
+           tokens / seconds, without attention and without what is computed twice.
+  step     A step of a GRPO job: 8 completions of 64 tokens for each of 8 prompts of 64 tokens,
+           random rewards, micro-batches of 2048 tokens, backward and AdamW.
+
+Times are medians after a run that is not counted. They are the machine's only as far as nothing
+else runs on it. Speed follows from a model's shape, not from its weights: `tiny` (4 layers,
+width 256) and `smollm2-135m` have random ones. A completion never ends early. Peak memory is
+that of the whole process, so name one kind with --only to learn what that takes.
+
+`unfused calls` lists operations that ran in a slower form than the one made for them, as on a
+processor without AVX2; with `none` everything ran as it should.
+
+Examples:
+  anneal bench
+  anneal bench --model smollm2-135m --compute bf16 --only train
+  anneal bench --model target/smollm2 --only sample --batch 1,16 --seconds 10
+  anneal bench --json | jq '.results[] | select(.name == \"decode\")'";
+
+/// What can be measured on its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Kind {
+    Matmul,
+    Sample,
+    Train,
+    Step,
+}
+
+/// The job spec's `train.precision`, as an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Compute {
+    F32,
+    Bf16,
+}
+
+impl From<Compute> for Precision {
+    fn from(compute: Compute) -> Self {
+        match compute {
+            Compute::F32 => Self::F32,
+            Compute::Bf16 => Self::Bf16,
+        }
+    }
+}
+
+impl Args {
+    fn wants(&self, kind: Kind) -> bool {
+        self.only.is_empty() || self.only.contains(&kind)
+    }
+
+    /// Whether anything asked for draws tokens.
+    fn samples(&self) -> bool {
+        self.wants(Kind::Sample) || self.wants(Kind::Step)
+    }
+
+    /// Steps of the progress bar: the peak and the model, then each measurement.
+    fn steps(&self) -> usize {
+        let of = |kind, count| if self.wants(kind) { count } else { 0 };
+        2 + of(Kind::Sample, 2 * self.batch.len()) + of(Kind::Train, 2) + of(Kind::Step, 1)
+    }
+}
+
+/// Measures what was asked for and prints it.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let progress = Progress::new(args.steps());
+    let report = measure(args, &progress);
+    progress.finish();
+    let report = report?;
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&report).context("the figures cannot be written as JSON")?);
+    } else {
+        print!("{}", report::table(&report));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn measure(args: &Args, progress: &Progress) -> anyhow::Result<Report> {
+    progress.begin("matrix products");
+    let products = matmul(args.compute.into(), args.wants(Kind::Matmul), args.seconds);
+    let mut results = Vec::new();
+    if args.wants(Kind::Matmul) {
+        results.push(Measurement::Matmul { gflops: products.engine, library_gflops: products.library });
+    }
+    progress.begin(&format!("loading {}", args.model));
+    let subject = Subject::load(&args.model, args.compute.into(), args.samples())?;
+    let bench = Bench { subject: &subject, seconds: args.seconds, peak: products.peak() };
+    let mut add = |what: String, measurement: &dyn Fn(&Bench<'_>) -> anyhow::Result<Vec<Measurement>>| {
+        progress.begin(&what);
+        // Other phases need buffers of other sizes.
+        release_free();
+        let measured = measurement(&bench).with_context(|| format!("measuring {what} failed"))?;
+        results.extend(measured);
+        anyhow::Ok(())
+    };
+    if args.wants(Kind::Sample) {
+        for batch in &args.batch {
+            add(format!("prefill and decode, batch {batch}"), &|bench| bench.sample(*batch))?;
+        }
+        for batch in &args.batch {
+            add(format!("a shared prompt, batch {batch}"), &|bench| Ok(vec![bench.shared_prompt(*batch)?]))?;
+        }
+    }
+    if args.wants(Kind::Train) {
+        for recompute in [false, true] {
+            let how = if recompute { " with recompute" } else { "" };
+            add(format!("training{how}"), &|bench| Ok(vec![bench.train(recompute)?]))?;
+        }
+    }
+    if args.wants(Kind::Step) {
+        add(String::from("a GRPO step"), &|bench| Ok(vec![bench.grpo_step()?]))?;
+    }
+    Ok(Report {
+        version: env!("ANNEAL_BUILD"),
+        date: clock::now().rfc3339(),
+        machine: Machine { cpu: machine::cpu(), cores: machine::cores(), instructions: instructions().name() },
+        model: args.model.clone(),
+        parameters: subject.weights.parameter_count(),
+        compute: args.compute,
+        matmul_peak_gflops: products.peak(),
+        peak_memory_bytes: machine::peak_memory_bytes()?,
+        unfused: fallback::list().into_iter().map(|(operation, calls)| report::Unfused { operation, calls }).collect(),
+        results,
+    })
+}
+
+/// A bar on standard error; without a terminal, nothing.
+struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    fn new(steps: usize) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(steps as u64), ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("{elapsed_precise} [{bar:24}] {pos}/{len} {msg}") {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        // Rare enough not to be seen in what is measured.
+        bar.enable_steady_tick(Duration::from_secs(1));
+        Self { bar }
+    }
+
+    /// Says what is measured next, which is also when the last one is done.
+    fn begin(&self, what: &str) {
+        if !self.bar.message().is_empty() {
+            self.bar.inc(1);
+        }
+        self.bar.set_message(what.to_owned());
+    }
+
+    fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(value) if value > 0.0 && value <= 3600.0 => Ok(value),
+        _ => Err(String::from("must be a number above 0, and at most 3600")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_time_that_ends_is_taken() {
+        assert_eq!((seconds("0.05"), seconds(" 3600 ")), (Ok(0.05), Ok(3600.0)));
+        for text in ["0", "-1", "inf", "nan", "3601", "long"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+}

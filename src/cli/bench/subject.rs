@@ -1,0 +1,149 @@
+//! The model that is measured.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, ensure};
+use serde_json::{Map, Value, json};
+
+use crate::engine::kernels::gemm::Precision;
+use crate::engine::model::decoder::Decoder;
+use crate::engine::model::weights::Weights;
+use crate::modelfile::builtin::Builtin;
+use crate::modelfile::{self, Inspection, ModelConfig, RopeConfig, RopeScaling};
+use crate::text::tokenizer::TextTokenizer;
+
+/// The names of shapes with random weights.
+pub const TINY: &str = "tiny";
+const SMOLLM2: &str = "smollm2-135m";
+/// Draws the random weights.
+const SEED: u64 = 1;
+/// The longest sequence that is measured.
+pub const CONTEXT: usize = 128;
+
+/// A model in memory.
+pub struct Subject {
+    pub weights: Arc<Weights>,
+    pub decoder: Decoder,
+    /// None when nothing is sampled.
+    pub tokenizer: Option<TextTokenizer>,
+}
+
+impl Subject {
+    /// Loads the model that `name` stands for, or makes it; `with_text` also its tokenizer.
+    pub fn load(name: &str, precision: Precision, with_text: bool) -> anyhow::Result<Self> {
+        let (weights, tokenizer) = match (shape(name), Builtin::find(name)) {
+            (Some(config), _) => {
+                let tokenizer = with_text.then(|| plain_tokenizer(config.vocab_size)).transpose()?;
+                (Weights::random(&config, SEED)?, tokenizer)
+            }
+            (None, Some(builtin)) if builtin.from_scratch => {
+                let inspection = endless(builtin.inspect()?);
+                (Weights::random(&inspection.config, SEED)?, tokenizer_of(&inspection, with_text)?)
+            }
+            (None, Some(builtin)) => load_builtin(builtin, with_text)?,
+            (None, None) => load_path(Path::new(name), with_text).with_context(|| {
+                format!("`{name}` is neither {TINY}, {SMOLLM2} or builtin:arith-tiny nor a model that can be used")
+            })?,
+        };
+        let context = weights.config().max_position_embeddings;
+        ensure!(context >= CONTEXT, "the model's context of {context} tokens is too short; {CONTEXT} are measured");
+        let weights = Arc::new(weights);
+        Ok(Self { decoder: Decoder::new(Arc::clone(&weights), precision)?, weights, tokenizer })
+    }
+}
+
+/// The shapes that have a name.
+fn shape(name: &str) -> Option<ModelConfig> {
+    let tiny = ModelConfig {
+        architecture: String::from("llama"),
+        vocab_size: 512,
+        hidden_size: 256,
+        intermediate_size: 688,
+        num_hidden_layers: 4,
+        num_attention_heads: 4,
+        num_key_value_heads: 4,
+        head_dim: 64,
+        rms_norm_eps: 1e-5,
+        rope: RopeConfig { theta: 1e4, scaling: RopeScaling::None },
+        max_position_embeddings: 1024,
+        tie_word_embeddings: false,
+        eos_token_ids: Vec::new(),
+        bos_token_id: None,
+    };
+    match name {
+        TINY => Some(tiny),
+        SMOLLM2 => Some(ModelConfig {
+            vocab_size: 49_152,
+            hidden_size: 576,
+            intermediate_size: 1536,
+            num_hidden_layers: 30,
+            num_attention_heads: 9,
+            num_key_value_heads: 3,
+            rope: RopeConfig { theta: 1e5, scaling: RopeScaling::None },
+            max_position_embeddings: 8192,
+            tie_word_embeddings: true,
+            ..tiny
+        }),
+        _ => None,
+    }
+}
+
+/// Without tokens that end a completion, so that all have the same length.
+fn endless(inspection: Inspection) -> Inspection {
+    Inspection { config: ModelConfig { eos_token_ids: Vec::new(), ..inspection.config }, ..inspection }
+}
+
+fn load_path(path: &Path, with_text: bool) -> anyhow::Result<(Weights, Option<TextTokenizer>)> {
+    let inspect = if with_text { modelfile::inspect } else { modelfile::inspect_weights };
+    let inspection = endless(inspect(path)?);
+    Ok((Weights::load(&inspection)?, tokenizer_of(&inspection, with_text)?))
+}
+
+/// Loading needs files, so that a built-in model becomes some for as long as it is read.
+fn load_builtin(builtin: &Builtin, with_text: bool) -> anyhow::Result<(Weights, Option<TextTokenizer>)> {
+    let folder = std::env::temp_dir().join(format!("anneal-bench-{}", uuid::Uuid::new_v4().simple()));
+    let write = || -> std::io::Result<()> {
+        std::fs::create_dir(&folder)?;
+        builtin.files.iter().try_for_each(|(name, bytes)| std::fs::write(folder.join(name), bytes))
+    };
+    let written = write().with_context(|| format!("cannot write the model below {}", folder.display()));
+    let loaded = written.and_then(|()| load_path(&folder, with_text));
+    // What is left over lies in the system's folder for such files and hurts nobody.
+    let _ = std::fs::remove_dir_all(&folder);
+    loaded
+}
+
+fn tokenizer_of(inspection: &Inspection, with_text: bool) -> anyhow::Result<Option<TextTokenizer>> {
+    Ok(with_text.then(|| TextTokenizer::from_inspection(inspection)).transpose()?)
+}
+
+/// A tokenizer with a short word for each id, because sampling turns every token into text.
+fn plain_tokenizer(vocabulary: usize) -> anyhow::Result<TextTokenizer> {
+    let words: Map<String, Value> = (0..vocabulary).map(|id| (format!(" w{id}"), json!(id))).collect();
+    let file = json!({
+        "version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
+        "pre_tokenizer": null, "post_processor": null, "decoder": {"type": "Fuse"},
+        "model": {"type": "WordLevel", "vocab": words, "unk_token": " w0"},
+    });
+    Ok(TextTokenizer::from_hf_json(file.to_string().as_bytes())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shapes_have_the_sizes_of_their_models() {
+        let parameters = |name: &str| shape(name).unwrap().parameter_count();
+        // As counted when SmolLM2-135M is imported.
+        assert_eq!(parameters(SMOLLM2), 134_515_008);
+        assert_eq!(parameters(TINY), 2 * 512 * 256 + 4 * (4 * 256 * 256 + 3 * 256 * 688 + 2 * 256) + 256);
+    }
+
+    #[test]
+    fn every_id_of_a_random_model_has_a_word() {
+        let tokenizer = plain_tokenizer(300).unwrap();
+        assert_eq!(tokenizer.decode(&[0, 299], true).unwrap(), " w0 w299");
+    }
+}

@@ -1,0 +1,307 @@
+//! The factors of a product in the form that its inner loop reads: the right one in panels, the left one as it stands
+//! or rounded to bf16.
+
+use rayon::prelude::*;
+
+use super::lanes::{LANES, Lanes};
+use super::{Instructions, dispatched, instructions};
+use crate::engine::ops::Buffer;
+use crate::job::spec;
+
+/// Columns of a panel.
+pub const PANEL: usize = 2 * LANES;
+
+/// What factors are rounded to before they are multiplied; sums are f32 always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    #[default]
+    F32,
+    /// bf16, two inner steps to a word; without the processor's instruction the rounded values are multiplied in f32.
+    Bf16,
+}
+
+impl From<spec::Precision> for Precision {
+    fn from(precision: spec::Precision) -> Self {
+        match precision {
+            spec::Precision::F32 => Self::F32,
+            spec::Precision::Bf16 => Self::Bf16,
+        }
+    }
+}
+
+impl Precision {
+    /// Whether the processor multiplies numbers of this kind itself.
+    pub fn is_native(self) -> bool {
+        self == Self::F32 || self.is_paired()
+    }
+
+    /// Whether words hold pairs of bf16.
+    fn is_paired(self) -> bool {
+        self == Self::Bf16 && instructions() == Instructions::Avx512Bf16
+    }
+
+    /// Words for `depth` inner steps.
+    pub(super) fn words(self, depth: usize) -> usize {
+        if self.is_paired() { depth.div_ceil(2) } else { depth }
+    }
+}
+
+/// A matrix of f32 whose rows begin `stride` apart.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    values: &'a [f32],
+    rows: usize,
+    columns: usize,
+    stride: usize,
+}
+
+impl<'a> View<'a> {
+    /// Rows without gaps.
+    pub fn new(values: &'a [f32], columns: usize) -> Self {
+        assert!(columns > 0 && values.len().is_multiple_of(columns), "{} numbers in rows of {columns}", values.len());
+        Self { values, rows: values.len() / columns, columns, stride: columns }
+    }
+
+    /// Some of the columns.
+    pub fn columns(self, first: usize, count: usize) -> Self {
+        assert!(first + count <= self.columns, "columns {first}..{} of {}", first + count, self.columns);
+        Self { values: &self.values[first.min(self.values.len())..], columns: count, ..self }
+    }
+
+    fn row(&self, row: usize) -> &'a [f32] {
+        &self.values[row * self.stride..][..self.columns]
+    }
+}
+
+/// A right factor in panels: `[panel][word][PANEL]`, columns beyond the last are zero.
+#[derive(Debug)]
+pub struct Panels {
+    pub(super) words: Buffer,
+    pub(super) depth: usize,
+    pub(super) columns: usize,
+    pub(super) precision: Precision,
+    /// Whether words hold pairs.
+    pub(super) paired: bool,
+}
+
+impl Panels {
+    /// The factor `M^T`, where the rows of `M` are those of `matrices`, one after the other: weights `[out, in]`, to be
+    /// multiplied with states `[.., in]`.
+    pub fn transposed(matrices: &[&[f32]], depth: usize, precision: Precision) -> Self {
+        let rows: Vec<&[f32]> = matrices.iter().flat_map(|m| m.chunks_exact(depth)).collect();
+        let mut panels = Self::new(depth, rows.len(), precision);
+        let paired = panels.paired;
+        panels.fill(|first, panel| {
+            let rows = &rows[first..(first + PANEL).min(rows.len())];
+            if rows.len() < PANEL {
+                panel.fill(0.0);
+            }
+            // Blocks of the inner dimension, so that what is written stays in the cache from row to row.
+            let (columns, _) = panel.as_chunks_mut::<PANEL>();
+            let wide = if paired { 2 } else { 1 };
+            for (block, out) in columns.chunks_mut(32).enumerate() {
+                for (column, row) in rows.iter().enumerate() {
+                    let row = &row[block * 32 * wide..depth.min((block + 1) * 32 * wide)];
+                    if paired {
+                        out.iter_mut().zip(row.chunks(2)).for_each(|(out, pair)| out[column] = pack(pair));
+                    } else if precision == Precision::F32 {
+                        out.iter_mut().zip(row).for_each(|(out, x)| out[column] = *x);
+                    } else {
+                        out.iter_mut().zip(row).for_each(|(out, x)| out[column] = precision.round(*x));
+                    }
+                }
+            }
+        });
+        panels
+    }
+
+    /// The factor `M` itself, whose rows are those of `views`, one after the other.
+    pub fn straight(views: &[View<'_>], precision: Precision) -> Self {
+        let (depth, columns) = (views.iter().map(|v| v.rows).sum(), views.first().map_or(0, |v| v.columns));
+        assert!(views.iter().all(|v| v.columns == columns), "matrices of different width");
+        let rows: Vec<&[f32]> = views.iter().flat_map(|v| (0..v.rows).map(|r| v.row(r))).collect();
+        let mut panels = Self::new(depth, columns, precision);
+        let paired = panels.paired;
+        panels.fill(|first, panel| {
+            let count = (columns - first).min(PANEL);
+            if count < PANEL {
+                panel.fill(0.0);
+            }
+            if paired {
+                for (pair, out) in rows.chunks(2).zip(panel.chunks_exact_mut(PANEL)) {
+                    let (low, high) = (&pair[0][first..][..count], pair.get(1).map(|row| &row[first..][..count]));
+                    interleave(low, high, &mut out[..count]);
+                }
+                return;
+            }
+            let (panel, _) = panel.as_chunks_mut::<PANEL>();
+            for (row, out) in rows.iter().zip(panel) {
+                match row[first..].first_chunk::<PANEL>() {
+                    // A copy of known length is a few instructions, one of unknown length a call.
+                    Some(whole) if count == PANEL => *out = *whole,
+                    _ => out[..count].copy_from_slice(&row[first..][..count]),
+                }
+                if precision == Precision::Bf16 {
+                    out.iter_mut().for_each(|x| *x = precision.round(*x));
+                }
+            }
+        });
+        panels
+    }
+
+    fn new(depth: usize, columns: usize, precision: Precision) -> Self {
+        let words = Buffer::new(columns.div_ceil(PANEL) * precision.words(depth) * PANEL);
+        Self { words, depth, columns, precision, paired: precision.is_paired() }
+    }
+
+    fn fill(&mut self, fill: impl Fn(usize, &mut [f32]) + Sync) {
+        let size = self.precision.words(self.depth) * PANEL;
+        if size > 0 {
+            self.words.par_chunks_mut(size).enumerate().for_each(|(i, panel)| fill(i * PANEL, panel));
+        }
+    }
+
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    pub fn bytes(&self) -> usize {
+        size_of_val(&self.words[..])
+    }
+}
+
+impl Precision {
+    /// The nearest representable number.
+    #[inline]
+    fn round(self, x: f32) -> f32 {
+        match self {
+            Self::F32 => x,
+            Self::Bf16 => f32::from_bits(bf16_bits(x) << 16),
+        }
+    }
+}
+
+/// The sixteen bits of the nearest bf16, ties to even; what is not a number stays so.
+#[inline(always)]
+fn bf16_bits(x: f32) -> u32 {
+    let bits = x.to_bits();
+    let rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+    if x.is_nan() { (bits >> 16) | 0x40 } else { rounded }
+}
+
+/// One or two numbers as a word; the first in the low half.
+#[inline(always)]
+fn pack(pair: &[f32]) -> f32 {
+    f32::from_bits(bf16_bits(pair[0]) | (pair.get(1).map_or(0, |x| bf16_bits(*x)) << 16))
+}
+
+/// Pairs of one number from each row.
+fn interleave(low: &[f32], high: Option<&[f32]>, out: &mut [f32]) {
+    // Safety: the instruction set was detected; the body is plain code that it makes faster.
+    unsafe { interleave_of(low, high, out) }
+}
+
+dispatched!(
+    fn interleave_of(low: &[f32], high: Option<&[f32]>, out: &mut [f32]) = interleave_body
+);
+
+#[inline(always)]
+unsafe fn interleave_body<S: Lanes>(low: &[f32], high: Option<&[f32]>, out: &mut [f32]) {
+    match high {
+        Some(high) => {
+            for ((out, a), b) in out.iter_mut().zip(low).zip(high) {
+                *out = f32::from_bits(bf16_bits(*a) | (bf16_bits(*b) << 16));
+            }
+        }
+        None => out.iter_mut().zip(low).for_each(|(out, a)| *out = f32::from_bits(bf16_bits(*a))),
+    }
+}
+
+/// A left factor as the kernel reads it.
+#[derive(Debug)]
+enum Words<'a> {
+    Borrowed(&'a [f32]),
+    Converted(Buffer),
+}
+
+/// A left factor: number `(row, step)` is the word at `row * row_stride + step * step_stride`.
+#[derive(Debug)]
+pub struct Left<'a> {
+    words: Words<'a>,
+    pub(super) rows: usize,
+    pub(super) depth: usize,
+    pub(super) row_stride: usize,
+    pub(super) step_stride: usize,
+    pub(super) precision: Precision,
+}
+
+impl<'a> Left<'a> {
+    /// The matrix as it stands.
+    pub fn rows(view: View<'a>, precision: Precision) -> Self {
+        let View { rows, columns: depth, stride, .. } = view;
+        let base =
+            Self { words: Words::Borrowed(view.values), rows, depth, row_stride: stride, step_stride: 1, precision };
+        if precision == Precision::F32 {
+            return base;
+        }
+        let width = precision.words(depth);
+        let mut words = Buffer::new(rows * width);
+        let paired = precision.is_paired();
+        if width > 0 {
+            words.par_chunks_mut(width).enumerate().with_min_len(16).for_each(|(row, out)| match paired {
+                true => convert_row(view.row(row), out),
+                false => out.iter_mut().zip(view.row(row)).for_each(|(o, x)| *o = precision.round(*x)),
+            });
+        }
+        Self { words: Words::Converted(words), row_stride: width, ..base }
+    }
+
+    /// The transposed matrix.
+    pub fn columns(view: View<'a>, precision: Precision) -> Self {
+        let View { rows: depth, columns: rows, stride, .. } = view;
+        let base =
+            Self { words: Words::Borrowed(view.values), rows, depth, row_stride: 1, step_stride: stride, precision };
+        if precision == Precision::F32 {
+            return base;
+        }
+        let paired = precision.is_paired();
+        let mut words = Buffer::new(rows * precision.words(depth));
+        words.par_chunks_mut(rows).enumerate().with_min_len(8).for_each(|(step, out)| {
+            if paired {
+                let high = (2 * step + 1 < depth).then(|| view.row(2 * step + 1));
+                interleave(view.row(2 * step), high, out);
+            } else {
+                out.iter_mut().zip(view.row(step)).for_each(|(o, x)| *o = precision.round(*x));
+            }
+        });
+        Self { words: Words::Converted(words), step_stride: rows, ..base }
+    }
+
+    pub(super) fn words(&self) -> &[f32] {
+        match &self.words {
+            Words::Borrowed(words) => words,
+            Words::Converted(words) => words,
+        }
+    }
+}
+
+/// Pairs of neighbours.
+fn convert_row(row: &[f32], out: &mut [f32]) {
+    // Safety: the instruction set was detected; the body is plain code that it makes faster.
+    unsafe { convert_of(row, out) }
+}
+
+dispatched!(
+    fn convert_of(row: &[f32], out: &mut [f32]) = convert_body
+);
+
+#[inline(always)]
+unsafe fn convert_body<S: Lanes>(row: &[f32], out: &mut [f32]) {
+    let (pairs, rest) = row.as_chunks::<2>();
+    for (out, pair) in out.iter_mut().zip(pairs) {
+        *out = f32::from_bits(bf16_bits(pair[0]) | (bf16_bits(pair[1]) << 16));
+    }
+    if let (Some(last), [x]) = (out.last_mut(), rest) {
+        *last = f32::from_bits(bf16_bits(*x));
+    }
+}

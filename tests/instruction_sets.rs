@@ -1,0 +1,69 @@
+//! A processor without AVX-512 computes the same: with fused multiply-add the same bits, without it the same within
+//! rounding. A binary of its own, because the choice of instructions holds for the whole process.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anneal::engine::batch::{Sequence, pack};
+use anneal::engine::kernels::gemm::Precision;
+use anneal::engine::kernels::{Instructions, detect, restrict};
+use anneal::engine::learn::Learner;
+use anneal::engine::model::decoder::Decoder;
+use anneal::engine::model::weights::Weights;
+use anneal::engine::ops::fallback;
+use anneal::engine::optimizer::{AdamW, GradientSum};
+use anneal::job::spec::{OptimizerSpec, TrainSpec};
+use anneal::modelfile::inspect;
+use anneal::objective;
+use serde_json::json;
+
+/// Log-probabilities before and after a step.
+fn run(instructions: Instructions, precision: Precision) -> Vec<f32> {
+    assert_eq!(restrict(instructions), instructions);
+    let inspection = inspect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny")).unwrap();
+    let weights = Arc::new(Weights::load(&inspection).unwrap());
+    let decoder = Decoder::new(Arc::clone(&weights), precision).unwrap();
+    let vocabulary = inspection.config.vocab_size as u32;
+    let sequences: Vec<Sequence> = (1..9)
+        .map(|s| Sequence {
+            prompt: (0..s).map(|i| (i * 7 + s) % vocabulary).collect(),
+            completion: (0..3 * s).map(|i| (i * 5 + s) % vocabulary).collect(),
+            credit: 1.0,
+            behavior_logprobs: Vec::new(),
+            reference_logprobs: Vec::new(),
+        })
+        .collect();
+    let batch = pack(&sequences, 1 << 20).remove(0);
+    let spec = json!({"type": "sft"});
+    let objective = objective::Config::parse(&spec, "/objective").unwrap().build(&TrainSpec::default());
+    let mut sums = GradientSum::default();
+    let learner = Learner { decoder: &decoder, teacher: None, recompute: false };
+    learner.micro_batch(objective.as_ref(), &batch, &mut sums).unwrap();
+    let logprobs = || {
+        let hidden = decoder.hidden(batch.packed()).unwrap();
+        decoder.logprobs(&hidden, &batch.target_rows, &batch.targets).unwrap().logprobs
+    };
+    let mut all = logprobs();
+    AdamW::new(&OptimizerSpec::default()).step(&weights, &sums, 0.01, sums.norm(0.01), 1e-4).unwrap();
+    all.extend(logprobs());
+    all
+}
+
+#[test]
+fn every_instruction_set_computes_the_same() {
+    let best = detect();
+    let sets = [Instructions::Portable, Instructions::Avx2, Instructions::Avx512, Instructions::Avx512Bf16];
+    for (precision, tolerance) in [(Precision::F32, 2e-3), (Precision::Bf16, 0.1)] {
+        let expected = run(best, precision);
+        for set in sets.into_iter().filter(|set| *set <= best) {
+            let got = run(set, precision);
+            let worst = got.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(worst < tolerance, "{set:?} {precision:?} is off by {worst}");
+            if precision == Precision::F32 && set >= Instructions::Avx2 {
+                assert_eq!(got, expected, "{set:?}");
+            }
+        }
+    }
+    assert!(fallback::list().iter().any(|(what, _)| *what == "linear"), "slow ways are counted");
+    restrict(best);
+}
