@@ -74,7 +74,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Quickstart(args) => quickstart::run(config, &args),
         Command::Run(args) => run::run(&config, &args),
         Command::Frontier(args) => frontier::run(&config, &args),
-        Command::Bench(args) => bench::run(&args),
+        Command::Bench(args) => bench::run(&config, &args),
         Command::Openapi => openapi::run(),
         Command::Models(command) => models::run(&config, command),
     }

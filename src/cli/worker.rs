@@ -30,12 +30,7 @@ pub struct Args {
 }
 
 pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
-    // One pool for everything that computes; the engine itself runs on one of its threads.
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(config.threads)
-        .thread_name(|index| format!("compute-{index}"))
-        .stack_size(STACK_BYTES)
-        .build_global()?;
+    start_pool(config.threads)?;
     if args.supervised {
         // Requests to the API come before the work of jobs on the same cores.
         if let Err(error) = rustix::process::nice(NICENESS) {
@@ -61,6 +56,16 @@ pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
     // A read of standard input cannot be interrupted; do not wait for it.
     runtime.shutdown_background();
     result
+}
+
+/// One pool for everything that computes; the engine itself runs on one of its threads.
+pub fn start_pool(threads: usize) -> anyhow::Result<()> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .thread_name(|index| format!("compute-{index}"))
+        .stack_size(STACK_BYTES)
+        .build_global()?;
+    Ok(())
 }
 
 /// Returns on SIGTERM, on SIGINT, or when the supervisor's pipe closes.

@@ -106,11 +106,6 @@ pub fn cpu() -> String {
     name.unwrap_or_else(|| String::from("unknown"))
 }
 
-/// Cores that this process may use.
-pub fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
-}
-
 /// The most memory that the process has held so far.
 pub fn peak_memory_bytes() -> anyhow::Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status").context("cannot read /proc/self/status")?;

@@ -20,7 +20,9 @@ use self::machine::matmul;
 use self::measure::Bench;
 use self::report::{Machine, Measurement, Report};
 use self::subject::Subject;
+use super::worker::start_pool;
 use crate::clock;
+use crate::config::Config;
 use crate::engine::kernels::gemm::Precision;
 use crate::engine::kernels::instructions;
 use crate::engine::ops::{fallback, release_free};
@@ -123,9 +125,11 @@ impl Args {
 }
 
 /// Measures what was asked for and prints it.
-pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
+    start_pool(config.threads)?;
     let progress = Progress::new(args.steps());
-    let report = measure(args, &progress);
+    // On a thread of the pool, as a worker runs the engine.
+    let report = rayon::scope(|_| measure(args, &progress));
     progress.finish();
     let report = report?;
     if args.json {
@@ -174,7 +178,11 @@ fn measure(args: &Args, progress: &Progress) -> anyhow::Result<Report> {
     Ok(Report {
         version: env!("ANNEAL_BUILD"),
         date: clock::now().rfc3339(),
-        machine: Machine { cpu: machine::cpu(), cores: machine::cores(), instructions: instructions().name() },
+        machine: Machine {
+            cpu: machine::cpu(),
+            cores: rayon::current_num_threads(),
+            instructions: instructions().name(),
+        },
         model: args.model.clone(),
         parameters: subject.weights.parameter_count(),
         compute: args.compute,

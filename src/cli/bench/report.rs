@@ -23,6 +23,7 @@ pub struct Report {
 #[derive(Clone, Debug, Serialize)]
 pub struct Machine {
     pub cpu: String,
+    /// Threads that compute: all cores, unless `--threads` says less.
     pub cores: usize,
     /// The widest instructions that the kernels use.
     pub instructions: &'static str,
@@ -223,15 +224,15 @@ machine      AMD EPYC, 2 cores, avx512_bf16
 model        smollm2-135m, 134,515,008 parameters, products in bf16
 matmul peak  512 GFLOP/s
 
-                                              tokens/s   seconds   GFLOP/s   of peak
-matmul, the engine's kernel                                            512
-matmul, the gemm crate in f32                                          302
-prefill, batch 32                                1,234
-decode, batch 1                                   56.8
-shared prompt, batch 8, 64 tokens computed         346
-train, 8 x 128 tokens, recompute                   437      2.35       352    68.8 %
-grpo step, 8 x 8 completions of 64 tokens                   21.5
-grpo step, its sampling                                   0.0456
+                                             tokens/s   seconds   GFLOP/s   of peak
+matmul, the engine's kernel                                           512
+matmul, the gemm crate in f32                                         302
+prefill, batch 32                               1,234
+decode, batch 1                                  56.8
+shared prompt, batch 8, 64 tokens computed        346
+train, 8 x 128 tokens, recompute                  437      2.35       352    68.8 %
+grpo step, 8 x 8 completions of 64 tokens                  21.5
+grpo step, its sampling                                  0.0456
 
 peak memory  3,072 MiB
 unfused calls: none
