@@ -46,6 +46,7 @@ const NAMES: &[(&str, &str, &[&str], &str)] = &[
         &["src/engine", "src/objective"],
         "only the engine and objectives know tensors",
     ),
+    ("crates", r"\bunsafe\b", &["src/engine/kernels"], "raw memory and instructions stay in the kernels"),
     ("world", r"\benv\s*::\s*vars?(_os)?\b", &["src/config"], "only the configuration reads the environment"),
     ("world", r"\bSystemTime\s*::\s*now\b", &["src/clock"], "only src/clock.rs reads the clock; time is an argument"),
     ("bans", r"\b(todo|unimplemented)!", &[], "unfinished code is not merged"),

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 
-use crate::engine::kernels::gemm::{Left, Panels, Precision, View, product};
+use crate::engine::kernels::gemm::{Left, Panels, Precision, View, library_product, product};
 
 /// Rows, columns and inner dimension of products like those of a small model's layers.
 const SHAPES: &[[usize; 3]] = &[[1024, 3072, 576], [2048, 2048, 512]];
@@ -62,39 +62,6 @@ fn rate(flops: f64, run: impl FnOnce()) -> f64 {
 /// Numbers between -1 and 1 without a pattern that matters.
 fn wave(count: usize, speed: f64) -> Vec<f32> {
     (0..count).map(|i| (i as f64 * speed).sin() as f32).collect()
-}
-
-/// `C = A B^T` in the `gemm` crate, for `A: [rows, depth]` and `B: [columns, depth]`.
-fn library_product(a: &[f32], b: &[f32], depth: usize, out: &mut [f32]) {
-    let (rows, columns) = (a.len() / depth, b.len() / depth);
-    assert_eq!([a.len(), b.len(), out.len()], [rows * depth, columns * depth, rows * columns]);
-    let threads = gemm::Parallelism::Rayon(0);
-    let (of_a, of_b, of_out) = ([1, depth as isize], [depth as isize, 1], [1, columns as isize]);
-    // Safety: the strides of columns and rows stay within the slices, whose lengths are checked above; `out` is
-    // borrowed alone. The crate has no safe form.
-    unsafe {
-        gemm::gemm(
-            rows,
-            columns,
-            depth,
-            out.as_mut_ptr(),
-            of_out[0],
-            of_out[1],
-            false,
-            a.as_ptr(),
-            of_a[0],
-            of_a[1],
-            b.as_ptr(),
-            of_b[0],
-            of_b[1],
-            0.0,
-            1.0,
-            false,
-            false,
-            false,
-            threads,
-        );
-    }
 }
 
 /// The processor's name.

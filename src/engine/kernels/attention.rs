@@ -233,6 +233,7 @@ unsafe fn weighted<S: Lanes, const N: usize, const VECTORS: usize>(
 
 /// What the backward pass of one head of one sequence works on. Rows are as long as the padded width; beyond the width
 /// they are zero.
+#[derive(Default)]
 pub struct Backward {
     width: usize,
     scale: f32,
@@ -249,20 +250,6 @@ pub struct Backward {
 }
 
 impl Backward {
-    pub fn new() -> Self {
-        Self {
-            width: 0,
-            scale: 0.0,
-            keys: Vec::new(),
-            keys_transposed: Vec::new(),
-            values_transposed: Vec::new(),
-            key_grads: Vec::new(),
-            value_grads: Vec::new(),
-            weights: Vec::new(),
-            weight_grads: Vec::new(),
-        }
-    }
-
     /// Begins with a sequence's keys and values, given row by row.
     pub fn begin<'a>(&mut self, width: usize, scale: f32, rows: impl ExactSizeIterator<Item = (&'a [f32], &'a [f32])>) {
         (self.width, self.scale) = (width, scale);

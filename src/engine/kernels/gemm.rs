@@ -94,6 +94,39 @@ pub fn product(left: &Left<'_>, right: &Panels, out: &mut [f32], add: bool) {
     }
 }
 
+/// `C = A B^T` as the `gemm` crate computes it, to compare with, for `A: [rows, depth]` and `B: [columns, depth]`.
+pub fn library_product(a: &[f32], b: &[f32], depth: usize, out: &mut [f32]) {
+    let (rows, columns) = (a.len() / depth, b.len() / depth);
+    assert_eq!([a.len(), b.len(), out.len()], [rows * depth, columns * depth, rows * columns]);
+    let threads = gemm::Parallelism::Rayon(0);
+    let (of_a, of_b, of_out) = ([1, depth as isize], [depth as isize, 1], [1, columns as isize]);
+    // Safety: the strides of columns and rows stay within the slices, whose lengths are checked above; `out` is
+    // borrowed alone. The crate has no safe form.
+    unsafe {
+        gemm::gemm(
+            rows,
+            columns,
+            depth,
+            out.as_mut_ptr(),
+            of_out[0],
+            of_out[1],
+            false,
+            a.as_ptr(),
+            of_a[0],
+            of_a[1],
+            b.as_ptr(),
+            of_b[0],
+            of_b[1],
+            0.0,
+            1.0,
+            false,
+            false,
+            false,
+            threads,
+        );
+    }
+}
+
 /// Part `index` of `0..count` in `parts` parts that differ by one at most.
 fn split(count: usize, parts: usize, index: usize) -> std::ops::Range<usize> {
     count * index / parts..count * (index + 1) / parts
@@ -154,6 +187,9 @@ impl Block<'_> {
 }
 
 /// How a word of the left factor is multiplied with words of the right one.
+///
+/// # Safety
+/// As of [`Lanes`].
 unsafe trait Multiply: Copy {
     type S: Lanes;
     type X: Copy;
@@ -299,7 +335,7 @@ mod bf16 {
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")]
-    pub unsafe fn tile_bf16(block: &Block<'_>, out: *mut f32, stride: usize) {
+    pub(super) unsafe fn tile_bf16(block: &Block<'_>, out: *mut f32, stride: usize) {
         unsafe {
             by_rows!(Pairs, block, block.rows, (0, 0), out, stride, 2, [1 2 3 4 5 6 7 8 9 10 11 12]);
         }

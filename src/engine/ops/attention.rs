@@ -202,7 +202,7 @@ pub fn packed_attention_backward(
     let parts: Vec<Buffer> = tasks
         .par_iter()
         .with_max_len(1)
-        .map_init(Backward::new, |state, (start, end, head)| pass.head(state, *start..*end, *head))
+        .map_init(Backward::default, |state, (start, end, head)| pass.head(state, *start..*end, *head))
         .collect();
     let (group, width, padded) = (heads.group(), heads.width, padded(heads.width));
     let mut out = Buffer::new(rows.len());
