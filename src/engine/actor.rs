@@ -111,6 +111,12 @@ pub struct Actor<'a> {
 impl<'a> Actor<'a> {
     /// Loads model and tokenizer and starts the verifier.
     pub fn load(spec: &'a ActorSpec) -> Result<Self, EngineError> {
+        if !spec.device.is_cpu() {
+            // Better than computing on the CPU without a word.
+            return Err(EngineError::Internal(String::from(
+                "the engine computes on the CPU only; use the device `cpu`",
+            )));
+        }
         let (inspection, weights) = spec.load_weights()?;
         let pool = |config: &verifier::Config| VerifyPool::new(config.build(), config.time_limit(), VERIFY_THREADS);
         Ok(Self {

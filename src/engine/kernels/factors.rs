@@ -160,14 +160,6 @@ impl Panels {
             self.words.par_chunks_mut(size).enumerate().for_each(|(i, panel)| fill(i * PANEL, panel));
         }
     }
-
-    pub fn columns(&self) -> usize {
-        self.columns
-    }
-
-    pub fn bytes(&self) -> usize {
-        size_of_val(&self.words[..])
-    }
 }
 
 impl Precision {

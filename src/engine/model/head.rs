@@ -152,3 +152,43 @@ impl HeadPass<'_> {
         self.teacher.as_ref().map(|(decoder, _, states)| decoder.chunk_logits(states, range, self.chunk))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::engine::kernels::gemm::Precision;
+    use crate::engine::model::weights::Weights;
+
+    /// Chunks change no bit, with and without a teacher, and a wrong target is an error.
+    #[test]
+    fn values_and_gradients_are_the_same_however_the_rows_are_cut() {
+        let inspection = crate::modelfile::inspect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny"));
+        let weights = Arc::new(Weights::load(&inspection.unwrap()).unwrap());
+        let decoder = Decoder::new(Arc::clone(&weights), Precision::F32).unwrap();
+        let (width, vocabulary) = (decoder.config().hidden_size, decoder.config().vocab_size);
+        let wave = |speed: f64| (0..5 * width).map(|i| (i as f64 * speed).sin() as f32).collect::<Vec<f32>>();
+        let (hidden, of_teacher) = (wave(0.7), wave(0.3));
+        let (rows, targets) = ([0, 1, 3, 4], [2, 0, 5, 5]);
+        let view = TeacherView { temperature: 1.5, top_k: None };
+        for teacher in [None, Some(Teacher { decoder: &decoder, hidden: &of_teacher, view: &view })] {
+            let run = |chunk_rows: usize| {
+                let bytes = chunk_rows * 4 * vocabulary;
+                let pass = decoder.read(&hidden, &rows, &targets, teacher, bytes, true).unwrap();
+                assert_eq!(pass.logits.is_some(), chunk_rows >= rows.len());
+                let (reading, mut sums) = (pass.reading.clone(), GradientSum::default());
+                let of_divergence = [0.3, -1.0, 2.0, 0.1];
+                let of_divergence = teacher.map(|_| &of_divergence[..]);
+                let of_hidden = decoder.head_backward(pass, 5, &[1.0, -0.5, 2.0, 0.2], of_divergence, &mut sums);
+                (reading, of_hidden.to_vec(), sums.get(decoder.head.weights[0]).unwrap().to_vec())
+            };
+            let whole = run(100);
+            assert!(whole.1.iter().any(|g| *g != 0.0) && whole.1[2 * width..3 * width].iter().all(|g| *g == 0.0));
+            assert!([1, 2, 3].into_iter().all(|chunk_rows| run(chunk_rows) == whole));
+        }
+        assert!(decoder.logprobs(&hidden, &[0], &[vocabulary as u32]).is_err());
+        assert!(decoder.logprobs(&hidden, &[0], &[0, 1]).is_err());
+    }
+}
