@@ -73,9 +73,9 @@ fn attention(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements(ROWS as u64));
         group.bench_function(name("forward"), |b| b.iter(|| packed_attention(&rows, HEADS, &boundaries)));
         group.bench_function(name("backward"), |b| {
-            b.iter(|| packed_attention_backward(&rows, &attended, &grad, HEADS, &boundaries));
+            b.iter(|| packed_attention_backward(&rows, (&attended.out, &attended.log_sums), &grad, HEADS, &boundaries));
         });
-        let rotary = Rotary::new((0..32).map(|i| 1e5_f64.powf(-f64::from(i) / 32.0)).collect());
+        let rotary = Rotary::new((0..32).map(|i| 1e5_f64.powf(-f64::from(i) / 32.0)).collect(), 1024);
         group.bench_function(name("rotary"), |b| b.iter(|| rotary.rotate(&mut rows, HEADS, &positions)));
     }
     group.finish();

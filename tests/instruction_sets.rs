@@ -44,7 +44,7 @@ fn run(instructions: Instructions, precision: Precision) -> Vec<f32> {
         decoder.logprobs(&hidden, &batch.target_rows, &batch.targets).unwrap().logprobs
     };
     let mut all = logprobs();
-    AdamW::new(&OptimizerSpec::default()).step(&weights, &sums, 0.01, sums.norm(0.01), 1e-4).unwrap();
+    AdamW::new(&OptimizerSpec::default()).step(&weights, &sums, 0.01, sums.norm(0.01).unwrap(), 1e-4).unwrap();
     all.extend(logprobs());
     all
 }

@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use candle_core::Device;
-
+use super::compute::Compute;
+use super::device::Device;
 use super::error::EngineError;
 use super::model::decoder::Decoder;
 use super::model::weights::Weights;
@@ -55,14 +55,17 @@ pub struct ActorSpec {
 
 impl ActorSpec {
     /// Loads the model's weights, or draws them.
-    pub(super) fn load_weights(&self) -> Result<(modelfile::Inspection, Arc<Weights>), EngineError> {
+    pub(super) fn load_weights(
+        &self,
+        compute: &Compute,
+    ) -> Result<(modelfile::Inspection, Arc<Weights>), EngineError> {
         if self.from_scratch {
             let inspection = modelfile::inspect_blank(&self.model)?;
-            let weights = Weights::random(&inspection.config, self.seed)?;
+            let weights = Weights::random(&inspection.config, self.seed)?.placed(compute)?;
             return Ok((inspection, Arc::new(weights)));
         }
         let inspection = modelfile::inspect(&self.model)?;
-        let weights = Weights::load(&inspection)?;
+        let weights = Weights::load(&inspection)?.placed(compute)?;
         Ok((inspection, Arc::new(weights)))
     }
 
@@ -111,13 +114,8 @@ pub struct Actor<'a> {
 impl<'a> Actor<'a> {
     /// Loads model and tokenizer and starts the verifier.
     pub fn load(spec: &'a ActorSpec) -> Result<Self, EngineError> {
-        if !spec.device.is_cpu() {
-            // Better than computing on the CPU without a word.
-            return Err(EngineError::Internal(String::from(
-                "the engine computes on the CPU only; use the device `cpu`",
-            )));
-        }
-        let (inspection, weights) = spec.load_weights()?;
+        let compute = spec.device.compute(spec.precision);
+        let (inspection, weights) = spec.load_weights(&compute)?;
         let pool = |config: &verifier::Config| VerifyPool::new(config.build(), config.time_limit(), VERIFY_THREADS);
         Ok(Self {
             tokenizer: TextTokenizer::from_inspection(&inspection)?,

@@ -1,5 +1,6 @@
 //! Everything that can end a job's run, and what kind of failure a client reads for it.
 
+use super::cuda::DeviceError;
 use crate::dataset::DatasetError;
 use crate::job::{Failure, FailureKind};
 use crate::modelfile::ModelFileError;
@@ -39,6 +40,8 @@ pub enum EngineError {
     #[error("{action} {path} failed: {source}")]
     Io { action: &'static str, path: String, source: std::io::Error },
     #[error("{0}")]
+    Device(#[from] DeviceError),
+    #[error("{0}")]
     Internal(String),
 }
 
@@ -59,12 +62,17 @@ impl EngineError {
             Self::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
                 (FailureKind::StorageFull, "storage_full")
             }
+            Self::Device(DeviceError::OutOfMemory { .. }) => (FailureKind::OutOfMemory, "out_of_memory"),
+            Self::Device(_) => (FailureKind::DeviceLost, "device_lost"),
             Self::Io { .. } | Self::Tensor(_) | Self::Internal(_) | Self::Stopped(_) => {
                 (FailureKind::Internal, "internal")
             }
         };
         let message = match (kind, self) {
             (FailureKind::StorageFull, _) => format!("{self}; free some space and submit the job again"),
+            (FailureKind::OutOfMemory, _) => {
+                format!("{self}; lower `train.micro_batch_tokens` or `sampling.batch_size`, or set `train.recompute`")
+            }
             (_, Self::Tensor(error)) => format!("{self}: {error}"),
             _ => self.to_string(),
         };

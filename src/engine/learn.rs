@@ -48,8 +48,8 @@ impl Learner<'_> {
         let of_divergence = gradient(&divergence)?;
 
         let rows = batch.tokens.len();
-        let of_hidden = decoder.head_backward(head, rows, &of_logprobs, of_divergence.as_deref(), gradients);
-        decoder.backward(pass, packed, &of_hidden, gradients);
+        let of_hidden = decoder.head_backward(head, rows, &of_logprobs, of_divergence.as_deref(), gradients)?;
+        decoder.backward(pass, &of_hidden, gradients)?;
         let teacher = reading.log_ratio.iter().zip(&reading.divergence).map(|(ratio, kl)| [*ratio, *kl]).collect();
         let credit = loss.token_credit.to_vec1::<f32>()?;
         let measured = Measured { policy_logprobs: reading.logprobs, credit, teacher };

@@ -7,6 +7,8 @@
 pub mod actor;
 pub mod batch;
 pub mod checkpoint;
+pub mod compute;
+pub mod cuda;
 pub mod device;
 pub mod error;
 pub mod evaluate;

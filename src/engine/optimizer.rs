@@ -1,13 +1,16 @@
 //! AdamW (Loshchilov and Hutter, arXiv 1711.05101) in one pass over each tensor, with f32 state that can be saved,
 //! and clipping by the global gradient norm.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
+use super::cuda::Flat;
+use super::error::EngineError;
 use super::kernels::pages::{moved, zeros};
 use super::kernels::update::{self, adamw, squares};
-use super::model::weights::Weights;
+use super::model::weights::{FlatView, Weights};
 use super::ops::Buffer;
 use crate::job::spec::OptimizerSpec;
 
@@ -18,6 +21,8 @@ const PIECE: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub struct GradientSum {
     sums: Vec<Option<Buffer>>,
+    /// All of them, side by side, when they are on a device.
+    device: Option<Flat>,
 }
 
 /// One weight's sum on its way through a backward pass.
@@ -49,15 +54,30 @@ impl GradientSum {
         self.sums.get(index)?.as_deref()
     }
 
-    fn values(&self) -> impl Iterator<Item = &[f32]> {
-        self.sums.iter().flatten().map(|sum| &sum[..])
+    /// The sums on a device; zeros at first.
+    pub fn on_device(&mut self, weights: &Weights) -> Result<&Flat, EngineError> {
+        if self.device.is_none() {
+            self.device = Some(weights.device().zeros()?);
+        }
+        self.device.as_ref().ok_or_else(|| EngineError::Internal(String::from("no gradients on the device")))
+    }
+
+    /// All numbers in a row, tensor after tensor.
+    fn flat(&self) -> Result<Vec<f32>, EngineError> {
+        match &self.device {
+            Some(flat) => Ok(flat.read()?),
+            None => Ok(self.sums.iter().flatten().flat_map(|sum| sum.iter().copied()).collect()),
+        }
     }
 
     /// The Euclidean norm over all tensors, after multiplying by `scale`.
-    pub fn norm(&self, scale: f64) -> f64 {
-        let pieces: Vec<f64> =
-            self.values().flat_map(|sum| sum.par_chunks(PIECE).map(squares).collect::<Vec<_>>()).collect();
-        pieces.iter().sum::<f64>().sqrt() * scale
+    pub fn norm(&self, scale: f64) -> Result<f64, EngineError> {
+        if let Some(flat) = &self.device {
+            return Ok(flat.squares()?.sqrt() * scale);
+        }
+        let values = self.sums.iter().flatten();
+        let pieces: Vec<f64> = values.flat_map(|sum| sum.par_chunks(PIECE).map(squares).collect::<Vec<_>>()).collect();
+        Ok(pieces.iter().sum::<f64>().sqrt() * scale)
     }
 }
 
@@ -73,12 +93,14 @@ pub struct GradientMoments {
 
 impl GradientMoments {
     /// Takes in one gradient, multiplied by `scale`.
-    pub fn add(&mut self, gradient: &GradientSum, scale: f64) {
-        let values = || gradient.values().flatten().map(|g| f64::from(*g) * scale);
-        self.sum.resize(gradient.values().map(<[f32]>::len).sum(), 0.0);
+    pub fn add(&mut self, gradient: &GradientSum, scale: f64) -> Result<(), EngineError> {
+        let flat = gradient.flat()?;
+        let values = || flat.iter().map(|g| f64::from(*g) * scale);
+        self.sum.resize(flat.len(), 0.0);
         self.sum.iter_mut().zip(values()).for_each(|(sum, value)| *sum += value);
         self.squares += values().map(|value| value * value).sum::<f64>();
         self.count += 1.0;
+        Ok(())
     }
 
     /// The norm of the mean gradient.
@@ -106,11 +128,13 @@ pub struct AdamW {
     /// Steps taken; the bias correction depends on it.
     taken: u64,
     moments: BTreeMap<String, Moments>,
+    /// First and second moments of all weights, when those are on a device.
+    device: Option<[Flat; 2]>,
 }
 
 impl AdamW {
     pub fn new(spec: &OptimizerSpec) -> Self {
-        Self { spec: spec.clone(), taken: 0, moments: BTreeMap::new() }
+        Self { spec: spec.clone(), taken: 0, moments: BTreeMap::new(), device: None }
     }
 
     /// One update with `gradients * scale`, whose global norm is `norm`, clipped to the spec's. A weight without
@@ -122,7 +146,7 @@ impl AdamW {
         scale: f64,
         norm: f64,
         learning_rate: f64,
-    ) -> candle_core::Result<()> {
+    ) -> Result<(), EngineError> {
         let limit = self.spec.max_grad_norm;
         let clip = if limit > 0.0 && norm > limit { limit / norm } else { 1.0 };
         self.taken += 1;
@@ -139,10 +163,15 @@ impl AdamW {
         };
         // Norm weights are vectors; decay is for matrices.
         let [matrix, vector] = [update(self.spec.weight_decay), update(0.0)];
+        if weights.compute().is_asynchronous() {
+            self.step_on_device(weights, gradients, [matrix, vector])?;
+            weights.changed();
+            return Ok(());
+        }
         for index in 0..weights.count() {
             let name = weights.name(index);
             let Some(gradient) = gradients.get(index) else {
-                candle_core::bail!("no gradient reached `{name}`");
+                return Err(EngineError::Internal(format!("no gradient reached `{name}`")));
             };
             let moments = self
                 .moments
@@ -150,7 +179,8 @@ impl AdamW {
                 .or_insert_with(|| Moments { first: zeros(gradient.len()), second: zeros(gradient.len()) });
             let mut values = weights.values_mut(index);
             if [gradient.len(), moments.first.len(), moments.second.len()] != [values.len(); 3] {
-                candle_core::bail!("the optimizer's state of `{name}` has another size than the weight");
+                let detail = format!("the optimizer's state of `{name}` has another size than the weight");
+                return Err(EngineError::Internal(detail));
             }
             let update = if weights.shape(index).len() > 1 { matrix } else { vector };
             values
@@ -164,11 +194,48 @@ impl AdamW {
         Ok(())
     }
 
+    fn step_on_device(
+        &mut self,
+        weights: &Weights,
+        gradients: &GradientSum,
+        updates: [update::AdamW; 2],
+    ) -> Result<(), EngineError> {
+        let Some(sums) = &gradients.device else {
+            return Err(EngineError::Internal(String::from("no gradient reached the device")));
+        };
+        let parameters = weights.device();
+        if self.device.is_none() {
+            let moments = [parameters.zeros()?, parameters.zeros()?];
+            // What a checkpoint brought.
+            for index in 0..weights.count() {
+                if let Some(known) = self.moments.remove(weights.name(index)) {
+                    moments[0].write(index, &known.first)?;
+                    moments[1].write(index, &known.second)?;
+                }
+            }
+            self.device = Some(moments);
+        }
+        if let Some(moments) = &self.device {
+            parameters.update(sums, moments, updates)?;
+        }
+        Ok(())
+    }
+
     /// The state as named tensors (`first.<name>`, `second.<name>`) for a checkpoint, and the steps taken.
-    pub fn state(&self) -> (u64, impl Iterator<Item = (String, &[f32])>) {
-        let tensors = self.moments.iter().flat_map(|(name, moments)| {
-            [(format!("first.{name}"), &moments.first[..]), (format!("second.{name}"), &moments.second[..])]
-        });
+    pub fn state<'a>(&'a self, weights: &'a Weights) -> (u64, Vec<(String, FlatView<'a>)>) {
+        let mut tensors = Vec::new();
+        for (name, moments) in &self.moments {
+            for (which, values) in [("first", &moments.first), ("second", &moments.second)] {
+                let view = FlatView::new(values.len(), || Cow::Borrowed(&values[..]));
+                tensors.push((format!("{which}.{name}"), view));
+            }
+        }
+        for (which, flat) in ["first", "second"].into_iter().zip(self.device.iter().flatten()) {
+            for index in 0..weights.count() {
+                let view = FlatView::new(weights.len_of(index), move || Cow::Owned(flat.read_one(index)));
+                tensors.push((format!("{which}.{}", weights.name(index)), view));
+            }
+        }
         (self.taken, tensors)
     }
 
@@ -176,6 +243,7 @@ impl AdamW {
     pub fn restore(&mut self, taken: u64, tensors: impl IntoIterator<Item = (String, Vec<f32>)>) {
         self.taken = taken;
         self.moments.clear();
+        self.device = None;
         for (name, values) in tensors {
             if let Some(name) = name.strip_prefix("first.") {
                 self.moments.entry(name.to_owned()).or_default().first = moved(values);
@@ -220,7 +288,7 @@ mod tests {
                 *g = 2.0 * w * (i as f32 + 1.0);
             }
             sum.put(0, taken.values);
-            optimizer.step(&weights, &sum, 1.0, sum.norm(1.0), 0.1).unwrap();
+            optimizer.step(&weights, &sum, 1.0, sum.norm(1.0).unwrap(), 0.1).unwrap();
         }
         weights.values(0).to_vec()
     }
@@ -230,8 +298,8 @@ mod tests {
         let gradients = [[1.0_f32, -2.0], [3.0, 0.0], [-1.0, 5.0]];
         let mut moments = GradientMoments::default();
         for g in &gradients {
-            let sum = GradientSum { sums: vec![Some(Buffer::copy(&g.map(|x| x * 2.0)))] };
-            moments.add(&sum, 0.5);
+            let sum = GradientSum { sums: vec![Some(Buffer::copy(&g.map(|x| x * 2.0)))], device: None };
+            moments.add(&sum, 0.5).unwrap();
         }
         let mean = [1.0, 1.0];
         let spread = |g: &[f32; 2]| (0..2).map(|i| (f64::from(g[i]) - mean[i]).powi(2)).sum::<f64>();

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::checkpoint::{self, Saved, digest, write_file, write_json};
 use super::error::EngineError;
 use super::evaluate::Evaluation;
-use super::model::weights::{FlatView, load_safetensors, write_safetensors};
+use super::model::weights::{load_safetensors, write_safetensors};
 use super::rollout;
 use super::trainer::Trainer;
 use crate::job::CheckpointKind;
@@ -49,8 +49,9 @@ impl Trainer<'_> {
         let directory = actor.directory.join(format!("training-{}-{}{part}", actor.attempt, self.step));
         checkpoint::save(&directory, actor.manifest(CheckpointKind::Training, self.step), |dir| {
             self.actor.weights.save(&dir.join(WEIGHTS), WeightDtype::F32)?;
-            let (optimizer_steps, tensors) = self.optimizer.state();
-            write_safetensors(&dir.join(OPTIMIZER), tensors.map(|(name, values)| (name, FlatView::new(values))))?;
+            let (optimizer_steps, tensors) = self.optimizer.state(&self.actor.weights);
+            write_safetensors(&dir.join(OPTIMIZER), tensors)?;
+            self.actor.weights.check()?;
             let state = State {
                 step: self.step,
                 optimizer_steps,

@@ -269,7 +269,7 @@ impl Trainer<'_> {
         let (loss, measured) = self.gradient(self.objective.as_ref(), &batch.sequences, &mut gradients, reporter)?;
         let loss = loss / normalizer;
         let rate = learning_rate(&self.job.spec.optimizer, self.step, self.plan.steps);
-        let norm = gradients.norm(1.0 / normalizer);
+        let norm = gradients.norm(1.0 / normalizer)?;
         self.check_finite(loss, norm)?;
         self.optimizer.step(&self.actor.weights, &gradients, 1.0 / normalizer, norm, rate)?;
         let mut metrics = vec![

@@ -142,7 +142,7 @@ impl<'a> Trainer<'a> {
     /// Loads the model the job started from a second time, unless that was done.
     pub(super) fn load_reference(&mut self) -> Result<(), EngineError> {
         if self.reference.is_none() {
-            let (_, weights) = self.job.actor.load_weights()?;
+            let (_, weights) = self.job.actor.load_weights(self.actor.decoder.compute())?;
             self.reference = Some(Decoder::new(weights, self.job.actor.precision.into())?);
         }
         Ok(())
@@ -201,7 +201,7 @@ fn check_tokens(groups: &[Arc<RolloutGroup>], vocabulary: usize) -> Result<(), E
 /// Loads the model to distil from, which must have the student's tokens.
 fn load_teacher(path: &Path, student: &Actor<'_>, precision: Precision) -> Result<Decoder, EngineError> {
     let inspection = modelfile::inspect(path)?;
-    let weights = Weights::load(&inspection)?;
+    let weights = Weights::load(&inspection)?.placed(student.decoder.compute())?;
     let tokenizer = crate::text::tokenizer::TextTokenizer::from_inspection(&inspection)?;
     let (own, other) = (student.weights.config().vocab_size, weights.config().vocab_size);
     if own != other || !student.tokenizer.same_tokens(&tokenizer) {

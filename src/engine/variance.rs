@@ -40,7 +40,7 @@ impl Trainer<'_> {
                 let all = self.credited(objective.as_ref(), &groups).sequences;
                 let mut gradient = GradientSum::default();
                 self.gradient(objective.as_ref(), &all, &mut gradient, reporter)?;
-                moments.add(&gradient, 1.0 / objective.normalizer(&totals(&all)));
+                moments.add(&gradient, 1.0 / objective.normalizer(&totals(&all)))?;
             }
         }
         let table: Map<_, _> = variants

@@ -106,6 +106,8 @@ names!(
     FailureKind {
         InvalidData = "invalid_data",
         OutOfMemory = "out_of_memory",
+        /// The device failed under the job.
+        DeviceLost = "device_lost",
         Diverged = "diverged",
         VerifierErrorRate = "verifier_error_rate",
         StorageFull = "storage_full",

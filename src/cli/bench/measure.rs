@@ -204,7 +204,7 @@ impl Bench<'_> {
         }
         let tokens = sequences.iter().map(|sequence| sequence.completion.len() as f64).sum();
         let scale = 1.0 / objective.normalizer(&StepTotals { tokens, sequences: sequences.len() as f64 });
-        let norm = gradients.norm(scale);
+        let norm = gradients.norm(scale)?;
         ensure!(norm.is_finite(), "the gradient is not finite");
         Ok(optimizer.step(&self.subject.weights, &gradients, scale, norm, LEARNING_RATE)?)
     }

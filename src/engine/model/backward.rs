@@ -2,14 +2,9 @@
 //! writes weight gradients where they are summed, frees every activation as soon as it is used, and can compute a
 //! block's activations again instead of keeping them (Chen et al., arXiv 1604.06174).
 
-use candle_core::Result;
-
 use super::decoder::{Activations, Decoder, Final, Layer, Packed, Projection};
-use crate::engine::ops::Buffer;
-use crate::engine::ops::attention::packed_attention_backward;
-use crate::engine::ops::embedding::scatter_add;
-use crate::engine::ops::gate::gated_backward;
-use crate::engine::ops::norm::{rms_norm_rows_again, rms_norm_rows_backward};
+use crate::engine::compute::{Array, PackedRows};
+use crate::engine::error::EngineError;
 use crate::engine::optimizer::GradientSum;
 
 /// A block as the backward pass finds it.
@@ -17,58 +12,56 @@ use crate::engine::optimizer::GradientSum;
 enum Kept {
     Whole(Activations),
     /// Only its input; the rest is computed again.
-    Input(Buffer),
+    Input(Array),
 }
 
 /// A forward pass over whole sequences that a backward pass can follow.
 #[derive(Debug)]
-pub struct Pass {
+pub struct Pass<'a> {
+    packed: PackedRows<'a>,
     layers: Vec<Kept>,
     last: Final,
 }
 
-impl Pass {
+impl Pass<'_> {
     /// Final states `[N, hidden]`.
-    pub fn hidden(&self) -> &[f32] {
+    pub fn hidden(&self) -> &Array {
         &self.last.normed.out
     }
 }
 
 impl Decoder {
     /// Runs whole sequences forward and keeps what the backward pass needs; with `recompute` only the blocks' inputs.
-    pub fn pass(&self, packed: Packed<'_>, recompute: bool) -> Result<Pass> {
-        let mut x = self.embed(packed.tokens)?;
+    pub fn pass<'a>(&self, packed: Packed<'a>, recompute: bool) -> Result<Pass<'a>, EngineError> {
+        self.check_tokens(packed.tokens)?;
+        let packed = self.compute.packed(packed)?;
+        let mut x = self.embed(&packed.tokens)?;
         let mut layers = Vec::with_capacity(self.layers.len());
         for layer in &self.layers {
-            let input = if recompute { Some(Buffer::copy(&x)) } else { None };
-            let (activations, result) = self.packed_block(layer, x, packed, false);
+            let input = if recompute { Some(self.compute.copy(&x)?) } else { None };
+            let (activations, result) = self.packed_block(layer, x, &packed, false)?;
             layers.push(input.map_or_else(|| Kept::Whole(activations), Kept::Input));
             x = result;
         }
-        Ok(Pass { layers, last: self.finish(x) })
+        Ok(Pass { packed, layers, last: self.finish(x)? })
     }
 
     /// Adds to `sums` the gradients of all weights but the head's own share, for `grad: [N, hidden]`, that of the
     /// pass's final states.
-    pub fn backward(&self, pass: Pass, packed: Packed<'_>, grad: &[f32], sums: &mut GradientSum) {
-        let Pass { layers, last } = pass;
-        let mut dx = Buffer::zeros(grad.len());
-        self.norm_backward((&last.input, &last.normed.inverses), self.norm, grad, &mut dx, sums);
+    pub fn backward(&self, pass: Pass<'_>, grad: &Array, sums: &mut GradientSum) -> Result<(), EngineError> {
+        let Pass { packed, layers, last } = pass;
+        let mut dx = self.compute.zeros(grad.len())?;
+        let narrowed = self.compute.narrowed(grad)?;
+        self.norm_backward((&last.input, &last.normed.inverses), self.norm, &narrowed, &mut dx, sums)?;
         drop(last);
         for (layer, kept) in self.layers.iter().zip(layers).rev() {
             let activations = match kept {
                 Kept::Whole(activations) => activations,
-                Kept::Input(input) => self.packed_block(layer, input, packed, false).0,
+                Kept::Input(input) => self.packed_block(layer, input, &packed, false)?.0,
             };
-            self.block_backward(layer, activations, packed, &mut dx, sums);
+            self.block_backward(layer, activations, &packed, &mut dx, sums)?;
         }
-        let width = self.config().hidden_size;
-        let mut sum = sums.take(self.embedding, self.weights.len_of(self.embedding));
-        if !sum.begun {
-            sum.values.fill(0.0);
-        }
-        scatter_add(&mut sum.values, &dx, width, packed.tokens);
-        sums.put(self.embedding, sum.values);
+        self.compute.embedding_gradient(&self.weights, self.embedding, &packed, &dx, sums)
     }
 
     /// Turns the gradient of a block's result into that of its input.
@@ -76,58 +69,62 @@ impl Decoder {
         &self,
         layer: &Layer,
         activations: Activations,
-        packed: Packed<'_>,
-        dx: &mut Buffer,
+        packed: &PackedRows<'_>,
+        dx: &mut Array,
         sums: &mut GradientSum,
-    ) {
-        let Activations { input, input_inverses, rows, attended, middle, middle_inverses, mut gate_up } = activations;
-        let again =
-            |x: &[f32], inverses: &[f32], weight| rms_norm_rows_again(x, inverses, &self.weights.values(weight));
+    ) -> Result<(), EngineError> {
+        let Activations { input, input_inverses, rows, attended, middle, middle_inverses, mut gate_up } =
+            activations;
+        let compute = &self.compute;
+        let again = |x: &Array, inverses: &Array, weight| compute.norm_again(x, inverses, &self.weights, weight);
 
-        let mut gated = self.input_gradient(&layer.down, dx);
-        gated_backward(&mut gate_up, &mut gated, self.config().intermediate_size);
-        self.weight_gradients(&layer.down, &gated, dx, sums);
-        drop(gated);
-        let grad = self.input_gradient(&layer.gate_up, &gate_up);
-        let normed = again(&middle, &middle_inverses, layer.post_norm);
-        self.weight_gradients(&layer.gate_up, &normed, &gate_up, sums);
+        let dy = compute.narrowed(dx)?;
+        let mut gated = self.input_gradient(&layer.down, &dy)?;
+        compute.gated_backward(&mut gate_up, &mut gated, self.config().intermediate_size)?;
+        self.weight_gradients(&layer.down, &gated, &dy, sums)?;
+        drop((gated, dy));
+        let grad = self.input_gradient(&layer.gate_up, &gate_up)?;
+        let normed = again(&middle, &middle_inverses, layer.post_norm)?;
+        self.weight_gradients(&layer.gate_up, &normed, &gate_up, sums)?;
         drop((normed, gate_up));
-        self.norm_backward((&middle, &middle_inverses), layer.post_norm, &grad, dx, sums);
+        self.norm_backward((&middle, &middle_inverses), layer.post_norm, &grad, dx, sums)?;
         drop((grad, middle));
 
-        let grad = self.input_gradient(&layer.output, dx);
-        self.weight_gradients(&layer.output, &attended.out, dx, sums);
-        let mut of_rows = packed_attention_backward(&rows, &attended, &grad, self.heads, packed.boundaries);
+        let dy = compute.narrowed(dx)?;
+        let grad = self.input_gradient(&layer.output, &dy)?;
+        self.weight_gradients(&layer.output, &attended.out, &dy, sums)?;
+        drop(dy);
+        let mut of_rows = compute.packed_attention_backward(&rows, &attended, &grad, self.heads, packed)?;
         drop((rows, attended, grad));
-        self.rotary.rotate_back(&mut of_rows, self.heads, packed.positions);
-        let grad = self.input_gradient(&layer.attention, &of_rows);
-        let normed = again(&input, &input_inverses, layer.input_norm);
-        self.weight_gradients(&layer.attention, &normed, &of_rows, sums);
-        self.norm_backward((&input, &input_inverses), layer.input_norm, &grad, dx, sums);
+        compute.rotate(&mut of_rows, self.heads, &packed.tokens, &self.rotary, true)?;
+        let grad = self.input_gradient(&layer.attention, &of_rows)?;
+        let normed = again(&input, &input_inverses, layer.input_norm)?;
+        self.weight_gradients(&layer.attention, &normed, &of_rows, sums)?;
+        self.norm_backward((&input, &input_inverses), layer.input_norm, &grad, dx, sums)
     }
 
-    fn input_gradient(&self, projection: &Projection, dy: &[f32]) -> Buffer {
-        self.with(projection, |weights| projection.linear.input_gradient(dy, weights))
+    fn input_gradient(&self, projection: &Projection, dy: &Array) -> Result<Array, EngineError> {
+        self.compute.input_gradient(projection, &self.weights, dy)
     }
 
-    pub(super) fn weight_gradients(&self, projection: &Projection, x: &[f32], dy: &[f32], sums: &mut GradientSum) {
-        let mut own: Vec<_> = projection.weights.iter().map(|i| sums.take(*i, self.weights.len_of(*i))).collect();
-        let mut targets: Vec<(&mut [f32], bool)> = own.iter_mut().map(|s| (&mut s.values[..], s.begun)).collect();
-        projection.linear.weight_gradients(x, dy, &mut targets);
-        projection.weights.iter().zip(own).for_each(|(index, sum)| sums.put(*index, sum.values));
+    fn weight_gradients(
+        &self,
+        projection: &Projection,
+        x: &Array,
+        dy: &Array,
+        sums: &mut GradientSum,
+    ) -> Result<(), EngineError> {
+        self.compute.weight_gradients(projection, &self.weights, (x, 0), dy, sums)
     }
 
     fn norm_backward(
         &self,
-        (x, inverses): (&[f32], &[f32]),
+        of: (&Array, &Array),
         weight: usize,
-        grad: &[f32],
-        dx: &mut [f32],
+        grad: &Array,
+        dx: &mut Array,
         sums: &mut GradientSum,
-    ) {
-        let mut sum = sums.take(weight, self.weights.len_of(weight));
-        let values = self.weights.values(weight);
-        rms_norm_rows_backward((x, inverses), &values, grad, dx, (&mut sum.values, sum.begun));
-        sums.put(weight, sum.values);
+    ) -> Result<(), EngineError> {
+        self.compute.norm_backward(of, (&self.weights, weight), grad, dx, sums)
     }
 }

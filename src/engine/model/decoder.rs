@@ -7,23 +7,19 @@
 
 use std::sync::Arc;
 
-use candle_core::Result;
-
 use super::cache::{BLOCK, KvCache};
-use super::weights::{Values, Weights};
+use super::weights::Weights;
+use crate::engine::compute::{Array, Attended, CachedRows, Compute, Output, Normed, PackedRows, Tokens};
+use crate::engine::error::EngineError;
 use crate::engine::kernels::gemm::Precision;
-use crate::engine::ops::attention::{Attended, Heads, Seen, attend, packed_attention};
-use crate::engine::ops::embedding::gather;
-use crate::engine::ops::gate::gated;
-use crate::engine::ops::linear::{Linear, Matrices};
-use crate::engine::ops::norm::{Normed, rms_norm_rows};
+use crate::engine::ops::attention::Heads;
+use crate::engine::ops::linear::Linear;
 use crate::engine::ops::rotary::Rotary;
-use crate::engine::ops::{Buffer, add};
 use crate::modelfile::config::{ModelConfig, RopeScaling};
 
 /// A projection with the places of its weights.
 #[derive(Debug)]
-pub(super) struct Projection {
+pub struct Projection {
     pub linear: Linear,
     pub weights: Vec<usize>,
 }
@@ -43,6 +39,7 @@ pub(super) struct Layer {
 /// A decoder over weights that it shares with others; it follows every change of them.
 #[derive(Debug)]
 pub struct Decoder {
+    pub(super) compute: Compute,
     pub(super) weights: Arc<Weights>,
     pub(super) heads: Heads,
     pub(super) embedding: usize,
@@ -75,31 +72,31 @@ pub struct CachedRow<'a> {
 #[derive(Debug)]
 pub(super) struct Activations {
     /// `[N, hidden]`, and the factors of its norm.
-    pub input: Buffer,
-    pub input_inverses: Buffer,
+    pub input: Array,
+    pub input_inverses: Array,
     /// Queries, keys and values side by side, rotated.
-    pub rows: Buffer,
+    pub rows: Array,
     pub attended: Attended,
     /// `[N, hidden]` after attention, and the factors of its norm.
-    pub middle: Buffer,
-    pub middle_inverses: Buffer,
+    pub middle: Array,
+    pub middle_inverses: Array,
     /// Gate and up side by side.
-    pub gate_up: Buffer,
+    pub gate_up: Array,
 }
 
 /// The final states, and what comes before their norm.
 #[derive(Debug)]
 pub(super) struct Final {
-    pub input: Buffer,
+    pub input: Array,
     pub normed: Normed,
 }
 
 impl Decoder {
     /// A decoder over weights, whose products are computed with the given precision.
-    pub fn new(weights: Arc<Weights>, precision: Precision) -> Result<Self> {
+    pub fn new(weights: Arc<Weights>, precision: Precision) -> Result<Self, EngineError> {
         let config = weights.config().clone();
-        let project = |names: &[String], input: usize| -> Result<Projection> {
-            let weights_of: Vec<usize> = names.iter().map(|name| weights.index(name)).collect::<Result<_>>()?;
+        let project = |names: &[String], input: usize| -> Result<Projection, EngineError> {
+            let weights_of: Vec<usize> = names.iter().map(|name| weights.index(name)).collect::<Result<_, EngineError>>()?;
             let output = weights_of.iter().map(|index| weights.shape(*index)[0]).sum();
             Ok(Projection { linear: Linear::new(input, output, precision), weights: weights_of })
         };
@@ -121,16 +118,17 @@ impl Decoder {
                     down: project(&[name("mlp.down_proj")], config.intermediate_size)?,
                 })
             })
-            .collect::<Result<_>>()?;
+            .collect::<Result<_, EngineError>>()?;
         let embedding = String::from("model.embed_tokens.weight");
         let head = if config.tie_word_embeddings { embedding.clone() } else { String::from("lm_head.weight") };
         Ok(Self {
+            compute: weights.compute(),
             heads,
             embedding: weights.index(&embedding)?,
             layers,
             norm: weights.index("model.norm.weight")?,
             head: project(&[head], config.hidden_size)?,
-            rotary: Rotary::new(frequencies(&config)),
+            rotary: Rotary::new(frequencies(&config), config.max_position_embeddings),
             weights,
         })
     }
@@ -143,48 +141,57 @@ impl Decoder {
         self.heads
     }
 
+    /// Where it computes.
+    pub fn compute(&self) -> &Compute {
+        &self.compute
+    }
+
     /// Final states `[N, hidden]` of whole sequences, without what a backward pass needs.
-    pub fn hidden(&self, packed: Packed<'_>) -> Result<Buffer> {
-        let mut x = self.embed(packed.tokens)?;
+    pub fn hidden(&self, packed: Packed<'_>) -> Result<Array, EngineError> {
+        self.check_tokens(packed.tokens)?;
+        let packed = self.compute.packed(packed)?;
+        let mut x = self.embed(&packed.tokens)?;
         for layer in &self.layers {
-            x = self.packed_block(layer, x, packed, false).1;
+            x = self.packed_block(layer, x, &packed, false)?.1;
         }
-        Ok(self.finish(x).normed.out)
+        Ok(self.finish(x)?.normed.out)
+    }
+
+    /// An empty cache of so many blocks.
+    pub fn cache(&self, blocks: usize) -> Result<KvCache, EngineError> {
+        KvCache::new(self.layers.len(), self.heads, blocks, &self.compute)
     }
 
     /// Adds the rows' keys and values to the cache, then attends to all tokens of their sequences up to themselves.
     /// Rows of one sequence stand next to each other in ascending position. Returns final states `[rows, hidden]`.
-    pub fn extend(&self, cache: &mut KvCache, rows: &[CachedRow<'_>]) -> Result<Buffer> {
-        let positions: Vec<u32> = rows.iter().map(|row| row.position).collect();
-        let tokens: Vec<u32> = rows.iter().map(|row| row.token).collect();
-        for CachedRow { position, blocks, .. } in rows {
-            let known = &blocks[..blocks.len().min(*position as usize / BLOCK + 1)];
-            if known.len() * BLOCK <= *position as usize || known.iter().any(|b| *b as usize >= cache.blocks()) {
-                candle_core::bail!("position {position} is outside the key-value cache");
-            }
-        }
-        let seen: Vec<Seen<'_>> =
-            rows.iter().map(|row| Seen { blocks: row.blocks, seen: row.position as usize + 1 }).collect();
-        let mut x = self.embed(&tokens)?;
-        for (index, layer) in self.layers.iter().enumerate() {
-            let attention = |states: &[f32]| {
-                let mut qkv = self.forward(&layer.attention, states, true);
-                self.rotary.rotate(&mut qkv, self.heads, &positions);
-                for (row, values) in rows.iter().zip(qkv.chunks_exact(self.heads.row())) {
-                    let (block, slot) = (row.position as usize / BLOCK, row.position as usize % BLOCK);
-                    cache.put(index, row.blocks[block], slot, values);
-                }
-                let attended = attend(&qkv, self.heads, cache.layer(index), &seen);
-                (qkv, attended)
-            };
-            x = self.block(layer, x, true, attention).1;
-        }
-        Ok(self.finish(x).normed.out)
+    pub fn extend(&self, cache: &mut KvCache, rows: &[CachedRow<'_>]) -> Result<Array, EngineError> {
+        self.check_rows(cache, rows)?;
+        self.run_cached(cache, &self.compute.cached(rows, self.heads)?)
     }
 
-    /// Logits `[rows, vocabulary]` of the given rows of `hidden`.
-    pub fn row_logits(&self, hidden: &[f32], rows: &[u32]) -> Result<Buffer> {
-        Ok(self.forward(&self.head, &gather(hidden, self.config().hidden_size, rows), true))
+    pub(super) fn check_rows(&self, cache: &KvCache, rows: &[CachedRow<'_>]) -> Result<(), EngineError> {
+        for CachedRow { token, position, blocks } in rows {
+            self.check_tokens(&[*token])?;
+            let known = &blocks[..blocks.len().min(*position as usize / BLOCK + 1)];
+            if known.len() * BLOCK <= *position as usize || known.iter().any(|b| *b as usize >= cache.blocks()) {
+                return Err(EngineError::Internal(format!("position {position} is outside the key-value cache")));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn run_cached(&self, cache: &mut KvCache, rows: &CachedRows<'_>) -> Result<Array, EngineError> {
+        let mut x = self.embed(&rows.tokens)?;
+        for (layer, cached) in self.layers.iter().zip(cache.layers()) {
+            let attention = |states: &Array| {
+                let mut qkv = self.project(&layer.attention, states, Output::Activation, true)?;
+                self.compute.rotate(&mut qkv, self.heads, &rows.tokens, &self.rotary, false)?;
+                let attended = self.compute.cached_attention(&qkv, self.heads, rows, cached)?;
+                Ok((qkv, attended))
+            };
+            x = self.block(layer, x, true, attention)?.1;
+        }
+        Ok(self.finish(x)?.normed.out)
     }
 
     /// Gives back the memory of weights that were packed for sampling.
@@ -193,27 +200,32 @@ impl Decoder {
         projections.chain([&self.head]).for_each(|p| p.linear.release());
     }
 
-    pub(super) fn embed(&self, tokens: &[u32]) -> Result<Buffer> {
+    /// Every token has a row in the embedding.
+    pub(super) fn check_tokens(&self, tokens: &[u32]) -> Result<(), EngineError> {
         let vocabulary = self.config().vocab_size;
-        if let Some(token) = tokens.iter().find(|token| **token as usize >= vocabulary) {
-            candle_core::bail!("token {token} is outside a vocabulary of {vocabulary}");
+        match tokens.iter().find(|token| **token as usize >= vocabulary) {
+            Some(bad) => Err(EngineError::Internal(format!("token {bad} is outside a vocabulary of {vocabulary}"))),
+            None => Ok(()),
         }
-        Ok(gather(&self.weights.values(self.embedding), self.config().hidden_size, tokens))
+    }
+
+    pub(super) fn embed(&self, tokens: &Tokens<'_>) -> Result<Array, EngineError> {
+        self.compute.embed(&self.weights, self.embedding, tokens)
     }
 
     /// One block over packed sequences.
     pub(super) fn packed_block(
         &self,
         layer: &Layer,
-        x: Buffer,
-        packed: Packed<'_>,
+        x: Array,
+        packed: &PackedRows<'_>,
         keep: bool,
-    ) -> (Activations, Buffer) {
+    ) -> Result<(Activations, Array), EngineError> {
         self.block(layer, x, keep, |states| {
-            let mut rows = self.forward(&layer.attention, states, keep);
-            self.rotary.rotate(&mut rows, self.heads, packed.positions);
-            let attended = packed_attention(&rows, self.heads, packed.boundaries);
-            (rows, attended)
+            let mut rows = self.project(&layer.attention, states, Output::Activation, keep)?;
+            self.compute.rotate(&mut rows, self.heads, &packed.tokens, &self.rotary, false)?;
+            let attended = self.compute.packed_attention(&rows, self.heads, packed)?;
+            Ok((rows, attended))
         })
     }
 
@@ -221,42 +233,41 @@ impl Decoder {
     fn block(
         &self,
         layer: &Layer,
-        input: Buffer,
+        input: Array,
         keep: bool,
-        attention: impl FnOnce(&[f32]) -> (Buffer, Attended),
-    ) -> (Activations, Buffer) {
+        attention: impl FnOnce(&Array) -> Result<(Array, Attended), EngineError>,
+    ) -> Result<(Activations, Array), EngineError> {
         let mut input = input;
-        let Normed { out, inverses: input_inverses } = self.normed(&mut input, None, layer.input_norm);
-        let (rows, attended) = attention(&out);
+        let Normed { out, inverses: input_inverses } = self.normed(&mut input, None, layer.input_norm)?;
+        let (rows, attended) = attention(&out)?;
         drop(out);
-        let mut middle = self.forward(&layer.output, &attended.out, keep);
-        let Normed { out, inverses: middle_inverses } = self.normed(&mut middle, Some(&input), layer.post_norm);
-        let gate_up = self.forward(&layer.gate_up, &out, keep);
+        let mut middle = self.project(&layer.output, &attended.out, Output::Sum, keep)?;
+        let Normed { out, inverses: middle_inverses } = self.normed(&mut middle, Some(&input), layer.post_norm)?;
+        let gate_up = self.project(&layer.gate_up, &out, Output::Activation, keep)?;
         drop(out);
-        let gated = gated(&gate_up, self.config().intermediate_size);
-        let mut result = self.forward(&layer.down, &gated, keep);
-        add(&mut result, &middle);
-        (Activations { input, input_inverses, rows, attended, middle, middle_inverses, gate_up }, result)
+        let gated = self.compute.gated(&gate_up, self.config().intermediate_size)?;
+        let mut result = self.project(&layer.down, &gated, Output::Sum, keep)?;
+        self.compute.add(&mut result, &middle)?;
+        Ok((Activations { input, input_inverses, rows, attended, middle, middle_inverses, gate_up }, result))
     }
 
-    pub(super) fn finish(&self, mut x: Buffer) -> Final {
-        let normed = self.normed(&mut x, None, self.norm);
-        Final { input: x, normed }
+    pub(super) fn finish(&self, mut x: Array) -> Result<Final, EngineError> {
+        let normed = self.normed(&mut x, None, self.norm)?;
+        Ok(Final { input: x, normed })
     }
 
-    fn normed(&self, x: &mut [f32], residual: Option<&[f32]>, weight: usize) -> Normed {
-        rms_norm_rows(x, residual, &self.weights.values(weight), self.config().rms_norm_eps as f32)
+    fn normed(&self, x: &mut Array, residual: Option<&Array>, weight: usize) -> Result<Normed, EngineError> {
+        self.compute.norm(x, residual, &self.weights, weight, self.config().rms_norm_eps as f32)
     }
 
-    pub(super) fn forward(&self, projection: &Projection, x: &[f32], keep: bool) -> Buffer {
-        self.with(projection, |weights| projection.linear.forward(x, weights, keep))
-    }
-
-    /// Calls `f` with a projection's weights.
-    pub(super) fn with<T>(&self, projection: &Projection, f: impl FnOnce(Matrices<'_>) -> T) -> T {
-        let values: Vec<Values<'_>> = projection.weights.iter().map(|index| self.weights.values(*index)).collect();
-        let slices: Vec<&[f32]> = values.iter().map(|v| &v[..]).collect();
-        f(Matrices { values: &slices, version: self.weights.version() })
+    pub(super) fn project(
+        &self,
+        projection: &Projection,
+        x: &Array,
+        into: Output,
+        keep: bool,
+    ) -> Result<Array, EngineError> {
+        self.compute.project(projection, &self.weights, x, into, keep)
     }
 }
 

@@ -7,24 +7,23 @@
 
 use std::ops::Range;
 
-use candle_core::Result;
-
-use super::decoder::Decoder;
-use crate::engine::ops::Buffer;
-use crate::engine::ops::embedding::{gather, scatter_add};
-use crate::engine::ops::logprob::{Reading, logits_gradient, read_pairs, read_rows};
+use super::cache::KvCache;
+use super::decoder::{CachedRow, Decoder};
+use crate::engine::compute::{Array, CachedRows, Compute, Output};
+use crate::engine::cuda::Recordings;
+use crate::engine::error::EngineError;
+use crate::engine::ops::logprob::Reading;
 use crate::engine::optimizer::GradientSum;
+use crate::engine::sampler::Choice;
+use crate::job::spec::SamplingSpec;
 use crate::objective::TeacherView;
-
-/// Memory for the logits of one chunk, in bytes.
-const CHUNK_BYTES: usize = 256 << 20;
 
 /// A model to compare with.
 #[derive(Clone, Copy, Debug)]
 pub struct Teacher<'a> {
     pub decoder: &'a Decoder,
     /// Its own final states of the same tokens; their width may differ, the vocabulary may not.
-    pub hidden: &'a [f32],
+    pub hidden: &'a Array,
     pub view: &'a TeacherView,
 }
 
@@ -32,66 +31,85 @@ pub struct Teacher<'a> {
 #[derive(Debug)]
 pub struct HeadPass<'a> {
     pub reading: Reading,
-    states: Buffer,
+    states: Array,
     targets: &'a [u32],
     rows: &'a [u32],
     /// The teacher's states of the rows.
-    teacher: Option<(&'a Decoder, &'a TeacherView, Buffer)>,
+    teacher: Option<(&'a Decoder, &'a TeacherView, Array)>,
     /// Rows per chunk.
     chunk: usize,
     /// The logits, when one chunk holds them all.
-    logits: Option<Buffer>,
+    logits: Option<Array>,
+}
+
+/// How tokens are drawn in one pass: a number in `[0, 1)` for each row, and memory for logits in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Draws<'a> {
+    pub spec: &'a SamplingSpec,
+    pub uniforms: &'a [f64],
+    pub logits_bytes: usize,
+}
+
+/// What a pass over the cache gave.
+#[derive(Debug)]
+pub struct Advanced {
+    /// Final states of all rows, unless the pass was recorded.
+    pub hidden: Option<Array>,
+    pub choices: Vec<Choice>,
 }
 
 impl Decoder {
     /// Log-probabilities of `targets`, which the given `rows` of `hidden` predict, without what a backward pass needs.
-    pub fn logprobs(&self, hidden: &[f32], rows: &[u32], targets: &[u32]) -> Result<Reading> {
-        Ok(self.read(hidden, rows, targets, None, CHUNK_BYTES, false)?.reading)
+    pub fn logprobs(&self, hidden: &Array, rows: &[u32], targets: &[u32]) -> Result<Reading, EngineError> {
+        Ok(self.read(hidden, rows, targets, None, self.compute.logits_bytes(), false)?.reading)
     }
 
     /// The same for a backward pass, beside a teacher if there is one.
     pub fn read_off<'a>(
         &self,
-        hidden: &[f32],
+        hidden: &Array,
         rows: &'a [u32],
         targets: &'a [u32],
         teacher: Option<Teacher<'a>>,
-    ) -> Result<HeadPass<'a>> {
-        self.read(hidden, rows, targets, teacher, CHUNK_BYTES, true)
+    ) -> Result<HeadPass<'a>, EngineError> {
+        self.read(hidden, rows, targets, teacher, self.compute.logits_bytes(), true)
     }
 
     fn read<'a>(
         &self,
-        hidden: &[f32],
+        hidden: &Array,
         rows: &'a [u32],
         targets: &'a [u32],
         teacher: Option<Teacher<'a>>,
         chunk_bytes: usize,
         keep: bool,
-    ) -> Result<HeadPass<'a>> {
-        let (width, vocabulary) = (self.config().hidden_size, self.config().vocab_size);
+    ) -> Result<HeadPass<'a>, EngineError> {
+        let width = self.config().hidden_size;
         if targets.len() != rows.len() {
-            candle_core::bail!("{} targets for {} rows", targets.len(), rows.len());
+            return Err(EngineError::Internal(format!("{} targets for {} rows", targets.len(), rows.len())));
         }
-        if let Some(bad) = targets.iter().find(|t| **t as usize >= vocabulary) {
-            candle_core::bail!("target token {bad} is outside a vocabulary of {vocabulary}");
-        }
-        let of_teacher = |t: &Teacher<'a>| (t.decoder, t.view, gather(t.hidden, t.decoder.config().hidden_size, rows));
+        self.check_tokens(targets)?;
+        let of_teacher = |t: Teacher<'a>| -> Result<_, EngineError> {
+            let states = self.compute.gather(t.hidden, t.decoder.config().hidden_size, rows)?;
+            Ok((t.decoder, t.view, states))
+        };
         let mut pass = HeadPass {
             reading: Reading::default(),
-            states: gather(hidden, width, rows),
+            states: self.compute.gather(hidden, width, rows)?,
             targets,
             rows,
-            teacher: teacher.as_ref().map(of_teacher),
-            chunk: (chunk_bytes / (4 * vocabulary)).max(1),
+            teacher: teacher.map(of_teacher).transpose()?,
+            chunk: self.rows_in(chunk_bytes),
             logits: None,
         };
         for range in pass.chunks() {
-            let logits = self.chunk_logits(&pass.states, &range, pass.chunk);
+            let logits = self.chunk_logits(&pass.states, &range, pass.chunk)?;
             let targets = &targets[range.clone()];
-            pass.reading.extend(match (&pass.teacher, pass.teacher_logits(&range)) {
-                (Some((_, view, _)), Some(of_teacher)) => read_pairs(&logits, &of_teacher, targets, view),
-                _ => read_rows(&logits, targets),
+            pass.reading.extend(match (&pass.teacher, pass.teacher_logits(&range)?) {
+                (Some((_, view, _)), Some(of_teacher)) => {
+                    self.compute.read_pairs(&logits, &of_teacher, targets, view)?
+                }
+                _ => self.compute.read_rows(&logits, targets)?,
             });
             if keep && rows.len() <= pass.chunk {
                 pass.logits = Some(logits);
@@ -100,10 +118,14 @@ impl Decoder {
         Ok(pass)
     }
 
-    fn chunk_logits(&self, states: &[f32], range: &Range<usize>, chunk: usize) -> Buffer {
-        let width = self.config().hidden_size;
-        let several = states.len() / width > chunk;
-        self.forward(&self.head, &states[range.start * width..range.end * width], several)
+    /// Rows whose logits take so many bytes.
+    fn rows_in(&self, bytes: usize) -> usize {
+        (bytes / (size_of::<f32>() * self.config().vocab_size)).max(1)
+    }
+
+    fn chunk_logits(&self, states: &Array, range: &Range<usize>, chunk: usize) -> Result<Array, EngineError> {
+        let several = states.len() / self.config().hidden_size > chunk;
+        self.compute.project_rows(&self.head, &self.weights, states, range.clone(), several)
     }
 
     /// The gradient `[N, hidden]` of the final states, of which there are `count`, for the gradients of the
@@ -115,30 +137,82 @@ impl Decoder {
         of_logprobs: &[f32],
         of_divergence: Option<&[f32]>,
         sums: &mut GradientSum,
-    ) -> Buffer {
-        let width = self.config().hidden_size;
-        let mut of_hidden = Buffer::zeros(count * width);
+    ) -> Result<Array, EngineError> {
+        let (width, compute) = (self.config().hidden_size, &self.compute);
+        let mut of_hidden = compute.zeros(count * width)?;
         // The divergence is mostly used without its gradient; then the teacher is not needed again.
         let of_divergence = of_divergence.filter(|grad| grad.iter().any(|g| *g != 0.0));
         let mut kept = pass.logits.take();
         for range in pass.chunks() {
-            let mut logits = match kept.take() {
+            let logits = match kept.take() {
                 Some(logits) => logits,
-                None => self.chunk_logits(&pass.states, &range, pass.chunk),
+                None => self.chunk_logits(&pass.states, &range, pass.chunk)?,
             };
             let targets = &pass.targets[range.clone()];
-            let of_teacher = of_divergence.and_then(|_| pass.teacher_logits(&range));
+            let of_teacher = if of_divergence.is_some() { pass.teacher_logits(&range)? } else { None };
             let divergence = match (of_divergence, &pass.teacher, &of_teacher) {
-                (Some(grad), Some((_, view, _)), Some(teacher)) => Some((&grad[range.clone()], &teacher[..], *view)),
+                (Some(grad), Some((_, view, _)), Some(teacher)) => Some((&grad[range.clone()], teacher, *view)),
                 _ => None,
             };
-            logits_gradient(&mut logits, targets, &of_logprobs[range.clone()], divergence);
-            let states = &pass.states[range.start * width..range.end * width];
-            self.weight_gradients(&self.head, states, &logits, sums);
-            let of_states = self.with(&self.head, |weights| self.head.linear.input_gradient(&logits, weights));
-            scatter_add(&mut of_hidden, &of_states, width, &pass.rows[range]);
+            let grad = compute.logits_gradient(logits, targets, &of_logprobs[range.clone()], divergence)?;
+            compute.weight_gradients(&self.head, &self.weights, (&pass.states, range.start), &grad, sums)?;
+            let of_states = compute.input_gradient(&self.head, &self.weights, &grad)?;
+            compute.scatter_add(&mut of_hidden, &of_states, width, &pass.rows[range])?;
         }
-        of_hidden
+        Ok(of_hidden)
+    }
+
+    /// Logits `[rows, vocabulary]` of the given rows of `hidden`.
+    pub fn row_logits(&self, hidden: &Array, rows: &[u32]) -> Result<Array, EngineError> {
+        let states = self.compute.gather(hidden, self.config().hidden_size, rows)?;
+        self.project(&self.head, &states, Output::Sum, true)
+    }
+
+    /// Draws a token from each of the given rows of `logits: [N, vocabulary]`.
+    pub fn draw(
+        &self,
+        logits: &Array,
+        rows: &[u32],
+        spec: &SamplingSpec,
+        uniforms: &[f64],
+    ) -> Result<Vec<Choice>, EngineError> {
+        self.compute.draw((logits, self.config().vocab_size), rows, spec, uniforms)
+    }
+
+    /// Continues cached sequences and draws the next tokens of the first `draws.uniforms.len()` rows. `meanwhile` is
+    /// called while a device computes.
+    pub fn advance(
+        &self,
+        cache: &mut KvCache,
+        rows: &[CachedRow<'_>],
+        draws: Draws<'_>,
+        meanwhile: impl FnOnce() -> Result<(), EngineError>,
+    ) -> Result<Advanced, EngineError> {
+        let count = draws.uniforms.len();
+        if let Compute::Cuda(cuda) = &self.compute
+            && rows.len() == count
+            && Recordings::take(count)
+        {
+            self.check_rows(cache, rows)?;
+            let choices = cache.recorded(|cache, recordings, spare| {
+                let logits = |rows: &CachedRows<'_>| {
+                    let hidden = self.run_cached(cache, rows)?;
+                    self.project(&self.head, &hidden, Output::Sum, true)
+                };
+                recordings.run(cuda, (rows, spare), draws, logits, meanwhile)
+            })?;
+            return Ok(Advanced { hidden: None, choices });
+        }
+        let hidden = self.extend(cache, rows)?;
+        meanwhile()?;
+        let (mut choices, at_a_time) = (Vec::with_capacity(count), self.rows_in(draws.logits_bytes));
+        for start in (0..count).step_by(at_a_time) {
+            let rows: Vec<u32> = (start as u32..count.min(start + at_a_time) as u32).collect();
+            let logits = self.row_logits(&hidden, &rows)?;
+            let all: Vec<u32> = (0..rows.len() as u32).collect();
+            choices.extend(self.draw(&logits, &all, draws.spec, &draws.uniforms[start..start + rows.len()])?);
+        }
+        Ok(Advanced { hidden: Some(hidden), choices })
     }
 }
 
@@ -148,8 +222,9 @@ impl HeadPass<'_> {
         (0..count).step_by(chunk).map(move |start| start..(start + chunk).min(count))
     }
 
-    fn teacher_logits(&self, range: &Range<usize>) -> Option<Buffer> {
-        self.teacher.as_ref().map(|(decoder, _, states)| decoder.chunk_logits(states, range, self.chunk))
+    fn teacher_logits(&self, range: &Range<usize>) -> Result<Option<Array>, EngineError> {
+        let logits = |(decoder, _, states): &(&Decoder, _, Array)| decoder.chunk_logits(states, range, self.chunk);
+        self.teacher.as_ref().map(logits).transpose()
     }
 }
 
@@ -159,6 +234,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::engine::ops::Buffer;
     use crate::engine::kernels::gemm::Precision;
     use crate::engine::model::weights::Weights;
 
@@ -170,7 +246,7 @@ mod tests {
         let decoder = Decoder::new(Arc::clone(&weights), Precision::F32).unwrap();
         let (width, vocabulary) = (decoder.config().hidden_size, decoder.config().vocab_size);
         let wave = |speed: f64| (0..5 * width).map(|i| (i as f64 * speed).sin() as f32).collect::<Vec<f32>>();
-        let (hidden, of_teacher) = (wave(0.7), wave(0.3));
+        let [hidden, of_teacher] = [0.7, 0.3].map(|speed| Array::Host(Buffer::copy(&wave(speed))));
         let (rows, targets) = ([0, 1, 3, 4], [2, 0, 5, 5]);
         let view = TeacherView { temperature: 1.5, top_k: None };
         for teacher in [None, Some(Teacher { decoder: &decoder, hidden: &of_teacher, view: &view })] {
@@ -182,7 +258,7 @@ mod tests {
                 let of_divergence = [0.3, -1.0, 2.0, 0.1];
                 let of_divergence = teacher.map(|_| &of_divergence[..]);
                 let of_hidden = decoder.head_backward(pass, 5, &[1.0, -0.5, 2.0, 0.2], of_divergence, &mut sums);
-                (reading, of_hidden.to_vec(), sums.get(decoder.head.weights[0]).unwrap().to_vec())
+                (reading, of_hidden.unwrap().host().to_vec(), sums.get(decoder.head.weights[0]).unwrap().to_vec())
             };
             let whole = run(100);
             assert!(whole.1.iter().any(|g| *g != 0.0) && whole.1[2 * width..3 * width].iter().all(|g| *g == 0.0));

@@ -7,15 +7,19 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use candle_core::quantized::{GgmlDType, QStorage, QTensor};
 use candle_core::{Device, Tensor};
 use half::{bf16, f16};
 use safetensors::{Dtype, View};
 
+use super::decoder::Projection;
+use crate::engine::compute::Compute;
+use crate::engine::cuda::{Cuda, Parameters};
 use crate::engine::error::EngineError;
 use crate::engine::kernels::pages::moved;
+use crate::engine::ops::linear::Matrices;
 use crate::engine::random::{Purpose, Stream};
 use crate::job::spec::WeightDtype;
 use crate::modelfile::config::ModelConfig;
@@ -27,6 +31,8 @@ use crate::modelfile::{Format, Inspection, decoder_tensors, gguf, safetensors as
 pub struct Weights {
     config: ModelConfig,
     weights: Vec<Weight>,
+    /// Where the numbers are when they are not in the CPU's memory.
+    device: Option<Parameters>,
     /// Grows with every change, so that what was made of the weights can tell whether it is still right.
     version: AtomicU64,
 }
@@ -35,6 +41,7 @@ pub struct Weights {
 struct Weight {
     name: String,
     shape: Vec<usize>,
+    /// Empty when the numbers are on a device.
     values: RwLock<Vec<f32>>,
 }
 
@@ -83,7 +90,41 @@ impl Weights {
             weights.push(Weight { name, shape, values: RwLock::new(moved(tensor.values)) });
         }
         weights.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(Self { config: config.clone(), weights, version: AtomicU64::new(0) })
+        Ok(Self { config: config.clone(), weights, device: None, version: AtomicU64::new(0) })
+    }
+
+    /// Moves the numbers to where they are computed with.
+    pub fn placed(mut self, compute: &Compute) -> Result<Self, EngineError> {
+        if let Compute::Cuda(cuda) = compute {
+            Cuda::check_shape(&self.config)?;
+            let shapes: Vec<(&str, usize)> =
+                self.weights.iter().map(|w| (w.name.as_str(), w.shape.iter().product())).collect();
+            let parameters = Parameters::new(cuda, &self.config, &shapes)?;
+            for (index, weight) in self.weights.iter_mut().enumerate() {
+                let values = std::mem::take(weight.values.get_mut().unwrap_or_else(PoisonError::into_inner));
+                parameters.write(index, &values)?;
+            }
+            self.device = Some(parameters);
+        }
+        Ok(self)
+    }
+
+    /// Where the numbers are.
+    pub fn compute(&self) -> Compute {
+        self.device.as_ref().map_or(Compute::Cpu, |parameters| Compute::Cuda(Arc::clone(parameters.cuda())))
+    }
+
+    /// The numbers on their device.
+    pub fn device(&self) -> &Parameters {
+        let Some(parameters) = &self.device else { unreachable!("the CPU's weights are used on a device") };
+        parameters
+    }
+
+    /// Calls `f` with a projection's weights.
+    pub fn with<T>(&self, projection: &Projection, f: impl FnOnce(Matrices<'_>) -> T) -> T {
+        let values: Vec<Values<'_>> = projection.weights.iter().map(|index| self.values(*index)).collect();
+        let slices: Vec<&[f32]> = values.iter().map(|v| &v[..]).collect();
+        f(Matrices { values: &slices, version: self.version() })
     }
 
     pub fn config(&self) -> &ModelConfig {
@@ -101,9 +142,9 @@ impl Weights {
     }
 
     /// The place of a tensor.
-    pub fn index(&self, name: &str) -> candle_core::Result<usize> {
+    pub fn index(&self, name: &str) -> Result<usize, EngineError> {
         let found = self.weights.binary_search_by(|weight| weight.name.as_str().cmp(name));
-        found.map_err(|_| candle_core::Error::Msg(format!("no tensor `{name}`")))
+        found.map_err(|_| EngineError::Internal(format!("no tensor `{name}`")))
     }
 
     pub fn name(&self, index: usize) -> &str {
@@ -142,13 +183,21 @@ impl Weights {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
         let config = crate::modelfile::inspect(&directory).expect("the built-in model is complete").config;
         let weight = Weight { name: name.to_owned(), shape: shape.to_vec(), values: RwLock::new(values) };
-        Self { config, weights: vec![weight], version: AtomicU64::new(0) }
+        Self { config, weights: vec![weight], device: None, version: AtomicU64::new(0) }
     }
 
     /// Writes the weights as one safetensors file.
     pub fn save(&self, path: &Path, dtype: WeightDtype) -> Result<(), EngineError> {
-        let views = self.weights.iter().map(|weight| (weight.name.clone(), WeightView { weight, dtype }));
-        write_safetensors(path, views)
+        let view = |(index, weight): (usize, &Weight)| {
+            (weight.name.clone(), WeightView { weights: self, index, dtype })
+        };
+        write_safetensors(path, self.weights.iter().enumerate().map(view))?;
+        self.check()
+    }
+
+    /// Whether all numbers that were read for a file could be read.
+    pub fn check(&self) -> Result<(), EngineError> {
+        self.device.as_ref().map_or(Ok(()), |parameters| Ok(parameters.cuda().check()?))
     }
 
     /// Takes over the values of a file that [`Self::save`] wrote in f32.
@@ -160,7 +209,10 @@ impl Weights {
                 code: "checkpoint_corrupt",
                 detail: format!("{} has no tensor `{}` of the right shape", path.display(), weight.name),
             })?;
-            self.values_mut(index).copy_from_slice(&tensor.values);
+            match &self.device {
+                Some(parameters) => parameters.write(index, &tensor.values)?,
+                None => self.values_mut(index).copy_from_slice(&tensor.values),
+            }
         }
         self.changed();
         Ok(())
@@ -259,7 +311,8 @@ fn ggml_dtype(number: u32) -> Result<GgmlDType, EngineError> {
 
 /// A tensor on its way into a safetensors file, converted when its turn comes.
 struct WeightView<'a> {
-    weight: &'a Weight,
+    weights: &'a Weights,
+    index: usize,
     dtype: WeightDtype,
 }
 
@@ -272,11 +325,21 @@ impl View for WeightView<'_> {
     }
 
     fn shape(&self) -> &[usize] {
-        &self.weight.shape
+        self.weights.shape(self.index)
     }
 
     fn data(&self) -> Cow<'_, [u8]> {
-        let values = self.weight.values.read().unwrap_or_else(PoisonError::into_inner);
+        let (values, read);
+        let values: &[f32] = match &self.weights.device {
+            Some(parameters) => {
+                read = parameters.read(self.index);
+                &read
+            }
+            None => {
+                values = self.weights.values(self.index);
+                &values
+            }
+        };
         Cow::Owned(match self.dtype {
             WeightDtype::F32 => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
             WeightDtype::Bf16 => values.iter().flat_map(|v| bf16::from_f32(*v).to_le_bytes()).collect(),
@@ -284,16 +347,19 @@ impl View for WeightView<'_> {
     }
 
     fn data_len(&self) -> usize {
-        self.weight.shape.iter().product::<usize>() * self.dtype().bitsize() / 8
+        self.weights.len_of(self.index) * self.dtype().bitsize() / 8
     }
 }
 
-/// A flat f32 tensor on its way into a safetensors file.
-pub struct FlatView<'a>(pub [usize; 1], pub &'a [f32]);
+/// A flat f32 tensor on its way into a safetensors file; its numbers are asked for when its turn comes.
+pub struct FlatView<'a> {
+    shape: [usize; 1],
+    values: Box<dyn Fn() -> Cow<'a, [f32]> + 'a>,
+}
 
 impl<'a> FlatView<'a> {
-    pub fn new(values: &'a [f32]) -> Self {
-        Self([values.len()], values)
+    pub fn new(len: usize, values: impl Fn() -> Cow<'a, [f32]> + 'a) -> Self {
+        Self { shape: [len], values: Box::new(values) }
     }
 }
 
@@ -303,15 +369,15 @@ impl View for FlatView<'_> {
     }
 
     fn shape(&self) -> &[usize] {
-        &self.0
+        &self.shape
     }
 
     fn data(&self) -> Cow<'_, [u8]> {
-        Cow::Owned(self.1.iter().flat_map(|v| v.to_le_bytes()).collect())
+        Cow::Owned((self.values)().iter().flat_map(|v| v.to_le_bytes()).collect())
     }
 
     fn data_len(&self) -> usize {
-        size_of_val(self.1)
+        self.shape[0] * size_of::<f32>()
     }
 }
 

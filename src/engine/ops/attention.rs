@@ -47,7 +47,8 @@ impl Heads {
         self.key_value * block_len(self.width)
     }
 
-    fn scale(self) -> f32 {
+    /// What scores are multiplied by.
+    pub fn scale(self) -> f32 {
         1.0 / (self.width as f32).sqrt()
     }
 
@@ -188,17 +189,17 @@ pub fn packed_attention(rows: &[f32], heads: Heads, boundaries: &[usize]) -> Att
     attend(rows, heads, &blocks, &seen)
 }
 
-/// The gradient of [`packed_attention`] `[N, row]` for `grad`, that of its result.
+/// The gradient of [`packed_attention`], whose results are given, `[N, row]` for `grad`, that of its result.
 pub fn packed_attention_backward(
     rows: &[f32],
-    attended: &Attended,
+    (out, log_sums): (&[f32], &[f32]),
     grad: &[f32],
     heads: Heads,
     boundaries: &[usize],
 ) -> Buffer {
     let tasks: Vec<(usize, usize, usize)> =
         boundaries.windows(2).flat_map(|pair| (0..heads.key_value).map(|head| (pair[0], pair[1], head))).collect();
-    let pass = Pass { rows, attended, grad, heads };
+    let pass = Pass { rows, out, log_sums, grad, heads };
     let parts: Vec<Buffer> = tasks
         .par_iter()
         .with_max_len(1)
@@ -231,7 +232,8 @@ pub fn packed_attention_backward(
 /// One backward pass.
 struct Pass<'a> {
     rows: &'a [f32],
-    attended: &'a Attended,
+    out: &'a [f32],
+    log_sums: &'a [f32],
     grad: &'a [f32],
     heads: Heads,
 }
@@ -316,8 +318,8 @@ impl TileMemory {
         self.queries.resize(len, 0.0);
         self.grads.resize(len, 0.0);
         self.seen.push(seen);
-        self.log_sums.push(pass.attended.log_sums[row * heads.query + head]);
-        self.centers.push(grad.iter().zip(&pass.attended.out[at..at + width]).map(|(g, o)| g * o).sum());
+        self.log_sums.push(pass.log_sums[row * heads.query + head]);
+        self.centers.push(grad.iter().zip(&pass.out[at..at + width]).map(|(g, o)| g * o).sum());
     }
 }
 
@@ -362,7 +364,7 @@ mod tests {
         for (got, want) in attended.out.iter().zip(reference(&wide, heads, boundaries)) {
             assert!((f64::from(*got) - want).abs() < 1e-5, "{got} against {want}");
         }
-        let got = packed_attention_backward(&rows, &attended, &grad, heads, boundaries);
+        let got = packed_attention_backward(&rows, (&attended.out, &attended.log_sums), &grad, heads, boundaries);
         let loss = |rows: &[f64]| -> f64 {
             reference(rows, heads, boundaries).iter().zip(&grad).map(|(o, g)| o * f64::from(*g)).sum()
         };

@@ -20,12 +20,14 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 pub use choice::{Choice, choose};
-use schedule::{Group, Part, Schedule, Seat, Start};
+use schedule::{Group, LogitsRow, Part, Schedule, Seat, Start};
 use text::Text;
 
+use super::compute::Array;
 use super::error::EngineError;
 use super::model::cache::{BLOCK, KvCache};
 use super::model::decoder::{CachedRow, Decoder};
+use super::model::head::Draws;
 use super::random::Stream;
 use crate::job::spec::SamplingSpec;
 use crate::job::status::names;
@@ -147,27 +149,37 @@ impl Sampler<'_> {
         Ok(groups)
     }
 
-    /// Draws the next token of a completion and notes whether that ends it.
-    fn draw(&self, active: &mut Active, request: &Request, logits: &[f32]) -> Result<(), EngineError> {
-        let Active { seat, done, text, over } = active;
-        let position = done.tokens.len() as u32;
-        let chosen = choose(logits, self.spec, || self.stream.uniform(request.prompt, request.sample, position));
+    /// The number in `[0, 1)` that decides a completion's next token.
+    fn uniform(&self, request: &Request, state: &State) -> f64 {
+        self.stream.uniform(request.prompt, request.sample, state.done.tokens.len() as u32)
+    }
+
+    /// Takes a drawn token and notes whether that ends the completion, as far as the token itself says.
+    fn take(&self, state: &mut State, limit: usize, chosen: Choice) {
+        let done = &mut state.done;
         done.tokens.push(chosen.token);
         done.behavior_logprobs.push(chosen.logprob);
         done.entropy_sum += f64::from(chosen.entropy);
-        let is_end = self.decoder.config().eos_token_ids.contains(&chosen.token);
-        let is_full = done.tokens.len() >= seat.limit;
-        if !is_end {
-            text.push(self.tokenizer, chosen.token)?;
-        }
-        if is_end || is_full {
-            text.flush(self.tokenizer)?;
-        }
-        let is_stopped = text.cut(&self.spec.stop);
-        if is_end || is_stopped {
+        if self.decoder.config().eos_token_ids.contains(&chosen.token) {
             done.finish = FinishReason::Stop;
         }
-        *over = is_end || is_full || is_stopped;
+        state.over = done.finish == FinishReason::Stop || done.tokens.len() >= limit;
+        state.unread = Some(chosen.token);
+    }
+
+    /// Adds the newest token to the text, which may end the completion by a stop text.
+    fn read(&self, state: &mut State) -> Result<(), EngineError> {
+        let Some(token) = state.unread.take() else { return Ok(()) };
+        if state.done.finish != FinishReason::Stop {
+            state.text.push(self.tokenizer, token)?;
+        }
+        if state.over {
+            state.text.flush(self.tokenizer)?;
+        }
+        if state.text.cut(&self.spec.stop) {
+            state.done.finish = FinishReason::Stop;
+            state.over = true;
+        }
         Ok(())
     }
 }
@@ -175,9 +187,16 @@ impl Sampler<'_> {
 /// An admitted completion. It has tokens from its start on.
 struct Active {
     seat: Seat,
+    state: State,
+}
+
+/// What there is of a completion.
+struct State {
     done: Completion,
     text: Text,
     over: bool,
+    /// The newest token, until it is part of the text.
+    unread: Option<u32>,
 }
 
 impl Active {
@@ -189,7 +208,11 @@ impl Active {
             finish: FinishReason::Length,
             text: String::new(),
         };
-        Self { seat, done, text: Text::new(), over: false }
+        Self { seat, state: State { done, text: Text::new(), over: false, unread: None } }
+    }
+
+    fn has_started(&self) -> bool {
+        !self.state.done.tokens.is_empty()
     }
 }
 
@@ -213,7 +236,7 @@ impl<'a> Phase<'a> {
     fn new(sampler: &'a Sampler<'a>, limits: &Limits, requests: &'a [Request]) -> Result<Self, EngineError> {
         let groups = sampler.groups(requests)?;
         let (layers, heads) = (sampler.decoder.config().num_hidden_layers, sampler.decoder.heads());
-        let affordable = limits.cache_bytes / KvCache::bytes_per_block(layers, heads).max(1);
+        let affordable = limits.cache_bytes / KvCache::bytes_per_block(layers, heads, sampler.decoder.compute()).max(1);
         let alone = groups.iter().map(Group::blocks_alone).max().unwrap_or(0);
         if alone > affordable {
             return Err(EngineError::InvalidData {
@@ -234,7 +257,7 @@ impl<'a> Phase<'a> {
             requests,
             limits: *limits,
             schedule: Schedule::new(groups, seats, blocks),
-            cache: KvCache::new(layers, heads, blocks),
+            cache: sampler.decoder.cache(blocks)?,
             active: Vec::new(),
             finished: vec![None; requests.len()],
             done: 0,
@@ -260,65 +283,72 @@ impl<'a> Phase<'a> {
 
     /// One pass of the decoder: the newest token of every started completion, and parts of prompts.
     fn run_pass(&mut self, parts: &[Part]) -> Result<(), EngineError> {
-        let mut rows = Vec::new();
-        for Active { seat, done, .. } in &self.active {
-            if let Some(token) = done.tokens.last() {
-                let position = self.requests[seat.request].tokens.len() + done.tokens.len() - 1;
+        let (sampler, requests, schedule) = (self.sampler, self.requests, &self.schedule);
+        let (mut rows, mut uniforms, mut states) = (Vec::new(), Vec::new(), Vec::new());
+        for Active { seat, state } in &mut self.active {
+            if let Some(token) = state.done.tokens.last() {
+                let position = requests[seat.request].tokens.len() + state.done.tokens.len() - 1;
                 rows.push(CachedRow { token: *token, position: position as u32, blocks: seat.table() });
+                uniforms.push(sampler.uniform(&requests[seat.request], state));
+                states.push((state, seat.limit));
             }
         }
         let continued = rows.len();
-        let mut wanted: Vec<u32> = (0..continued as u32).collect();
+        let mut ends = Vec::new();
         for part in parts {
-            let tokens = &self.requests[part.request].tokens;
+            let tokens = &requests[part.request].tokens;
             let row = |position: usize| CachedRow {
                 token: tokens[position],
                 position: position as u32,
-                blocks: self.schedule.prompt_table(part),
+                blocks: schedule.prompt_table(part),
             };
             rows.extend(part.positions.clone().map(row));
-            wanted.extend(part.is_last.then_some(rows.len() as u32 - 1));
+            ends.extend(part.is_last.then_some(rows.len() as u32 - 1));
         }
         if rows.is_empty() {
             // Every completion starts from a prompt that was computed before.
             return Ok(());
         }
-        debug_assert!(rows.iter().all(|row| self.schedule.is_exclusive(row.blocks[row.position as usize / BLOCK])));
+        debug_assert!(rows.iter().all(|row| schedule.is_exclusive(row.blocks[row.position as usize / BLOCK])));
         self.statistics.prompt_tokens += (rows.len() - continued) as u64;
         self.statistics.decode_steps += u64::from(continued > 0);
         self.statistics.decode_rows += continued as u64;
-        let hidden = self.sampler.decoder.extend(&mut self.cache, &rows)?;
-        self.read_off(&hidden, &wanted, continued, parts)
+        self.tokens += continued;
+        let draws = Draws { spec: sampler.spec, uniforms: &uniforms, logits_bytes: self.limits.logits_bytes };
+        // A device computes while the texts of the tokens before are made.
+        let texts = || states.par_iter_mut().try_for_each(|(state, _)| sampler.read(state));
+        let advanced = sampler.decoder.advance(&mut self.cache, &rows, draws, texts)?;
+        let kept = self.end_logits(advanced.hidden.as_ref(), &ends)?;
+        self.take_choices(parts, kept, &advanced.choices)
     }
 
-    /// Makes logits of the wanted rows, of which the first `continued` are those of started completions, for which a
-    /// token is drawn, and the others those at the end of prompts, which are kept.
-    fn read_off(
-        &mut self,
-        hidden: &[f32],
-        wanted: &[u32],
-        continued: usize,
-        parts: &[Part],
-    ) -> Result<(), EngineError> {
-        let (sampler, requests) = (self.sampler, self.requests);
-        let vocabulary = sampler.decoder.config().vocab_size;
-        let started = self.active.iter_mut().filter(|active| !active.done.tokens.is_empty());
-        let mut started: Vec<&mut Active> = started.collect();
-        let mut ends: Vec<Arc<[f32]>> = Vec::with_capacity(wanted.len() - continued);
-        let at_a_time = (self.limits.logits_bytes / (size_of::<f32>() * vocabulary)).max(1);
-        for start in (0..wanted.len()).step_by(at_a_time) {
-            let rows = &wanted[start..wanted.len().min(start + at_a_time)];
-            let logits = sampler.decoder.row_logits(hidden, rows)?;
-            let (first, last) = (start.min(continued), (start + rows.len()).min(continued));
-            let (draws, kept) = logits.split_at((last - first) * vocabulary);
-            let drawn = started[first..last].par_iter_mut().zip(draws.par_chunks(vocabulary));
-            drawn.try_for_each(|(active, logits)| sampler.draw(active, &requests[active.seat.request], logits))?;
-            ends.extend(kept.chunks(vocabulary).map(Arc::from));
+    /// The logits of rows at which prompts end.
+    fn end_logits(&self, hidden: Option<&Array>, ends: &[u32]) -> Result<Vec<LogitsRow>, EngineError> {
+        let decoder = self.sampler.decoder;
+        let at_a_time = (self.limits.logits_bytes / (size_of::<f32>() * decoder.config().vocab_size)).max(1);
+        let mut kept = Vec::with_capacity(ends.len());
+        for (hidden, rows) in hidden.into_iter().flat_map(|h| ends.chunks(at_a_time).map(move |rows| (h, rows))) {
+            let logits = Arc::new(decoder.row_logits(hidden, rows)?);
+            kept.extend((0..rows.len() as u32).map(|row| LogitsRow { logits: Arc::clone(&logits), row }));
         }
-        self.tokens += continued;
-        let mut ends = ends.into_iter();
+        Ok(kept)
+    }
+
+    /// Gives every started completion its token, unless its text has ended it meanwhile, and prompts their logits.
+    fn take_choices(&mut self, parts: &[Part], kept: Vec<LogitsRow>, choices: &[Choice]) -> Result<(), EngineError> {
+        let sampler = self.sampler;
+        let started: Vec<&mut Active> = self.active.iter_mut().filter(|active| active.has_started()).collect();
+        let deferred = sampler.decoder.compute().is_asynchronous();
+        started.into_par_iter().zip(choices).try_for_each(|(Active { seat, state }, choice)| {
+            if state.over {
+                return Ok(());
+            }
+            sampler.take(state, seat.limit, *choice);
+            if state.over || !deferred { sampler.read(state) } else { Ok(()) }
+        })?;
+        let mut kept = kept.into_iter();
         for part in parts {
-            self.schedule.computed(part, if part.is_last { ends.next() } else { None });
+            self.schedule.computed(part, if part.is_last { kept.next() } else { None });
         }
         Ok(())
     }
@@ -326,27 +356,38 @@ impl<'a> Phase<'a> {
     /// Starts the completions whose prompts are computed, and draws their first tokens.
     fn start(&mut self) -> Result<(), EngineError> {
         let (sampler, requests) = (self.sampler, self.requests);
-        let mut starting = Vec::new();
-        for active in self.active.iter_mut().filter(|active| active.done.tokens.is_empty()) {
+        let mut starting: Vec<(&mut Active, LogitsRow)> = Vec::new();
+        for active in self.active.iter_mut().filter(|active| !active.has_started()) {
             if let Some(Start { logits, copy }) = self.schedule.start(&mut active.seat) {
                 if let Some((from, to)) = copy {
-                    self.cache.copy_block(from, to);
+                    self.cache.copy_block(from, to)?;
                 }
                 starting.push((active, logits));
             }
         }
         self.tokens += starting.len();
-        starting
-            .into_par_iter()
-            .try_for_each(|(active, logits)| sampler.draw(active, &requests[active.seat.request], &logits))
+        // Rows of the same logits, which stand next to each other, are drawn from at once.
+        for same in starting.chunk_by_mut(|a, b| Arc::ptr_eq(&a.1.logits, &b.1.logits)) {
+            let rows: Vec<u32> = same.iter().map(|(_, logits)| logits.row).collect();
+            let uniform = |(active, _): &(&mut Active, _)| {
+                sampler.uniform(&requests[active.seat.request], &active.state)
+            };
+            let uniforms: Vec<f64> = same.iter().map(uniform).collect();
+            let choices = sampler.decoder.draw(&same[0].1.logits, &rows, sampler.spec, &uniforms)?;
+            same.par_iter_mut().zip(choices).try_for_each(|((active, _), choice)| {
+                sampler.take(&mut active.state, active.seat.limit, choice);
+                sampler.read(&mut active.state)
+            })?;
+        }
+        Ok(())
     }
 
     /// Puts down the completions that have ended and frees their places.
     fn retire(&mut self) {
-        for ended in self.active.extract_if(.., |active| active.over) {
-            self.schedule.leave(&ended.seat);
-            let completion = Completion { text: ended.text.into_string(), ..ended.done };
-            self.finished[ended.seat.request] = Some(completion);
+        for Active { seat, state } in self.active.extract_if(.., |active| active.state.over) {
+            self.schedule.leave(&seat);
+            let completion = Completion { text: state.text.into_string(), ..state.done };
+            self.finished[seat.request] = Some(completion);
             self.done += 1;
         }
     }

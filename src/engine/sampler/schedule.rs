@@ -13,7 +13,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::blocks::BlockPool;
+use crate::engine::compute::Array;
 use crate::engine::model::cache::BLOCK;
+
+/// One row of logits.
+#[derive(Clone, Debug)]
+pub struct LogitsRow {
+    pub logits: Arc<Array>,
+    pub row: u32,
+}
 
 /// Requests that continue the same prompt.
 #[derive(Debug)]
@@ -28,7 +36,7 @@ pub struct Group {
     /// Tokens of the prompt that are in the cache.
     computed: usize,
     /// The logits after the prompt, from when it is computed to the start of the last completion.
-    logits: Option<Arc<[f32]>>,
+    logits: Option<LogitsRow>,
 }
 
 impl Group {
@@ -97,7 +105,7 @@ impl Seat {
 #[derive(Debug)]
 pub struct Start {
     /// The logits after the prompt.
-    pub logits: Arc<[f32]>,
+    pub logits: LogitsRow,
     /// A block to copy before anything more is written, from and to.
     pub copy: Option<(u32, u32)>,
 }
@@ -177,7 +185,7 @@ impl Schedule {
     }
 
     /// Notes that a part is in the cache, with the logits after it if its prompt ends there.
-    pub fn computed(&mut self, part: &Part, logits: Option<Arc<[f32]>>) {
+    pub fn computed(&mut self, part: &Part, logits: Option<LogitsRow>) {
         let group = &mut self.groups[part.group];
         group.computed = part.positions.end;
         group.logits = logits;
@@ -218,6 +226,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::engine::ops::Buffer;
 
     /// What a place of the cache holds: group, request (none for the prompt), position.
     type Cell = Option<(usize, Option<usize>, usize)>;
@@ -233,6 +242,11 @@ mod tests {
     }
 
     impl Simulation {
+        /// Logits that know their group.
+        fn logits(&self, group: usize) -> LogitsRow {
+            LogitsRow { logits: Arc::new(Array::Host(Buffer::default())), row: group as u32 }
+        }
+
         fn write(&mut self, table: &[u32], position: usize, cell: Cell) {
             let block = table[position / BLOCK];
             assert!(self.schedule.is_exclusive(block), "a shared block is written");
@@ -254,7 +268,7 @@ mod tests {
                 let table = self.schedule.prompt_table(&part).to_vec();
                 self.prompt_rows += part.positions.len();
                 part.positions.clone().for_each(|at| self.write(&table, at, Some((part.group, None, at))));
-                self.schedule.computed(&part, part.is_last.then(|| Arc::from([part.group as f32])));
+                self.schedule.computed(&part, part.is_last.then(|| self.logits(part.group)));
             }
             let mut active = std::mem::take(&mut self.active);
             for (seat, tokens) in active.iter_mut().filter(|(_, tokens)| *tokens > 0) {
@@ -269,7 +283,7 @@ mod tests {
             }
             for (seat, tokens) in active.iter_mut().filter(|(_, tokens)| *tokens == 0) {
                 let Some(start) = self.schedule.start(seat) else { continue };
-                assert_eq!(start.logits[0], seat.group as f32);
+                assert_eq!(start.logits.row, seat.group as u32);
                 if let Some((from, to)) = start.copy {
                     assert!(self.schedule.is_exclusive(to));
                     self.cells[to as usize] = self.cells[from as usize];

@@ -58,7 +58,7 @@ impl Fixture {
     /// A cache of so many blocks.
     fn limits(&self, blocks: usize, prefill_tokens: usize) -> Limits {
         let layers = self.decoder.config().num_hidden_layers;
-        let cache_bytes = blocks * KvCache::bytes_per_block(layers, self.decoder.heads());
+        let cache_bytes = blocks * KvCache::bytes_per_block(layers, self.decoder.heads(), self.decoder.compute());
         // Logits of three rows at a time.
         Limits { cache_bytes, prefill_tokens, logits_bytes: 3 * 32 * 4 + 1 }
     }
@@ -66,7 +66,7 @@ impl Fixture {
     /// One completion by itself, token by token, in a cache of its own.
     fn alone(&self, request: &Request) -> (Vec<u32>, Vec<u32>) {
         let config = self.decoder.config();
-        let mut cache = KvCache::new(config.num_hidden_layers, self.decoder.heads(), 4);
+        let mut cache = self.decoder.cache(4).unwrap();
         let blocks = [2, 0, 3, 1];
         let mut tokens = request.tokens.to_vec();
         let mut logprobs = Vec::new();
@@ -79,7 +79,7 @@ impl Fixture {
             }
             let at = (tokens.len() - request.tokens.len()) as u32;
             let uniform = || self.sampler().stream.uniform(request.prompt, request.sample, at);
-            let choice = choose(&self.decoder.row_logits(&hidden, &[0]).unwrap(), &self.spec, uniform);
+            let choice = choose(self.decoder.row_logits(&hidden, &[0]).unwrap().host(), &self.spec, uniform);
             tokens.push(choice.token);
             logprobs.push(choice.logprob.to_bits());
             if config.eos_token_ids.contains(&choice.token) || tokens.len() == limit {

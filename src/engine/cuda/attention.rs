@@ -1,0 +1,236 @@
+//! Attention on a device: over packed sequences, forward and backward, and over the paged cache of the sampler. What a
+//! pass needs to know about its sequences is uploaded once, as tables.
+
+use super::driver::{Argument, Kind, Pointer, Result};
+use super::{Cuda, Indices, Memory, at, number};
+use crate::engine::model::cache::BLOCK;
+use crate::engine::model::decoder::{CachedRow, Packed};
+use crate::engine::ops::attention::Heads;
+
+/// Keys of a sequence that are attended to by one block of a kernel, when there is a cache. Fixed, so that a row's
+/// result does not depend on its company.
+const PART: usize = 256;
+/// Query vectors, of all heads that share a key, that such a block takes at once.
+const VECTORS: usize = 16;
+/// Rows that a block of the plain kernels owns.
+const OWNED: usize = 32;
+
+/// The sequences of a packed pass.
+#[derive(Debug)]
+pub struct PackedTables {
+    pub(super) tokens: Vec<u32>,
+    /// `{begin, end, first}` of each tile of rows.
+    tiles: Memory,
+    count: usize,
+}
+
+/// The sequences of a pass over the cache: where each row's key and value go, what it sees, and its blocks.
+#[derive(Debug)]
+pub struct CachedTables {
+    slots: Pointer,
+    seen: Pointer,
+    /// `{first, count}` of rows that share their blocks.
+    tiles: Pointer,
+    tile_count: usize,
+    tables: Pointer,
+    stride: usize,
+    count: usize,
+    parts: usize,
+    /// Their memory, unless it is someone else's.
+    _memory: Option<Memory>,
+}
+
+impl Indices {
+    /// Tokens and positions at the beginning of tables for `count` rows.
+    pub fn over(words: &Memory, count: usize) -> Self {
+        Self { tokens: words.at(0), positions: words.at(count), count, _memory: None }
+    }
+}
+
+impl CachedTables {
+    /// The words of the tables of some rows, with room for `count` rows of at most `stride` blocks. Rows that are not
+    /// there see one token of the `spare` block.
+    pub fn fill(rows: &[CachedRow<'_>], count: usize, stride: usize, spare: u32) -> Vec<u32> {
+        let mut words = vec![0; count * (7 + stride)];
+        for place in 0..count {
+            let [_, _, slots, seen, numbers, tiles, tables] = Self::places(count);
+            words[numbers + place] = place as u32;
+            words[tiles + 2 * place..][..2].copy_from_slice(&[place as u32, 1]);
+            let (position, blocks) = match rows.get(place) {
+                Some(row) => {
+                    words[place] = row.token;
+                    words[count + place] = row.position;
+                    (row.position as usize, &row.blocks[..row.position as usize / BLOCK + 1])
+                }
+                None => (0, std::slice::from_ref(&spare)),
+            };
+            words[slots + place] = blocks[position / BLOCK] * BLOCK as u32 + (position % BLOCK) as u32;
+            words[seen + place] = position as u32 + 1;
+            words[tables + place * stride..][..blocks.len()].copy_from_slice(blocks);
+        }
+        words
+    }
+
+    /// Where the parts of the tables begin: tokens, positions, slots, seen, numbers of the rows, tiles, blocks.
+    fn places(count: usize) -> [usize; 7] {
+        [0, count, 2 * count, 3 * count, 4 * count, 5 * count, 7 * count]
+    }
+
+    /// Where the rows' own numbers begin.
+    pub fn row_numbers(count: usize) -> usize {
+        Self::places(count)[4]
+    }
+
+    /// The tables that [`Self::fill`] made, each row being a tile of its own.
+    pub fn over(words: &Memory, count: usize, stride: usize) -> Self {
+        let [_, _, slots, seen, _, tiles, tables] = Self::places(count).map(|place| words.at(place));
+        let parts = (stride * BLOCK).div_ceil(PART);
+        Self { slots, seen, tiles, tile_count: count, tables, stride, count, parts, _memory: None }
+    }
+}
+
+impl Cuda {
+    /// Numbers in one block of the cache: keys, then values, of every head.
+    pub fn cache_block(heads: Heads) -> usize {
+        2 * BLOCK * heads.key_value_row()
+    }
+
+    /// Rows of a tile of packed attention.
+    fn tile(&self) -> usize {
+        if self.is_narrow() { 64 } else { 32 }
+    }
+
+    pub fn packed_tables(&self, packed: &Packed<'_>) -> Result<(Indices, PackedTables)> {
+        let count = packed.tokens.len();
+        let words = self.upload(Kind::U32, &[packed.tokens, packed.positions].concat())?;
+        let mut tiles = Vec::new();
+        for pair in packed.boundaries.windows(2) {
+            let tile = |first| [pair[0] as u32, pair[1] as u32, first as u32];
+            tiles.extend((pair[0]..pair[1]).step_by(self.tile()).flat_map(tile));
+        }
+        let tables =
+            PackedTables { tokens: packed.tokens.to_vec(), count: tiles.len() / 3, tiles: self.upload(Kind::U32, &tiles)? };
+        let (tokens, positions) = (words.at(0), words.at(count));
+        Ok((Indices { tokens, positions, count, _memory: Some(words) }, tables))
+    }
+
+    pub fn cached_tables(&self, rows: &[CachedRow<'_>], heads: Heads) -> Result<(Indices, CachedTables)> {
+        let longest = rows.iter().map(|row| row.position as usize / BLOCK + 1).max().unwrap_or(1);
+        let mut words = CachedTables::fill(rows, rows.len(), longest, 0);
+        // Rows of one prompt read its keys together.
+        let most = (VECTORS / (heads.query / heads.key_value)).max(1);
+        let tiles = CachedTables::places(rows.len())[5];
+        let (mut tile_count, mut first) = (0, 0);
+        while first < rows.len() {
+            let same = |row: &&CachedRow<'_>| std::ptr::eq(row.blocks, rows[first].blocks);
+            let count = rows[first..].iter().take(most).take_while(same).count();
+            words[tiles + 2 * tile_count..][..2].copy_from_slice(&[first as u32, count as u32]);
+            (tile_count, first) = (tile_count + 1, first + count);
+        }
+        let words = self.upload(Kind::U32, &words)?;
+        let (indices, tables) = (Indices::over(&words, rows.len()), CachedTables::over(&words, rows.len(), longest));
+        Ok((indices, CachedTables { tile_count, _memory: Some(words), ..tables }))
+    }
+
+    pub fn packed_attention(&self, rows: &Memory, heads: Heads, tables: &PackedTables) -> Result<(Memory, Memory)> {
+        let count = rows.len() / heads.row();
+        let out = self.activations(count * heads.query_row())?;
+        let log_sums = self.memory(Kind::F32, count * heads.query)?;
+        let arguments = [&[at(&out), at(&log_sums), at(rows)][..], &self.packed_arguments(heads, tables)].concat();
+        let shared = 4 * (64 * (heads.width + 4) + 32 * 17);
+        self.tiles("attention", (tables.count, heads.query), shared, &arguments)?;
+        Ok((out, log_sums))
+    }
+
+    pub fn packed_attention_backward(
+        &self,
+        rows: &Memory,
+        (out, log_sums): (&Memory, &Memory),
+        grad: &Memory,
+        heads: Heads,
+        tables: &PackedTables,
+    ) -> Result<Memory> {
+        let count = rows.len() / heads.row();
+        let delta = self.memory(Kind::F32, count * heads.query)?;
+        let sizes = [number(count), number(heads.query), number(heads.width)];
+        let arguments = [&[at(&delta), at(out), at(grad)][..], &sizes].concat();
+        self.run("attention_delta", (count * heads.query).div_ceil(8), &arguments)?;
+        let of_rows = self.activations(rows.len())?;
+        let first = [at(&of_rows), at(rows), at(grad), at(log_sums), at(&delta)];
+        let arguments = [&first[..], &self.packed_arguments(heads, tables)].concat();
+        let shared = 4 * (80 * (heads.width + 4) + 32 * 17);
+        self.tiles("attention_backward_queries", (tables.count, heads.query), shared, &arguments)?;
+        let shared = 4 * (80 * (heads.width + 4) + 2 * 32 * 9);
+        self.tiles("attention_backward_keys", (tables.count, heads.key_value), shared, &arguments)?;
+        Ok(of_rows)
+    }
+
+    fn packed_arguments(&self, heads: Heads, tables: &PackedTables) -> Vec<Argument> {
+        let mut arguments = vec![at(&tables.tiles), number(tables.count)];
+        arguments.extend([heads.query, heads.key_value, heads.width].map(number));
+        arguments.push(Argument::F32(heads.scale()));
+        arguments
+    }
+
+    /// A kernel over tiles and heads.
+    fn tiles(&self, name: &str, (tiles, heads): (usize, usize), shared: usize, arguments: &[Argument]) -> Result<()> {
+        let grid = [tiles, heads, self.tile() / OWNED];
+        self.launch(&format!("{name}_{}", self.suffix()), grid, super::THREADS, shared as u32, arguments)
+    }
+
+    /// Puts the rows' keys and values into a layer of the cache and attends to what their sequences have there.
+    pub fn cached_attention(
+        &self,
+        rows: &Memory,
+        heads: Heads,
+        tables: &CachedTables,
+        cache: &Memory,
+    ) -> Result<Memory> {
+        let CachedTables { count, parts, .. } = *tables;
+        let sizes = [number(heads.query), number(heads.key_value), number(heads.width)];
+        let place = [at(cache), at(rows), Argument::Pointer(tables.slots)];
+        let arguments = [&place[..], &sizes, &[number(count)]].concat();
+        self.rows("cache_put", count, 2 * heads.key_value_row(), &arguments)?;
+
+        let items = count * heads.query * parts;
+        let partial_out = self.memory(Kind::F32, items * heads.width)?;
+        let [partial_max, partial_sum] = [self.memory(Kind::F32, items)?, self.memory(Kind::F32, items)?];
+        let first = [at(&partial_out), at(&partial_max), at(&partial_sum), at(rows), at(cache)];
+        let of_tables = [
+            Argument::Pointer(tables.tables),
+            number(tables.stride),
+            Argument::Pointer(tables.seen),
+            Argument::Pointer(tables.tiles),
+            number(tables.tile_count),
+        ];
+        let last = [Argument::F32(heads.scale()), number(parts)];
+        let arguments = [&first[..], &of_tables, &sizes, &last].concat();
+        let shared = 4 * (48 * (heads.width + 4) + 16 * 17);
+        let name = format!("cached_attention_{}", self.suffix());
+        self.launch(&name, [tables.tile_count, heads.key_value, parts], 128, shared as u32, &arguments)?;
+
+        let out = self.activations(count * heads.query_row())?;
+        let first = [at(&out), at(&partial_out), at(&partial_max), at(&partial_sum), Argument::Pointer(tables.seen)];
+        let sizes = [number(count), number(heads.query), number(heads.width), number(parts)];
+        let name = format!("cached_attention_merge_{}", self.suffix());
+        self.launch(&name, [count, heads.query], 32, 0, &[&first[..], &sizes].concat())?;
+        Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_fill_a_pass_up_touch_only_the_spare_block() {
+        let blocks = [7, 5];
+        let row = CachedRow { token: 3, position: 17, blocks: &blocks };
+        let words = CachedTables::fill(&[row], 2, 4, 9);
+        let [tokens, positions, slots, seen, numbers, tiles, tables] = CachedTables::places(2).map(|at| &words[at..]);
+        assert_eq!((tokens[..2].to_vec(), positions[..2].to_vec()), (vec![3, 0], vec![17, 0]));
+        assert_eq!((slots[..2].to_vec(), seen[..2].to_vec()), (vec![5 * 16 + 1, 9 * 16], vec![18, 1]));
+        assert_eq!((numbers[..2].to_vec(), tiles[..4].to_vec()), (vec![0, 1], vec![0, 1, 1, 1]));
+        assert_eq!(tables[..], [7, 5, 0, 0, 9, 0, 0, 0]);
+    }
+}
