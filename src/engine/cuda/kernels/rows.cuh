@@ -1,0 +1,296 @@
+// Kernels over the rows of matrices: embedding, norm, rotary positions, gate, and moves of rows. All of them are bound
+// by memory; a block takes a row with R(width) = 32 * min(8, ceil(width / 256)) threads, so that a thread has eight
+// consecutive values of a row of up to 2048, and the order of a sum depends on the width alone.
+#pragma once
+#include "simt.cuh"
+
+// Walks the row in steps of eight values a thread.
+#define FOR_EIGHTS(column, width)                                                                                      \
+    for (u32 column = 8 * threadIdx.x; column < (width); column += 8 * blockDim.x)
+
+// out[i] = table[tokens[i]]
+template <class T> DEVICE void embed(float* out, const T* table, const u32* tokens, u32 width) {
+    const T* from = table + u64(tokens[blockIdx.x]) * width;
+    float* to = out + u64(blockIdx.x) * width;
+    FOR_EIGHTS(c, width) store8(to + c, load8(from + c));
+}
+
+// RMSNorm (arXiv 1910.07467): out = x / sqrt(mean x^2 + eps) * weight, of x += residual where one is given.
+template <class T>
+DEVICE void norm(T* out, float* inverses, float* x, const float* residual, const float* weight, float eps, u32 width) {
+    u64 row = u64(blockIdx.x) * width;
+    float squares = 0;
+    FOR_EIGHTS(c, width) {
+        Eight v = load8(x + row + c);
+        if (residual) {
+            Eight r = load8(residual + row + c);
+            UNROLL for (int i = 0; i < 8; i++) v[i] += r[i];
+            store8(x + row + c, v);
+        }
+        UNROLL for (int i = 0; i < 8; i++) squares += v[i] * v[i];
+    }
+    float inverse = 1.0f / sqrtf(reduce_block<Sum>(squares) / float(width) + eps);
+    if (threadIdx.x == 0) inverses[blockIdx.x] = inverse;
+    FOR_EIGHTS(c, width) { // a thread reads what it wrote itself
+        Eight v = load8(x + row + c), w = load8(weight + c);
+        UNROLL for (int i = 0; i < 8; i++) v[i] = v[i] * inverse * w[i];
+        store8(out + row + c, v);
+    }
+}
+
+// The output of the norm once more, from the inverses it left.
+template <class T>
+DEVICE void norm_again(T* out, const float* x, const float* inverses, const float* weight, u32 width) {
+    u64 row = u64(blockIdx.x) * width;
+    float inverse = inverses[blockIdx.x];
+    FOR_EIGHTS(c, width) {
+        Eight v = load8(x + row + c), w = load8(weight + c);
+        UNROLL for (int i = 0; i < 8; i++) v[i] = v[i] * inverse * w[i];
+        store8(out + row + c, v);
+    }
+}
+
+// With h = x * inverse: dx += inverse * (grad * weight - h * mean(grad * weight * h))
+template <class T>
+DEVICE void norm_backward(float* dx, const T* grad, const float* x, const float* inverses, const float* weight,
+                          u32 width) {
+    u64 row = u64(blockIdx.x) * width;
+    float inverse = inverses[blockIdx.x], dot = 0;
+    FOR_EIGHTS(c, width) {
+        Eight g = load8(grad + row + c), v = load8(x + row + c), w = load8(weight + c);
+        UNROLL for (int i = 0; i < 8; i++) dot += g[i] * w[i] * v[i];
+    }
+    float pull = reduce_block<Sum>(dot) / float(width) * inverse * inverse;
+    FOR_EIGHTS(c, width) {
+        Eight g = load8(grad + row + c), v = load8(x + row + c), w = load8(weight + c), d = load8(dx + row + c);
+        UNROLL for (int i = 0; i < 8; i++) d[i] += inverse * (g[i] * w[i] - pull * v[i]);
+        store8(dx + row + c, d);
+    }
+}
+
+// A tile of 128 columns is summed over rows by a block: each warp takes every WARPS-th row, a lane four columns, and
+// the sums of the warps are added in order.
+template <int WARPS> DEVICE Four sum_of_warps(const Four& mine) {
+    SHARED(float, of_warps, WARPS * 128);
+    u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    store4(of_warps + 128 * warp + 4 * lane, mine);
+    __syncthreads();
+    Four sum = load4(of_warps + 4 * lane);
+    for (int other = 1; other < WARPS; other++) {
+        Four more = load4(of_warps + 128 * other + 4 * lane);
+        UNROLL for (int i = 0; i < 4; i++) sum[i] += more[i];
+    }
+    return sum;
+}
+
+// partial[p][c] = sum of grad * x * inverse over the p-th range of ceil(n / parts) rows
+template <class T>
+DEVICE void norm_weight_gradient(float* partial, const T* grad, const float* x, const float* inverses, u32 n, u32 width,
+                                 u32 parts) {
+    u32 each = ceil_div(n, parts), begin = least(n, blockIdx.y * each), end = least(n, begin + each);
+    u32 column = 128 * blockIdx.x + 4 * (threadIdx.x % 32);
+    Four sum = {{0, 0, 0, 0}};
+    if (column < width) {
+        UNROLL_BY(4) for (u32 row = begin + threadIdx.x / 32; row < end; row += 8) {
+            Four g = load4(grad + u64(row) * width + column), v = load4(x + u64(row) * width + column);
+            float inverse = inverses[row];
+            UNROLL for (int i = 0; i < 4; i++) sum[i] += g[i] * (v[i] * inverse);
+        }
+    }
+    sum = sum_of_warps<8>(sum);
+    if (threadIdx.x < 32 && column < width) store4(partial + u64(blockIdx.y) * width + column, sum);
+}
+
+// Rotary positions (RoFormer, arXiv 2104.09864) on the coordinate pairs (i, i + width/2) of queries and keys; values,
+// the last kv_heads of a row, stay as they are. sign = -1 turns back.
+template <class T>
+DEVICE void rotate(T* rows, const u32* positions, const float* table, u32 query_heads, u32 kv_heads, u32 width,
+                   float sign) {
+    u32 half = width / 2, fours = half / 4;
+    const float* turn = table + u64(positions[blockIdx.x]) * width;
+    T* row = rows + u64(blockIdx.x) * (query_heads + 2 * kv_heads) * width;
+    for (u32 item = threadIdx.x; item < (query_heads + kv_heads) * fours; item += blockDim.x) {
+        u32 head = item / fours, i = 4 * (item % fours);
+        T* at = row + head * width + i;
+        Four a = load4(at), b = load4(at + half), cosine = load4(turn + i), sine = load4(turn + half + i);
+        Four first, second;
+        UNROLL for (int k = 0; k < 4; k++) {
+            first[k] = a[k] * cosine[k] - b[k] * (sign * sine[k]);
+            second[k] = b[k] * cosine[k] + a[k] * (sign * sine[k]);
+        }
+        store4(at, first);
+        store4(at + half, second);
+    }
+}
+
+DEVICE float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
+
+// out = silu(gate) * up for rows gate|up
+template <class T> DEVICE void gate(T* out, const T* rows, u32 width) {
+    const T* row = rows + u64(blockIdx.x) * 2 * width;
+    FOR_EIGHTS(c, width) {
+        Eight g = load8(row + c), u = load8(row + width + c);
+        UNROLL for (int i = 0; i < 8; i++) g[i] = g[i] * sigmoid(g[i]) * u[i];
+        store8(out + u64(blockIdx.x) * width + c, g);
+    }
+}
+
+// The gradient of `grad` in place of the rows, and what the gate gave in place of the gradient.
+template <class T> DEVICE void gate_backward(T* rows, T* grad, u32 width) {
+    T* row = rows + u64(blockIdx.x) * 2 * width;
+    T* of_out = grad + u64(blockIdx.x) * width;
+    FOR_EIGHTS(c, width) {
+        Eight g = load8(row + c), u = load8(row + width + c), d = load8(of_out + c), out;
+        UNROLL for (int i = 0; i < 8; i++) {
+            float s = sigmoid(g[i]), silu = g[i] * s;
+            out[i] = silu * u[i];
+            float of_gate = d[i] * u[i] * (s * (1.0f + g[i] * (1.0f - s)));
+            u[i] = d[i] * silu;
+            g[i] = of_gate;
+        }
+        store8(row + c, g);
+        store8(row + width + c, u);
+        store8(of_out + c, out);
+    }
+}
+
+// out[i] = src[rows[i]]
+template <class T> DEVICE void gather(T* out, const T* src, const u32* rows, u32 width) {
+    u64 from = u64(rows[blockIdx.x]) * width, to = u64(blockIdx.x) * width;
+    FOR_EIGHTS(c, width) store8(out + to + c, load8(src + from + c));
+}
+
+// sum[rows[i]] += src[i] for distinct rows
+template <class T> DEVICE void scatter_add(float* sum, const T* src, const u32* rows, u32 width) {
+    u64 from = u64(blockIdx.x) * width, to = u64(rows[blockIdx.x]) * width;
+    FOR_EIGHTS(c, width) {
+        Eight s = load8(sum + to + c), x = load8(src + from + c);
+        UNROLL for (int i = 0; i < 8; i++) s[i] += x[i];
+        store8(sum + to + c, s);
+    }
+}
+
+// Keys and values of a row into the cache [blocks][kv_heads][2][16][width]; slot = block * 16 + place.
+template <class T>
+DEVICE void cache_put(T* cache, const T* rows, const u32* slots, u32 query_heads, u32 kv_heads, u32 width) {
+    u32 slot = slots[blockIdx.x], eights = width / 8;
+    const T* row = rows + (u64(blockIdx.x) * (query_heads + 2 * kv_heads) + query_heads) * width;
+    for (u32 item = threadIdx.x; item < 2 * kv_heads * eights; item += blockDim.x) {
+        u32 head = item / eights, c = 8 * (item % eights);
+        u32 value = head >= kv_heads, of = head - value * kv_heads;
+        u64 at = (((u64(slot / 16) * kv_heads + of) * 2 + value) * 16 + slot % 16) * width + c;
+        store8(cache + at, load8(row + head * width + c));
+    }
+}
+
+// ---- Exports ----------------------------------------------------------------------------------------------------
+
+// launch: grid (n), R(width) threads, shared 0
+KERNELS(embed, 256, (float* out, const T* table, const u32* tokens, u32 n, u32 width), (out, table, tokens, width))
+
+// launch: grid (n), R(width) threads, shared 0
+KERNELS(norm, 256,
+        (T* out, float* inverses, float* x, const float* residual, const float* weight, float eps, u32 n, u32 width),
+        (out, inverses, x, residual, weight, eps, width))
+
+// launch: grid (n), R(width) threads, shared 0
+KERNELS(norm_again, 256, (T* out, const float* x, const float* inverses, const float* weight, u32 n, u32 width),
+        (out, x, inverses, weight, width))
+
+// launch: grid (n), R(width) threads, shared 0
+KERNELS(norm_backward, 256,
+        (float* dx, const T* grad, const float* x, const float* inverses, const float* weight, u32 n, u32 width),
+        (dx, grad, x, inverses, weight, width))
+
+// launch: grid (ceil(width / 128), parts), 256 threads, shared 0
+KERNELS(norm_weight_gradient, 256,
+        (float* partial, const T* grad, const float* x, const float* inverses, u32 n, u32 width, u32 parts),
+        (partial, grad, x, inverses, n, width, parts))
+
+// sum[c] += partial[0][c] + partial[1][c] + ..., in that order
+// launch: grid (ceil(width / 64)), 64 threads, shared 0
+KERNEL(sum_parts, 64, (float* sum, const float* partial, u32 parts, u32 width)) {
+    u32 column = 64 * blockIdx.x + threadIdx.x;
+    if (column >= width) return;
+    float total = sum[column];
+    UNROLL_BY(16) for (u32 part = 0; part < parts; part++) total += partial[u64(part) * width + column];
+    sum[column] = total;
+}
+
+// launch: grid (n), R((query_heads + kv_heads) * width) threads, shared 0
+KERNELS(rotate, 256,
+        (T* rows, const u32* positions, const float* table, u32 query_heads, u32 kv_heads, u32 width, u32 n,
+         float sign),
+        (rows, positions, table, query_heads, kv_heads, width, sign))
+
+// launch: grid (n), R(width) threads, shared 0
+KERNELS(gate, 256, (T* out, const T* rows, u32 n, u32 width), (out, rows, width))
+
+// launch: grid (n), R(width) threads, shared 0
+KERNELS(gate_backward, 256, (T* rows, T* grad, u32 n, u32 width), (rows, grad, width))
+
+// launch: grid (n), R(width) threads, shared 0
+KERNELS(gather, 256, (T* out, const T* src, const u32* rows, u32 n, u32 width), (out, src, rows, width))
+
+// launch: grid (n), R(width) threads, shared 0
+KERNELS(scatter_add, 256, (float* sum, const T* src, const u32* rows, u32 n, u32 width), (sum, src, rows, width))
+
+// launch: grid (n), R(2 * kv_heads * width) threads, shared 0
+KERNELS(cache_put, 256,
+        (T* cache, const T* rows, const u32* slots, u32 query_heads, u32 kv_heads, u32 width, u32 n),
+        (cache, rows, slots, query_heads, kv_heads, width))
+
+// sum[tokens[s]] += the rows dx[order[starts[s]]], ..., dx[order[starts[s + 1] - 1]]. Each of four warps adds every
+// fourth of them, several loads under way, and the four sums are added in order.
+// launch: grid (segments, ceil(width / 128)), 128 threads, shared 0
+KERNEL(embedding_gradient, 128,
+       (float* sum, const float* dx, const u32* order, const u32* starts, const u32* tokens, u32 segments, u32 width)) {
+    u32 segment = blockIdx.x, column = 128 * blockIdx.y + 4 * (threadIdx.x % 32);
+    u32 begin = starts[segment], end = starts[segment + 1];
+    Four total = {{0, 0, 0, 0}};
+    if (column < width) {
+        UNROLL_BY(8) for (u32 i = begin + threadIdx.x / 32; i < end; i += 4) {
+            Four row = load4(dx + u64(order[i]) * width + column);
+            UNROLL for (int k = 0; k < 4; k++) total[k] += row[k];
+        }
+    }
+    if (end - begin > 1) total = sum_of_warps<4>(total);
+    if (threadIdx.x >= 32 || column >= width) return;
+    float* to = sum + u64(tokens[segment]) * width + column;
+    Four old = load4(to);
+    UNROLL for (int k = 0; k < 4; k++) total[k] += old[k];
+    store4(to, total);
+}
+
+// launch: grid (ceil(n / 1024)), 256 threads, shared 0
+KERNEL(add, 256, (float* sum, const float* x, u64 n)) {
+    u64 i = 4 * (u64(blockIdx.x) * 256 + threadIdx.x);
+    if (i + 4 <= n) {
+        Four a = load4(sum + i), b = load4(x + i);
+        UNROLL for (int k = 0; k < 4; k++) a[k] += b[k];
+        store4(sum + i, a);
+    } else {
+        for (; i < n; i++) sum[i] += x[i];
+    }
+}
+
+template <class T> DEVICE void convert(T* out, const float* in, u64 n) {
+    u64 i = 4 * (u64(blockIdx.x) * 256 + threadIdx.x);
+    if (i + 4 <= n) {
+        store4(out + i, load4(in + i));
+    } else {
+        for (; i < n; i++) out[i] = from_float<T>(in[i]);
+    }
+}
+// launch: grid (ceil(n / 1024)), 256 threads, shared 0
+KERNELS(convert, 256, (T* out, const float* in, u64 n), (out, in, n))
+
+// launch: grid (ceil(n / 1024)), 256 threads, shared 0
+KERNEL(fill, 256, (float* x, float value, u64 n)) {
+    u64 i = 4 * (u64(blockIdx.x) * 256 + threadIdx.x);
+    if (i + 4 <= n) {
+        store4(x + i, {{value, value, value, value}});
+    } else {
+        for (; i < n; i++) x[i] = value;
+    }
+}
