@@ -62,6 +62,11 @@ impl GradientSum {
         self.device.as_ref().ok_or_else(|| EngineError::Internal(String::from("no gradients on the device")))
     }
 
+    /// The sums on a device, if any gradient reached it.
+    pub fn device(&self) -> Option<&Flat> {
+        self.device.as_ref()
+    }
+
     /// All numbers in a row, tensor after tensor.
     fn flat(&self) -> Result<Vec<f32>, EngineError> {
         match &self.device {

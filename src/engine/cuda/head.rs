@@ -9,7 +9,9 @@ use crate::job::spec::SamplingSpec;
 use crate::objective::TeacherView;
 
 /// Threads of the kernels over rows of logits.
-const THREADS: u32 = 512;
+const THREADS: u32 = 1024;
+/// Shared memory of a draw, for the search of its threshold.
+const DRAW_BYTES: u32 = 32 << 10;
 
 impl Cuda {
     pub fn read_rows(&self, logits: &Memory, targets: &[u32]) -> Result<Reading> {
@@ -107,7 +109,7 @@ impl Cuda {
             Argument::U32(spec.top_k),
             Argument::F32(spec.top_p as f32),
         ];
-        self.launch("draw", count, THREADS, 0, &arguments)
+        self.launch("draw", count, THREADS, DRAW_BYTES, &arguments)
     }
 
     /// The first `wanted` of `count` draws.

@@ -15,7 +15,7 @@ mod head;
 mod memory;
 mod ops;
 mod parameters;
-#[cfg(all(test, feature = "cuda-emulated"))]
+#[cfg(all(test, any(feature = "cuda", feature = "cuda-emulated")))]
 mod tests;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,6 +34,8 @@ use crate::modelfile::config::ModelConfig;
 
 /// Threads of kernels that work number by number or row by row.
 const THREADS: u32 = 256;
+/// The largest vocabulary that the kernels know.
+const LARGEST_VOCABULARY: usize = 1 << 18;
 /// The widest head that the kernels know.
 const WIDEST_HEAD: usize = 256;
 
@@ -93,6 +95,10 @@ impl Cuda {
             Some((name, width)) => format!("{name} is {width}, and CUDA kernels need a multiple of 8"),
             None if config.head_dim > WIDEST_HEAD => {
                 format!("head_dim is {}, and CUDA kernels know heads up to {WIDEST_HEAD}", config.head_dim)
+            }
+            None if config.vocab_size > LARGEST_VOCABULARY => {
+                let (size, most) = (config.vocab_size, LARGEST_VOCABULARY);
+                format!("vocab_size is {size}, and CUDA kernels know vocabularies up to {most}")
             }
             None => return Ok(()),
         };

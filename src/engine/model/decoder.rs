@@ -137,6 +137,10 @@ impl Decoder {
         self.weights.config()
     }
 
+    pub fn weights(&self) -> &Weights {
+        &self.weights
+    }
+
     pub fn heads(&self) -> Heads {
         self.heads
     }

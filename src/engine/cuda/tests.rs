@@ -1,0 +1,324 @@
+//! The device's form of everything against the CPU's, which is pinned to float64. They run on a GPU where there is one
+//! (feature `cuda`), and on the emulated device (feature `cuda-emulated`).
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::driver::Driver;
+use crate::engine::batch::{Sequence, pack};
+use crate::engine::compute::{Array, Compute};
+use crate::engine::device::{Device, open};
+use crate::engine::kernels::gemm::Precision as CpuPrecision;
+use crate::engine::learn::Learner;
+use crate::engine::model::decoder::Decoder;
+use crate::engine::model::weights::Weights;
+use crate::engine::ops::Buffer;
+use crate::engine::optimizer::{AdamW, GradientSum};
+use crate::engine::random::{Purpose, Stream};
+use crate::engine::sampler::{Completion, Limits, Request, Sampler, choose};
+use crate::job::spec::{OptimizerSpec, Precision, SamplingSpec, TrainSpec};
+use crate::modelfile::ModelConfig;
+use crate::objective::{Config, Objective};
+use crate::text::tokenizer::TextTokenizer;
+
+/// The device of this build.
+fn driver() -> Arc<dyn Driver> {
+    let name = if cfg!(feature = "cuda-emulated") { "emulated" } else { "cuda:0" };
+    match open(name) {
+        Ok(Device::Gpu(driver)) => driver,
+        other => panic!("these tests need a device: {other:?}"),
+    }
+}
+
+fn device(precision: Precision) -> Compute {
+    Device::Gpu(driver()).compute(precision)
+}
+
+/// A small model: width and number of heads, heads of keys, whether the head is the embedding.
+fn config(width: usize, heads: usize, key_value: usize, tied: bool) -> ModelConfig {
+    let builtin = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
+    let config = crate::modelfile::inspect(&builtin).unwrap().config;
+    ModelConfig {
+        hidden_size: 40,
+        intermediate_size: 56,
+        num_hidden_layers: 2,
+        num_attention_heads: heads,
+        num_key_value_heads: key_value,
+        head_dim: width,
+        max_position_embeddings: 512,
+        tie_word_embeddings: tied,
+        ..config
+    }
+}
+
+const SHAPES: [(usize, usize, usize, bool); 4] =
+    [(24, 4, 2, true), (32, 3, 3, false), (64, 4, 1, true), (128, 2, 1, false)];
+
+/// The same random weights twice.
+fn pair(config: &ModelConfig, compute: &Compute) -> [Decoder; 2] {
+    let weights = |compute: &Compute| Weights::random(config, 11).unwrap().placed(compute).unwrap();
+    [weights(&Compute::Cpu), weights(compute)].map(|w| Decoder::new(Arc::new(w), CpuPrecision::F32).unwrap())
+}
+
+fn tokens(count: usize, seed: u64) -> Vec<u32> {
+    let stream = Stream::new(seed, Purpose::PromptOrder, 0);
+    (0..count as u64).map(|at| 2 + (stream.uniform(at, 0, 0) * 28.0) as u32).collect()
+}
+
+/// Sequences around the sizes at which the work is divided.
+fn sequences() -> Vec<Sequence> {
+    let lengths = [(1, 1), (3, 12), (9, 8), (20, 45), (64, 3), (5, 70)];
+    let sequence = |(seed, (prompt, completion)): (u64, (usize, usize))| Sequence {
+        prompt: tokens(prompt, seed).into(),
+        completion: tokens(completion, 100 + seed),
+        credit: [1.0, -0.5, 2.0][seed as usize % 3],
+        behavior_logprobs: Vec::new(),
+        reference_logprobs: Vec::new(),
+    };
+    (0..).zip(lengths).map(sequence).collect()
+}
+
+fn objective(name: &str) -> Box<dyn Objective> {
+    let config = Config::parse(&serde_json::json!({"type": name}), "/objective").unwrap();
+    config.build(&TrainSpec::default())
+}
+
+/// Loss and gradients, weight by weight, of all sequences.
+fn gradients(decoder: &Decoder, teacher: Option<&Decoder>, name: &str, recompute: bool) -> (f64, Vec<Vec<f32>>) {
+    let (objective, mut sums, mut loss) = (objective(name), GradientSum::default(), 0.0);
+    for batch in pack(&sequences(), 100) {
+        let learner = Learner { decoder, teacher, recompute };
+        loss += learner.micro_batch(objective.as_ref(), &batch, &mut sums).unwrap().0;
+    }
+    let weights = decoder.weights();
+    let read = |index: usize| match decoder.compute() {
+        Compute::Cpu => sums.get(index).unwrap().to_vec(),
+        Compute::Cuda(_) => sums.device().unwrap().read_one(index),
+    };
+    (loss, (0..weights.count()).map(read).collect())
+}
+
+/// `||a - b|| / ||b||`, in float64.
+fn distance(a: &[f32], b: &[f32]) -> f64 {
+    let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|x| x * x).sum::<f64>().sqrt();
+    let difference = norm(&mut a.iter().zip(b).map(|(a, b)| f64::from(*a) - f64::from(*b)));
+    difference / norm(&mut b.iter().map(|b| f64::from(*b))).max(1e-30)
+}
+
+/// How far a device's numbers may be from the CPU's f32.
+fn tolerance(precision: Precision) -> f64 {
+    match precision {
+        Precision::F32 => 2e-5,
+        Precision::Bf16 => 0.03,
+    }
+}
+
+#[test]
+fn losses_and_gradients_are_those_of_the_cpu() {
+    for precision in [Precision::F32, Precision::Bf16] {
+        for (width, heads, key_value, tied) in SHAPES {
+            let compute = device(precision);
+            let config = config(width, heads, key_value, tied);
+            let [cpu, gpu] = pair(&config, &compute);
+            let (loss, wanted) = gradients(&cpu, None, "sft", false);
+            let (got_loss, got) = gradients(&gpu, None, "sft", false);
+            assert!((loss - got_loss).abs() < tolerance(precision) * loss.abs(), "{loss} and {got_loss}");
+            for (index, (got, wanted)) in got.iter().zip(&wanted).enumerate() {
+                let off = distance(got, wanted);
+                let name = cpu.weights().name(index);
+                assert!(off < tolerance(precision), "{precision:?}, heads of {width}: {name} is off by {off}");
+            }
+            let again = gradients(&gpu, None, "sft", true);
+            assert!(again == (got_loss, got), "recomputing changes no bit");
+        }
+    }
+}
+
+#[test]
+fn distillation_is_that_of_the_cpu() {
+    for precision in [Precision::F32, Precision::Bf16] {
+        let compute = device(precision);
+        let [cpu, gpu] = pair(&config(32, 4, 2, true), &compute);
+        let teachers = {
+            let config = ModelConfig { hidden_size: 48, ..config(24, 2, 1, false) };
+            let weights = |compute: &Compute| Weights::random(&config, 5).unwrap().placed(compute).unwrap();
+            [weights(&Compute::Cpu), weights(&compute)].map(|w| Decoder::new(Arc::new(w), CpuPrecision::F32).unwrap())
+        };
+        let (loss, wanted) = gradients(&cpu, Some(&teachers[0]), "vopd", false);
+        let (got_loss, got) = gradients(&gpu, Some(&teachers[1]), "vopd", false);
+        assert!((loss - got_loss).abs() < tolerance(precision) * loss.abs().max(1.0), "{loss} and {got_loss}");
+        for (got, wanted) in got.iter().zip(&wanted) {
+            // A small difference of two distributions: bf16 shows more of its rounding.
+            let off = distance(got, wanted);
+            assert!(off < 5.0 * tolerance(precision), "{precision:?}: off by {off}");
+        }
+    }
+}
+
+#[test]
+fn steps_of_the_optimizer_are_those_of_the_cpu_and_survive_a_checkpoint() {
+    let compute = device(Precision::F32);
+    let spec = OptimizerSpec { weight_decay: 0.1, max_grad_norm: 0.5, ..OptimizerSpec::default() };
+    let run = |compute: &Compute, resume: bool| {
+        let config = config(32, 2, 1, true);
+        let weights = Arc::new(Weights::random(&config, 3).unwrap().placed(compute).unwrap());
+        let decoder = Decoder::new(Arc::clone(&weights), CpuPrecision::F32).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let (mut optimizer, objective) = (AdamW::new(&spec), objective("sft"));
+        for step in 0..3 {
+            let mut sums = GradientSum::default();
+            for batch in pack(&sequences()[step..step + 3], 1000) {
+                let learner = Learner { decoder: &decoder, teacher: None, recompute: false };
+                learner.micro_batch(objective.as_ref(), &batch, &mut sums).unwrap();
+            }
+            let norm = sums.norm(0.1).unwrap();
+            optimizer.step(&weights, &sums, 0.1, norm, 1e-3).unwrap();
+            if resume && step == 1 {
+                let (taken, tensors) = optimizer.state(&weights);
+                let path = folder.path().join("optimizer.safetensors");
+                crate::engine::model::weights::write_safetensors(&path, tensors).unwrap();
+                let moments = crate::engine::model::weights::load_safetensors(&[path]).unwrap();
+                optimizer = AdamW::new(&spec);
+                optimizer.restore(taken, moments.into_iter().map(|(name, t)| (name, t.values)));
+            }
+        }
+        let path = folder.path().join("model.safetensors");
+        weights.save(&path, crate::job::spec::WeightDtype::F32).unwrap();
+        let saved = crate::engine::model::weights::load_safetensors(&[path]).unwrap();
+        (0..weights.count()).map(|index| saved[weights.name(index)].values.clone()).collect::<Vec<_>>()
+    };
+    let wanted = run(&Compute::Cpu, false);
+    let got = run(&compute, false);
+    for (got, wanted) in got.iter().zip(&wanted) {
+        assert!(distance(got, wanted) < 1e-5, "off by {}", distance(got, wanted));
+    }
+    assert!(run(&compute, true) == got, "a resumed optimizer goes on with the same bits");
+}
+
+struct Samples {
+    decoder: Decoder,
+    tokenizer: TextTokenizer,
+    spec: SamplingSpec,
+}
+
+impl Samples {
+    fn new(compute: &Compute, spec: SamplingSpec) -> Self {
+        let builtin = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
+        let inspection = crate::modelfile::inspect(&builtin).unwrap();
+        let weights = Weights::load(&inspection).unwrap().placed(compute).unwrap();
+        let decoder = Decoder::new(Arc::new(weights), CpuPrecision::F32).unwrap();
+        Self { decoder, tokenizer: TextTokenizer::from_inspection(&inspection).unwrap(), spec }
+    }
+
+    fn run(&self, batch_size: u32, prefill_tokens: usize) -> Vec<Completion> {
+        let spec = SamplingSpec { batch_size, ..self.spec.clone() };
+        let stream = Stream::new(7, Purpose::Rollout, 0);
+        let sampler = Sampler { decoder: &self.decoder, tokenizer: &self.tokenizer, spec: &spec, stream };
+        let limits = Limits { prefill_tokens, ..Limits::default() };
+        sampler.run_within(&limits, &self.requests(), |_, _| Ok(())).unwrap().0
+    }
+
+    fn requests(&self) -> Vec<Request> {
+        let prompts = ["12+7=", "47+36=", "9+9=18 10+10=20 25+25=", "3+4="];
+        let request = |(prompt, text): (u64, &str)| {
+            let tokens: Arc<[u32]> = self.tokenizer.encode(text).unwrap().into();
+            (0..3).map(move |sample| Request { prompt, sample, tokens: Arc::clone(&tokens) }).collect::<Vec<_>>()
+        };
+        (0..).zip(prompts).flat_map(request).collect()
+    }
+}
+
+#[test]
+fn completions_are_those_of_the_cpu_whatever_runs_beside_them() {
+    for temperature in [0.0, 1.0] {
+        let spec = SamplingSpec { max_new_tokens: 24, temperature, ..SamplingSpec::default() };
+        let [cpu, gpu] = [Compute::Cpu, device(Precision::F32)].map(|compute| Samples::new(&compute, spec.clone()));
+        let (wanted, got) = (cpu.run(12, 512), gpu.run(12, 512));
+        for (got, wanted) in got.iter().zip(&wanted) {
+            assert_eq!((&got.tokens, &got.text, got.finish), (&wanted.tokens, &wanted.text, wanted.finish));
+            let near = |(a, b): (&f32, &f32)| (a - b).abs() < 1e-4;
+            assert!(got.behavior_logprobs.iter().zip(&wanted.behavior_logprobs).all(near));
+            assert!((got.entropy_sum - wanted.entropy_sum).abs() < 1e-3);
+        }
+        // Recorded passes of other sizes, prompts in pieces, fewer at a time.
+        for (batch_size, prefill_tokens) in [(1, 512), (5, 7), (12, 1)] {
+            let other = gpu.run(batch_size, prefill_tokens);
+            assert!(other.iter().zip(&got).all(|(a, b)| a.tokens == b.tokens && a.text == b.text));
+        }
+    }
+}
+
+#[test]
+fn the_trainer_finds_what_the_sampler_recorded() {
+    for precision in [Precision::F32, Precision::Bf16] {
+        let spec = SamplingSpec { max_new_tokens: 24, ..SamplingSpec::default() };
+        let samples = Samples::new(&device(precision), spec);
+        let (requests, completions) = (samples.requests(), samples.run(12, 512));
+        let each = requests.iter().zip(&completions).map(|(request, completion)| Sequence {
+            prompt: Arc::clone(&request.tokens),
+            completion: completion.tokens.clone(),
+            credit: 1.0,
+            behavior_logprobs: completion.behavior_logprobs.clone(),
+            reference_logprobs: Vec::new(),
+        });
+        for batch in pack(&each.collect::<Vec<_>>(), 200) {
+            let hidden = samples.decoder.hidden(batch.packed()).unwrap();
+            let found = samples.decoder.logprobs(&hidden, &batch.target_rows, &batch.targets).unwrap().logprobs;
+            for (found, recorded) in found.iter().zip(&batch.behavior_logprobs) {
+                assert!(f64::from((found - recorded).abs()) < 4.0 * tolerance(precision), "{found} and {recorded}");
+            }
+        }
+    }
+}
+
+/// Draws from the same logits with the same numbers; near a threshold rounding may decide otherwise, but seldom.
+#[test]
+fn draws_are_those_of_the_cpu() {
+    let compute = device(Precision::F32);
+    let uniforms = Stream::new(4, Purpose::Rollout, 0);
+    for (case, vocabulary) in [33, 1000, 5003].into_iter().enumerate() {
+        let stream = Stream::new(case as u64, Purpose::Initialization, 0);
+        let logits: Vec<f32> = (0..2 * vocabulary).map(|i| (stream.normal(i as u64) * 3.0) as f32).collect();
+        let Compute::Cuda(cuda) = &compute else { unreachable!() };
+        let on_device = Array::Device(cuda.upload(super::Kind::F32, &logits).unwrap());
+        let rows: Vec<u32> = (0..64).map(|i| i % 2).collect();
+        let numbers: Vec<f64> = (0..64).map(|i| uniforms.uniform(i, case as u32, 0)).collect();
+        for (temperature, top_p, top_k) in [(0.0, 1.0, 0), (1.0, 1.0, 0), (0.6, 1.0, 0), (1.0, 1.0, 7), (1.3, 0.8, 0), (0.9, 0.9, 20)]
+        {
+            let spec = SamplingSpec { temperature, top_p, top_k, ..SamplingSpec::default() };
+            let drawn = compute.draw((&on_device, vocabulary), &rows, &spec, &numbers).unwrap();
+            let whole = top_p == 1.0 && top_k == 0;
+            let mut others = 0;
+            for ((choice, row), number) in drawn.iter().zip(&rows).zip(&numbers) {
+                let logits = &logits[*row as usize * vocabulary..][..vocabulary];
+                let wanted = choose(logits, &spec, || *number);
+                assert!((choice.entropy - wanted.entropy).abs() < 1e-4);
+                if whole {
+                    others += usize::from(choice.token != wanted.token);
+                }
+                if choice.token == wanted.token {
+                    assert!((choice.logprob - wanted.logprob).abs() < 1e-4, "{spec:?}");
+                } else {
+                    // Any token that it may draw has the log-probability that the CPU gives it.
+                    let reachable = (0..400).map(|i| choose(logits, &spec, || (f64::from(i) + 0.5) / 400.0));
+                    let same = reachable.filter(|c| c.token == choice.token).all(|c| (c.logprob - choice.logprob).abs() < 1e-4);
+                    assert!(same, "{spec:?}");
+                }
+            }
+            assert!(others <= 1, "{others} of 64 draws differ");
+        }
+    }
+}
+
+#[test]
+fn a_buffer_of_the_cpu_and_one_of_the_device_hold_the_same() {
+    let compute = device(Precision::Bf16);
+    let Compute::Cuda(cuda) = &compute else { unreachable!() };
+    let values: Vec<f32> = (0..5000).map(|i| (i as f32).sin()).collect();
+    let memory = cuda.upload(super::Kind::F32, &values).unwrap();
+    assert_eq!(cuda.download::<f32>(&memory).unwrap(), values);
+    let narrow = cuda.narrowed(&memory).unwrap();
+    let wanted: Vec<u16> = values.iter().map(|x| half::bf16::from_f32(*x).to_bits()).collect();
+    assert_eq!(cuda.download::<u16>(&narrow).unwrap(), wanted);
+    assert_eq!(Array::Host(Buffer::copy(&values)).host(), values);
+}
