@@ -85,6 +85,17 @@
 //         const u32* tiles, u32 tile_count, u32 query_heads, u32 kv_heads, u32 width, float scale)
 //     grid (tile_count, kv_heads, TILE / 32), 256 threads, shared 4 * (80 * (width + 4) + 2 * 32 * 9)
 //
+// ---- tensor_attention.cuh
+//
+// 32(64, 4)
+//     grid (tile_count, query_heads), 128 threads, shared 512 * W
+//
+// queries(queries, 64, 4)
+//     grid (tile_count, query_heads), 128 threads, shared 512 * W
+//
+// keys(keys, 64, 3)
+//     grid (tile_count, kv_heads), 128 threads, shared 768 * W + 1024
+//
 // ---- cached_attention.cuh
 //
 // cached_attention_T(float* partial_out, float* partial_max, float* partial_sum, const T* rows, const T* cache,
@@ -95,6 +106,11 @@
 // cached_attention_merge_T(T* out, const float* partial_out, const float* partial_max, const float* partial_sum,
 //         const u32* seen, u32 n, u32 query_heads, u32 width, u32 parts)
 //     grid (n, query_heads), 32 threads, shared 0
+//
+// ---- tensor_cached_attention.cuh
+//
+// 32(64, 3)
+//     grid (tile_count, kv_heads, parts), 128 threads, shared 256 * W * (W <= 64 ? 4 : 2)
 //
 // ---- logits.cuh
 //
@@ -127,6 +143,8 @@
 //     grid (ceil(n / 1024)), 256 threads, shared 0
 #include "rows.cuh"
 #include "attention.cuh"
+#include "tensor_attention.cuh"
 #include "cached_attention.cuh"
+#include "tensor_cached_attention.cuh"
 #include "logits.cuh"
 #include "update.cuh"
