@@ -35,12 +35,23 @@ template <int WIDTH> struct Sheet {
     DEVICE void right(u32 (&b)[4], u32 row, u32 step) const {
         load_matrices_transposed(b, chunk(row + lane_id() % 16, 2 * step + lane_id() / 16));
     }
-    // Begins to copy rows from global memory; rows that are not valid become zeros.
-    DEVICE void copy(const bf16* from, u64 stride, u32 rows, u32 valid, u32 thread, u32 threads) const {
-        for (u32 item = thread; item < rows * CHUNKS; item += threads) {
+    // Begins to copy COUNT rows from global memory with THREADS threads; rows that are not valid become zeros.
+    template <u32 COUNT, u32 THREADS> DEVICE void copy(const bf16* from, u64 stride, u32 valid) const {
+        u32 item = threadIdx.x % THREADS;
+        if (THREADS % CHUNKS == 0) { // a thread stays in its column
             u32 row = item / CHUNKS, number = item % CHUNKS;
-            bool is_valid = row < valid;
-            copy_async(chunk(row, number), from + (is_valid ? row * stride + number * 8 : 0), is_valid);
+            const bf16* at = from + (row * u32(stride) + number * 8);
+            UNROLL for (u32 done = 0; done < COUNT; done += THREADS / CHUNKS) {
+                bool is_valid = row + done < valid;
+                copy_async(chunk(row + done, number), is_valid ? at : from, is_valid);
+                at += THREADS / CHUNKS * stride;
+            }
+        } else {
+            UNROLL_BY(1) for (; item < COUNT * CHUNKS; item += THREADS) {
+                u32 row = item / CHUNKS, number = item % CHUNKS;
+                bool is_valid = row < valid;
+                copy_async(chunk(row, number), from + (is_valid ? row * stride + number * 8 : 0), is_valid);
+            }
         }
     }
 };
@@ -72,7 +83,8 @@ DEVICE void store_rows(bf16* to, u64 stride, u32 valid, const Sheet<WIDTH>& thro
         *reinterpret_cast<u32*>(through.chunk(row + 8, tile) + column) = lower;
     }
     __syncwarp();
-    for (u32 item = lane; item < 16 * Sheet<WIDTH>::CHUNKS; item += 32) {
+    UNROLL for (u32 turn = 0; turn < Sheet<WIDTH>::CHUNKS / 2; turn++) {
+        u32 item = 32 * turn + lane;
         u32 at = item / Sheet<WIDTH>::CHUNKS, number = item % Sheet<WIDTH>::CHUNKS;
         if (at >= valid) continue;
         *reinterpret_cast<Words*>(to + at * stride + number * 8) =

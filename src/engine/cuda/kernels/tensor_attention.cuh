@@ -26,13 +26,13 @@ DEVICE void tensor_attention(bf16* out, float* log_sums, const bf16* rows, const
     auto keys = [&](u32 stage) { return Sheet<WIDTH>{memory + stage * ROWS * WIDTH}; };
     auto values = [&](u32 stage) { return Sheet<WIDTH>{memory + (2 + stage) * ROWS * WIDTH}; };
     auto begin_copy = [&](u32 stage, u32 at) {
-        keys(stage).copy(rows + heads.key(at, kv_head), heads.row_width(), ROWS, last - at, threadIdx.x, 128);
-        values(stage).copy(rows + heads.value(at, kv_head), heads.row_width(), ROWS, last - at, threadIdx.x, 128);
+        keys(stage).template copy<ROWS, 128>(rows + heads.key(at, kv_head), heads.row_width(), last - at);
+        values(stage).template copy<ROWS, 128>(rows + heads.value(at, kv_head), heads.row_width(), last - at);
         copy_async_commit();
     };
 
     // The queries stay in registers; they come through the buffer of the second tile of keys.
-    keys(1).copy(rows + heads.query(first, head), heads.row_width(), ROWS, last - first, threadIdx.x, 128);
+    keys(1).template copy<ROWS, 128>(rows + heads.query(first, head), heads.row_width(), last - first);
     copy_async_commit();
     begin_copy(0, begin);
     copy_async_wait<1>();
@@ -132,15 +132,14 @@ DEVICE void tensor_attention_backward_queries(bf16* drows, const bf16* rows, con
     auto keys = [&](u32 stage) { return Sheet<WIDTH>{memory + stage * ROWS * WIDTH}; };
     auto values = [&](u32 stage) { return Sheet<WIDTH>{memory + (2 + stage) * ROWS * WIDTH}; };
     auto begin_copy = [&](u32 stage, u32 at) {
-        keys(stage).copy(rows + heads.key(at, kv_head), heads.row_width(), ROWS, last - at, threadIdx.x, 128);
-        values(stage).copy(rows + heads.value(at, kv_head), heads.row_width(), ROWS, last - at, threadIdx.x, 128);
+        keys(stage).template copy<ROWS, 128>(rows + heads.key(at, kv_head), heads.row_width(), last - at);
+        values(stage).template copy<ROWS, 128>(rows + heads.value(at, kv_head), heads.row_width(), last - at);
         copy_async_commit();
     };
 
     // Queries and the gradient of the output stay in registers; they come through the second buffer.
-    keys(1).copy(rows + heads.query(first, head), heads.row_width(), ROWS, last - first, threadIdx.x, 128);
-    values(1).copy(grad + heads.out(first, head), u64(heads.query_heads) * WIDTH, ROWS, last - first, threadIdx.x,
-                   128);
+    keys(1).template copy<ROWS, 128>(rows + heads.query(first, head), heads.row_width(), last - first);
+    values(1).template copy<ROWS, 128>(grad + heads.out(first, head), u64(heads.query_heads) * WIDTH, last - first);
     copy_async_commit();
     begin_copy(0, begin);
     u32 top = first + WARP_ROWS * warp;
@@ -216,9 +215,8 @@ DEVICE void tensor_attention_backward_keys(bf16* drows, const bf16* rows, const 
     // of each stage: log_sum (in base 2) of 64 queries, then delta
     float* statistics = reinterpret_cast<float*>(memory + 6 * ROWS * WIDTH);
     auto begin_copy = [&](u32 stage, u32 head, u32 at) {
-        queries(stage).copy(rows + heads.query(at, head), heads.row_width(), ROWS, end - at, threadIdx.x, 128);
-        grads(stage).copy(grad + heads.out(at, head), u64(heads.query_heads) * WIDTH, ROWS, end - at, threadIdx.x,
-                          128);
+        queries(stage).template copy<ROWS, 128>(rows + heads.query(at, head), heads.row_width(), end - at);
+        grads(stage).template copy<ROWS, 128>(grad + heads.out(at, head), u64(heads.query_heads) * WIDTH, end - at);
         copy_async_commit();
     };
     auto statistic = [&](u32 head, u32 at) { // thread t has log_sum of query t, or delta of query t - 64
@@ -230,8 +228,8 @@ DEVICE void tensor_attention_backward_keys(bf16* drows, const bf16* rows, const 
     };
 
     u32 head = kv_head * heads.group(), heads_end = head + heads.group(), at = first, stage = 0;
-    keys.copy(rows + heads.key(first, kv_head), heads.row_width(), ROWS, last - first, threadIdx.x, 128);
-    values.copy(rows + heads.value(first, kv_head), heads.row_width(), ROWS, last - first, threadIdx.x, 128);
+    keys.template copy<ROWS, 128>(rows + heads.key(first, kv_head), heads.row_width(), last - first);
+    values.template copy<ROWS, 128>(rows + heads.value(first, kv_head), heads.row_width(), last - first);
     begin_copy(0, head, at);
     statistics[threadIdx.x] = statistic(head, at);
 

@@ -25,8 +25,8 @@ DEVICE void tensor_cached_attention(float* partial_out, float* partial_max, floa
         if (token < work.end) {
             const bf16* from = cache + work.block(token, heads);
             Sheet<WIDTH> keys{buffers + turn % STAGES * BLOCK}, values{keys.values + PLACES * WIDTH};
-            keys.copy(from, WIDTH, PLACES, work.end - token, lane, 32);
-            values.copy(from + PLACES * WIDTH, WIDTH, PLACES, work.end - token, lane, 32);
+            keys.template copy<PLACES, 32>(from, WIDTH, work.end - token);
+            values.template copy<PLACES, 32>(from + PLACES * WIDTH, WIDTH, work.end - token);
         }
         copy_async_commit();
     };
