@@ -13,6 +13,9 @@
 // PART = 256 tokens. Blocks of threads are one-dimensional. Kernels that ask for more than 48 KiB of shared memory need
 // the attribute for it (CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES); none asks for more than 99 KiB.
 //
+// Tiles of attention may come in any order; those with the most work first leave the fewest multiprocessors idle at the
+// end.
+//
 // None of the kernels has been measured yet: what their comments say of speed is design, not observation.
 //
 // ---- rows.cuh

@@ -6,8 +6,7 @@
 // queries and one that owns keys, each computing the scores again: every sum has one owner, so that nothing is added
 // atomically.
 //
-// Shared memory and registers leave room for two blocks on a multiprocessor at width 128, three or more below.
-// Not measured.
+// Shared memory and registers leave room for two blocks on a multiprocessor at least. Not measured.
 #pragma once
 #include "tensor.cuh"
 
