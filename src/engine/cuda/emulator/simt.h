@@ -4,6 +4,9 @@
 // arrive, as the schedule says (emu_set_schedule), either at once or only when they are waited for.
 #pragma once
 
+// Kernels take arguments that only the geometry of their launch uses.
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 #include <cstddef>
 #include <cstring>
 #include <functional>

@@ -252,7 +252,7 @@ DEVICE void attention_backward_keys(T* drows, const T* rows, const T* grad, cons
 // TILE is 32 rows for float and 64 for bf16, of queries and of keys.
 
 // launch: grid (tile_count, query_heads, TILE / 32), 256 threads, shared 4 * (64 * (width + 4) + 32 * 17)
-KERNELS(attention, 256,
+KERNELS_RESIDENT(attention, 256, 2,
         (T* out, float* log_sums, const T* rows, const u32* tiles, u32 tile_count, u32 query_heads, u32 kv_heads,
          u32 width, float scale),
         (out, log_sums, rows, tiles, {query_heads, kv_heads, width}, scale))
@@ -262,7 +262,7 @@ KERNELS(attention_delta, 256, (float* delta, const T* out, const T* grad, u32 n,
         (delta, out, grad, n, query_heads, width))
 
 // launch: grid (tile_count, query_heads, TILE / 32), 256 threads, shared 4 * (80 * (width + 4) + 32 * 17)
-KERNELS(attention_backward_queries, 256,
+KERNELS_RESIDENT(attention_backward_queries, 256, 2,
         (T* drows, const T* rows, const T* grad, const float* log_sums, const float* delta, const u32* tiles,
          u32 tile_count, u32 query_heads, u32 kv_heads, u32 width, float scale),
         (drows, rows, grad, log_sums, delta, tiles, {query_heads, kv_heads, width}, scale))

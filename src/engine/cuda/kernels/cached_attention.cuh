@@ -112,7 +112,7 @@ DEVICE void cached_attention_merge(T* out, const float* partial_out, const float
 // parts].
 
 // launch: grid (tile_count, kv_heads, parts), 128 threads, shared 4 * (48 * (width + 4) + 16 * 17)
-KERNELS(cached_attention, 128,
+KERNELS_RESIDENT(cached_attention, 128, 4,
         (float* partial_out, float* partial_max, float* partial_sum, const T* rows, const T* cache, const u32* tables,
          u32 table_stride, const u32* seen, const u32* tiles, u32 tile_count, u32 query_heads, u32 kv_heads, u32 width,
          float scale, u32 parts),

@@ -10,7 +10,11 @@
 // result depends neither on other rows nor on their number. Nothing is launched for a grid of no blocks.
 //
 // Geometry: R(w) = 32 * min(8, ceil(w / 256)) threads. TILE = 32 rows (f32) or 64 (bf16), for queries and for keys.
-// PART = 256 tokens. Blocks of threads are one-dimensional.
+// PART = 256 tokens. Blocks of threads are one-dimensional. Kernels that ask for more than 48 KiB of shared memory need
+// the attribute for it (CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES); none asks for more than 99 KiB.
+//
+// Tiles of attention may come in any order; those with the most work first leave the fewest multiprocessors idle at the
+// end.
 //
 // None of the kernels has been measured yet: what their comments say of speed is design, not observation.
 //
@@ -85,6 +89,21 @@
 //         const u32* tiles, u32 tile_count, u32 query_heads, u32 kv_heads, u32 width, float scale)
 //     grid (tile_count, kv_heads, TILE / 32), 256 threads, shared 4 * (80 * (width + 4) + 2 * 32 * 9)
 //
+// ---- tensor_attention.cuh: for W = 32, 64, 96 and 128; T is bf16, width is W
+//
+// attention_bf16_wW(T* out, float* log_sums, const T* rows, const u32* tiles, u32 tile_count, u32 query_heads,
+//         u32 kv_heads, u32 width, float scale)
+//     grid (tile_count, query_heads), 128 threads, shared 512 * W
+//
+// attention_backward_queries_bf16_wW(T* drows, const T* rows, const T* grad, const float* log_sums,
+//         const float* delta, const u32* tiles, u32 tile_count, u32 query_heads, u32 kv_heads, u32 width,
+//         float scale)
+//     grid (tile_count, query_heads), 128 threads, shared 512 * W
+//
+// attention_backward_keys_bf16_wW(T* drows, const T* rows, const T* grad, const float* log_sums, const float* delta,
+//         const u32* tiles, u32 tile_count, u32 query_heads, u32 kv_heads, u32 width, float scale)
+//     grid (tile_count, kv_heads), 128 threads, shared 768 * W + 1024
+//
 // ---- cached_attention.cuh
 //
 // cached_attention_T(float* partial_out, float* partial_max, float* partial_sum, const T* rows, const T* cache,
@@ -95,6 +114,13 @@
 // cached_attention_merge_T(T* out, const float* partial_out, const float* partial_max, const float* partial_sum,
 //         const u32* seen, u32 n, u32 query_heads, u32 width, u32 parts)
 //     grid (n, query_heads), 32 threads, shared 0
+//
+// ---- tensor_cached_attention.cuh: for W = 32, 64, 96 and 128; T is bf16, width is W
+//
+// cached_attention_bf16_wW(float* partial_out, float* partial_max, float* partial_sum, const T* rows, const T* cache,
+//         const u32* tables, u32 table_stride, const u32* seen, const u32* tiles, u32 tile_count, u32 query_heads,
+//         u32 kv_heads, u32 width, float scale, u32 parts)
+//     grid (tile_count, kv_heads, parts), 128 threads, shared 256 * W * (W <= 64 ? 4 : 2)
 //
 // ---- logits.cuh
 //
@@ -127,6 +153,8 @@
 //     grid (ceil(n / 1024)), 256 threads, shared 0
 #include "rows.cuh"
 #include "attention.cuh"
+#include "tensor_attention.cuh"
 #include "cached_attention.cuh"
+#include "tensor_cached_attention.cuh"
 #include "logits.cuh"
 #include "update.cuh"

@@ -9,24 +9,44 @@
 
 constexpr u32 THREADS = 1024;
 
+constexpr u32 BATCH = 8; // tokens a thread reads at once
+
 #define FOR_TOKENS(token, vocab)                                                                                       \
     UNROLL_BY(8) for (u32 token = threadIdx.x; token < (vocab); token += THREADS)
+
+// Calls f(first token, values) for batches of the tokens start, start + STRIDE, ...; a batch's are STRIDE apart, and
+// values beyond the end are -infinity, which no softmax notices. The loads of a batch are under way together.
+template <u32 STRIDE, class F> DEVICE void for_batches(const float* row, u32 start, u32 end, F f) {
+    for (u32 first = start; first < end; first += BATCH * STRIDE) {
+        Eight x;
+        UNROLL for (u32 k = 0; k < BATCH; k++) {
+            x[k] = first + k * STRIDE < end ? row[first + k * STRIDE] : -INFINITY;
+        }
+        f(first, x);
+    }
+}
+template <class F> DEVICE void for_batches(const float* row, u32 vocab, F f) {
+    for_batches<THREADS>(row, threadIdx.x, vocab, f);
+}
 
 // sum of e^(t (x - max)), and of the same weighted by x - max, in one pass: the sums follow the maximum.
 struct Softmax {
     float max = -INFINITY, sum = 0, weighted = 0;
 
-    template <bool WEIGHTED = false> DEVICE void add(float x, float t) {
-        if (x > max) {
-            float keep = expf(t * (max - x));
-            if (WEIGHTED && sum > 0) weighted = keep * (weighted + sum * (max - x));
+    template <bool WEIGHTED = false> DEVICE void add(const Eight& x, float t) {
+        float most = max;
+        UNROLL for (u32 k = 0; k < BATCH; k++) most = greatest(most, x[k]);
+        if (most > max) {
+            float keep = expf(t * (max - most));
+            if (WEIGHTED && sum > 0) weighted = keep * (weighted + sum * (max - most));
             sum *= keep;
-            max = x;
+            max = most;
         }
-        if (x > -INFINITY) {
-            float weight = expf(t * (x - max));
+        if (max == -INFINITY) return;
+        UNROLL for (u32 k = 0; k < BATCH; k++) {
+            float weight = expf(t * (x[k] - max));
             sum += weight;
-            if (WEIGHTED) weighted += weight * (x - max);
+            if (WEIGHTED) weighted += weight > 0 ? weight * (x[k] - max) : 0.0f;
         }
     }
     // Joins the threads of the block.
@@ -47,7 +67,7 @@ KERNEL(read_rows, 1024,
        (float* logprobs, float* entropies, const float* logits, const u32* targets, u32 n, u32 vocab)) {
     const float* row = logits + u64(blockIdx.x) * vocab;
     Softmax softmax;
-    FOR_TOKENS(i, vocab) softmax.add<true>(row[i], 1.0f);
+    for_batches(row, vocab, [&](u32, const Eight& x) { softmax.add<true>(x, 1.0f); });
     softmax.reduce<true>(1.0f);
     if (threadIdx.x != 0) return;
     float log_sum = logf(softmax.sum);
@@ -66,14 +86,17 @@ DEVICE void logits_gradient(T* out, const float* logits, const u32* targets, con
         return;
     }
     Softmax softmax;
-    FOR_TOKENS(i, vocab) softmax.add(row[i], 1.0f);
+    for_batches(row, vocab, [&](u32, const Eight& x) { softmax.add(x, 1.0f); });
     softmax.reduce(1.0f);
     u32 target = targets[blockIdx.x];
     float inverse = 1.0f / softmax.sum;
-    FOR_TOKENS(i, vocab) {
-        float p = expf(row[i] - softmax.max) * inverse;
-        to[i] = from_float<T>(g * ((i == target ? 1.0f : 0.0f) - p));
-    }
+    for_batches(row, vocab, [&](u32 first, const Eight& x) {
+        UNROLL for (u32 k = 0; k < BATCH; k++) {
+            u32 i = first + k * THREADS;
+            float p = expf(x[k] - softmax.max) * inverse;
+            if (i < vocab) to[i] = from_float<T>(g * ((i == target ? 1.0f : 0.0f) - p));
+        }
+    });
 }
 
 // ---- The greatest values of a row ---------------------------------------------------------------------------------
@@ -120,10 +143,13 @@ DEVICE Prefix greatest_k(const float* row, u32 vocab, u32 k) {
         for (u32 bin = threadIdx.x; bin < BINS; bin += THREADS) counts[bin] = 0;
         __syncthreads();
         u32 bits = shift == 0 ? 1023 : 2047;
-        FOR_TOKENS(i, vocab) {
-            u32 mine = ordered_key(row[i]);
-            if ((mine & known) == key) add_to_shared(&counts[mine >> shift & bits], 1);
-        }
+        for_batches(row, vocab, [&](u32 first, const Eight& x) {
+            UNROLL for (u32 i = 0; i < BATCH; i++) {
+                u32 mine = ordered_key(x[i]);
+                bool counted = first + i * THREADS < vocab && (mine & known) == key;
+                if (counted) add_to_shared(&counts[mine >> shift & bits], 1);
+            }
+        });
         __syncthreads();
         // From the highest bin down, a thread has two.
         u32 high = BINS - 1 - 2 * threadIdx.x, in_high = counts[high], in_low = counts[high - 1];
@@ -165,11 +191,11 @@ struct Pair {
     // Leaves what a pass over the whole vocabulary gives: the student's softmax at temperature 1, and the difference.
     DEVICE void read(u32 top_k, Softmax& whole, double& whole_difference) {
         truncated = top_k != 0 && top_k < vocab;
-        FOR_TOKENS(i, vocab) {
-            whole.add(student[i], 1.0f);
-            p.add(student[i], t);
-            q.add(teacher[i], t);
-        }
+        for_batches(student, vocab, [&](u32, const Eight& x) {
+            whole.add(x, 1.0f);
+            p.add(x, t);
+        });
+        for_batches(teacher, vocab, [&](u32, const Eight& z) { q.add(z, t); });
         whole.reduce(1.0f);
         join();
         whole_difference = difference;
@@ -177,12 +203,17 @@ struct Pair {
         prefix = greatest_k(student, vocab, top_k);
         p = Softmax();
         q = Softmax();
-        FOR_TOKENS(i, vocab) {
-            if (prefix.keeps(student[i], i)) {
-                p.add(student[i], t);
-                q.add(teacher[i], t);
+        for_batches(student, vocab, [&](u32 first, Eight x) {
+            Eight z;
+            UNROLL for (u32 k = 0; k < BATCH; k++) {
+                u32 i = first + k * THREADS;
+                bool kept = i < vocab && prefix.keeps(x[k], i);
+                z[k] = kept ? teacher[i] : -INFINITY;
+                x[k] = kept ? x[k] : -INFINITY;
             }
-        }
+            p.add(x, t);
+            q.add(z, t);
+        });
         join();
     }
     DEVICE void join() {
@@ -275,6 +306,7 @@ DEVICE void logits_gradient_pairs(T* out, const float* logits, const float* teac
 // their sums are exact in any order.
 constexpr float MASS_ONE = 17592186044416.0f;
 constexpr u32 CANDIDATES = 8192; // keys that the dynamic shared memory holds
+constexpr float REACH = 16.0f;   // a candidate is not e^16 times less likely than the first
 
 // Of one row: values relative to its maximum, at the inverse temperature.
 struct Masses {
@@ -282,6 +314,15 @@ struct Masses {
     DEVICE float scaled(float x) const { return (x - max) * inverse_temperature; }
     DEVICE u64 of(float x) const { return round_to_u64(expf(scaled(x)) * MASS_ONE); }
 };
+
+// How many tokens, and their mass.
+struct Tally {
+    u64 count, mass;
+    DEVICE Tally operator+(const Tally& other) const { return {count + other.count, mass + other.mass}; }
+};
+DEVICE Tally shuffle_xor(const Tally& x, int mask) {
+    return {shuffle_xor(x.count, mask), shuffle_xor(x.mass, mask)};
+}
 
 // The shorter of two prefixes of the descending order: the first `most` tokens, and the fewest whose mass is `enough`.
 // `kept` becomes its mass. The threshold is built bit by bit: each bit stays if the values from there on suffice.
@@ -291,36 +332,38 @@ DEVICE Prefix truncate(const float* row, u32 vocab, const Masses& masses, const 
     bool few = candidate_count <= CANDIDATES && (candidate_count >= most || candidate_mass >= enough);
     u32 items = few ? candidate_count : vocab;
     auto key_of = [&](u32 i) { return few ? candidates[i] : ordered_key(row[i]); };
-    auto from = [&](u32 threshold, u64& count, u64& mass) {
-        u64 mine = 0, mass_of_mine = 0;
-        for (u32 i = threadIdx.x; i < items; i += THREADS) {
+    auto from = [&](u32 threshold) {
+        Tally mine = {0, 0};
+        UNROLL_BY(4) for (u32 i = threadIdx.x; i < items; i += THREADS) {
             u32 key = key_of(i);
-            if (key >= threshold) {
-                mine++;
-                mass_of_mine += masses.of(of_ordered_key(key));
-            }
+            if (key >= threshold) mine = mine + Tally{1, masses.of(of_ordered_key(key))};
         }
-        count = reduce_block<Sum>(mine);
-        mass = reduce_block<Sum>(mass_of_mine);
+        return reduce_block<Sum>(mine);
     };
+    // Where the candidates settle it, the bits that are common to all within their reach (and a little more) are known.
+    u32 greatest_key = ordered_key(masses.max);
+    u32 least_key = ordered_key(masses.max - (REACH + 1.0f) / masses.inverse_temperature);
     u32 key = 0;
-    u64 count, mass;
-    for (int bit = 31; bit >= 0; bit--) {
-        u32 trial = key | 1u << bit;
-        from(trial, count, mass);
-        if (count >= most || mass >= enough) key = trial;
+    int bit = 31;
+    while (few && bit >= 0 && (greatest_key >> bit) == (least_key >> bit)) {
+        key |= greatest_key & 1u << bit;
+        bit--;
     }
-    u64 above_count = 0, above_mass = 0;
-    from(key, count, mass);
-    if (key != ~0u) from(key + 1, above_count, above_mass);
+    for (; bit >= 0; bit--) {
+        u32 trial = key | 1u << bit;
+        Tally there = from(trial);
+        if (there.count >= most || there.mass >= enough) key = trial;
+    }
+    Tally there = from(key), above = {0, 0};
+    if (key != ~0u) above = from(key + 1);
     // Of the tokens at the threshold, as many as are still missing.
-    u64 each = masses.of(of_ordered_key(key)), rank = count - above_count;
-    if (count >= most) rank = least(rank, most - above_count);
-    if (mass >= enough && each > 0) rank = least(rank, (enough - above_mass + each - 1) / each);
-    kept = above_mass + rank * each;
+    u64 each = masses.of(of_ordered_key(key)), ties = there.count - above.count, rank = ties;
+    if (there.count >= most) rank = least(rank, most - above.count);
+    if (there.mass >= enough && each > 0) rank = least(rank, (enough - above.mass + each - 1) / each);
+    kept = above.mass + rank * each;
     Prefix prefix;
     prefix.key = key;
-    if (rank < count - above_count) prefix.last = token_of_equal(row, vocab, key, u32(rank));
+    if (rank < ties) prefix.last = token_of_equal(row, vocab, key, u32(rank));
     return prefix;
 }
 
@@ -339,7 +382,11 @@ KERNEL(draw, 1024,
 
     // The first maximum: the greatest key, of equal ones the one whose complement of the token is greatest.
     u64 top = 0;
-    FOR_TOKENS(i, vocab) top = greatest(top, u64(ordered_key(row[i])) << 32 | (~i & 0xffffffffu));
+    for_batches(row, vocab, [&](u32 first, const Eight& x) {
+        UNROLL for (u32 k = 0; k < BATCH; k++) { // one beyond the row never wins: ~token is less
+            top = greatest(top, u64(ordered_key(x[k])) << 32 | (~(first + k * THREADS) & 0xffffffffu));
+        }
+    });
     top = reduce_block<Max>(top);
     u32 first = ~u32(top);
     float max = row[first];
@@ -357,20 +404,21 @@ KERNEL(draw, 1024,
     u32 end = least(vocab, begin + stretch);
     float sum = 0, weighted = 0;
     u64 mass = 0, candidate_mass = 0;
-    UNROLL_BY(4) for (u32 i = begin + lane; i < end; i += 32) {
-        float x = row[i], weight = expf(x - max);
-        sum += weight;
-        if (weight > 0) weighted += weight * (x - max);
-        if (temperature > 0) {
-            u64 mine = masses.of(x);
+    for_batches<32>(row, begin + lane, end, [&](u32, const Eight& x) {
+        UNROLL for (u32 k = 0; k < BATCH; k++) {
+            float weight = expf(x[k] - max);
+            sum += weight;
+            weighted += weight > 0 ? weight * (x[k] - max) : 0.0f;
+            if (!(temperature > 0)) continue;
+            u64 mine = masses.of(x[k]);
             mass += mine;
-            if (truncated && masses.scaled(x) >= -16.0f) {
+            if (truncated && masses.scaled(x[k]) >= -REACH) {
                 u32 place = add_to_shared(candidate_count, 1);
-                if (place < CANDIDATES) candidates[place] = ordered_key(x);
+                if (place < CANDIDATES) candidates[place] = ordered_key(x[k]);
                 candidate_mass += mine;
             }
         }
-    }
+    });
     sum = reduce_block<Sum>(sum);
     weighted = reduce_block<Sum>(weighted);
     double log_sum = log(double(sum));
@@ -392,9 +440,11 @@ KERNEL(draw, 1024,
         candidate_mass = reduce_block<Sum>(candidate_mass);
         prefix = truncate(row, vocab, masses, candidates, candidate_count[0], candidate_mass, most, enough, kept);
         mass = 0;
-        for (u32 i = begin + lane; i < end; i += 32) {
-            if (prefix.keeps(row[i], i)) mass += masses.of(row[i]);
-        }
+        for_batches<32>(row, begin + lane, end, [&](u32 first, const Eight& x) {
+            UNROLL for (u32 k = 0; k < BATCH; k++) {
+                if (prefix.keeps(x[k], first + 32 * k)) mass += masses.of(x[k]);
+            }
+        });
     }
 
     // The warp in whose stretch the sum passes the goal, then the thread, then the token.

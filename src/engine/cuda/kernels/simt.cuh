@@ -16,7 +16,7 @@ using u64 = uint64_t;
 #define DEVICE __device__ __forceinline__
 
 // Defines a kernel under its own unmangled name; `threads` is the most a block may have.
-#define KERNEL(name, threads, parameters) extern "C" __global__ void __launch_bounds__(threads, 1) name parameters
+#define KERNEL(name, threads, parameters) KERNEL_RESIDENT(name, threads, 1, parameters)
 
 // The same for a kernel that wants room for `blocks` blocks on a multiprocessor at once.
 #define KERNEL_RESIDENT(name, threads, blocks, parameters)                                                             \
@@ -107,10 +107,10 @@ DEVICE void load_matrices_transposed(u32 (&m)[4], const bf16* row) {
 
 // c += a b for a 16x16 (row-major), b 16x8 (column-major), c 16x8.
 DEVICE void multiply_add(float (&c)[4], const u32 (&a)[4], u32 b0, u32 b1) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-                 "{%0, %1, %2, %3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 #else
@@ -129,6 +129,7 @@ template <> DEVICE bf16 from_float<bf16>(float x) { return to_bf16(x); }
 
 template <class N> DEVICE N least(N a, N b) { return a < b ? a : b; }
 template <class N> DEVICE N greatest(N a, N b) { return a > b ? a : b; }
+DEVICE float greatest(float a, float b) { return fmaxf(a, b); }
 DEVICE u32 ceil_div(u32 a, u32 b) { return (a + b - 1) / b; }
 
 // N consecutive values in registers. Loads and stores move 16 bytes at a time (8 for four bf16).
@@ -242,10 +243,11 @@ using T = float;
 namespace of_bf16 {
 using T = bf16;
 }
-#define KERNELS(name, threads, parameters, ...)                                                                        \
+#define KERNELS(name, threads, parameters, ...) KERNELS_RESIDENT(name, threads, 1, parameters, __VA_ARGS__)
+#define KERNELS_RESIDENT(name, threads, blocks, parameters, ...)                                                       \
     namespace of_f32 {                                                                                                 \
-    KERNEL(name##_f32, threads, parameters) { name<T> __VA_ARGS__; }                                                   \
+    KERNEL_RESIDENT(name##_f32, threads, blocks, parameters) { name<T> __VA_ARGS__; }                                  \
     }                                                                                                                  \
     namespace of_bf16 {                                                                                                \
-    KERNEL(name##_bf16, threads, parameters) { name<T> __VA_ARGS__; }                                                  \
+    KERNEL_RESIDENT(name##_bf16, threads, blocks, parameters) { name<T> __VA_ARGS__; }                                 \
     }
