@@ -14,14 +14,11 @@ fn main() {
     // The log of HEAD changes with every commit and every checkout.
     println!("cargo::rerun-if-changed=.git/logs/HEAD");
     println!("cargo::rerun-if-changed=migrations");
-    let commit = Command::new("git")
-        .args(["rev-parse", "--short=12", "HEAD"])
-        .output()
-        .ok()
-        .filter(|output| output.status.success())
-        .and_then(|output| String::from_utf8(output.stdout).ok())
-        .map_or_else(|| String::from("unknown commit"), |text| text.trim().to_owned());
+    println!("cargo::rerun-if-env-changed=ANNEAL_COMMIT");
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    // Sources without their history, as in an image's build, are told what they are.
+    let told = Some(variable("ANNEAL_COMMIT")).filter(|commit| !commit.is_empty());
+    let commit = told.or_else(head).unwrap_or_else(|| String::from("unknown commit"));
     let kind = if cfg!(feature = "cuda") { "cuda" } else { "cpu" };
     println!(
         "cargo::rustc-env=ANNEAL_BUILD={} ({commit}, {}, {kind}, {})",
@@ -73,8 +70,16 @@ fn compile_emulator(_out: &Path) {
         .flag("-Wno-unused-parameter")
         .opt_level(2)
         .file(format!("{EMULATOR}/emulator.cpp"))
+        .flag("-pthread")
         .compile("anneal_emulator");
 }
 
 #[cfg(not(feature = "cuda-emulated"))]
 fn compile_emulator(_out: &Path) {}
+
+/// The commit that is checked out.
+fn head() -> Option<String> {
+    let output = Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output().ok()?;
+    let text = output.status.success().then(|| String::from_utf8(output.stdout).ok())??;
+    Some(text.trim().to_owned())
+}

@@ -3,6 +3,7 @@
 mod bench;
 mod client;
 mod frontier;
+mod health;
 mod models;
 mod openapi;
 mod progress;
@@ -52,6 +53,8 @@ enum Command {
     Frontier(frontier::Args),
     /// Measure the engine on this machine: matrix products, sampling, training
     Bench(bench::Args),
+    /// Ask a running server whether it lives, for health checks
+    Health(health::Args),
     /// Print the OpenAPI document
     Openapi,
     /// Work with models
@@ -75,6 +78,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Run(args) => run::run(&config, &args),
         Command::Frontier(args) => frontier::run(&config, &args),
         Command::Bench(args) => bench::run(&config, &args),
+        Command::Health(args) => health::run(&config, &args),
         Command::Openapi => openapi::run(),
         Command::Models(command) => models::run(&config, command),
     }

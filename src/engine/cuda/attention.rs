@@ -14,6 +14,8 @@ const PART: usize = 256;
 const VECTORS: usize = 16;
 /// Rows that a block of the plain kernels owns.
 const OWNED: usize = 32;
+/// Widths of heads for which there are kernels for tensor cores, in bf16.
+const TENSOR_WIDTHS: [usize; 4] = [32, 64, 96, 128];
 
 /// The sequences of a packed pass.
 #[derive(Debug)]
@@ -137,8 +139,8 @@ impl Cuda {
         let out = self.activations(count * heads.query_row())?;
         let log_sums = self.memory(Kind::F32, count * heads.query)?;
         let arguments = [&[at(&out), at(&log_sums), at(rows)][..], &self.packed_arguments(heads, tables)].concat();
-        let shared = 4 * (64 * (heads.width + 4) + 32 * 17);
-        self.tiles("attention", (tables.count, heads.query), shared, &arguments)?;
+        let shared = [4 * (64 * (heads.width + 4) + 544), 512 * heads.width];
+        self.tiles("attention", heads.width, (tables.count, heads.query), shared, &arguments)?;
         Ok((out, log_sums))
     }
 
@@ -158,10 +160,11 @@ impl Cuda {
         let of_rows = self.activations(rows.len())?;
         let first = [at(&of_rows), at(rows), at(grad), at(log_sums), at(&delta)];
         let arguments = [&first[..], &self.packed_arguments(heads, tables)].concat();
-        let shared = 4 * (80 * (heads.width + 4) + 32 * 17);
-        self.tiles("attention_backward_queries", (tables.count, heads.query), shared, &arguments)?;
-        let shared = 4 * (80 * (heads.width + 4) + 2 * 32 * 9);
-        self.tiles("attention_backward_keys", (tables.count, heads.key_value), shared, &arguments)?;
+        let (width, plain) = (heads.width, 4 * (80 * (heads.width + 4)));
+        let shared = [plain + 4 * 544, 512 * width];
+        self.tiles("attention_backward_queries", width, (tables.count, heads.query), shared, &arguments)?;
+        let shared = [plain + 4 * 576, 768 * width + 1024];
+        self.tiles("attention_backward_keys", width, (tables.count, heads.key_value), shared, &arguments)?;
         Ok(of_rows)
     }
 
@@ -172,10 +175,25 @@ impl Cuda {
         arguments
     }
 
-    /// A kernel over tiles and heads.
-    fn tiles(&self, name: &str, (tiles, heads): (usize, usize), shared: usize, arguments: &[Argument]) -> Result<()> {
+    /// Whether tensor cores compute the attention of heads of that width.
+    fn has_tensor_kernel(&self, width: usize) -> bool {
+        self.is_narrow() && TENSOR_WIDTHS.contains(&width)
+    }
+
+    /// A kernel over tiles and heads, with the shared memory of its plain form and of that for tensor cores.
+    fn tiles(
+        &self,
+        name: &str,
+        width: usize,
+        (tiles, heads): (usize, usize),
+        shared: [usize; 2],
+        arguments: &[Argument],
+    ) -> Result<()> {
+        if self.has_tensor_kernel(width) {
+            return self.launch(&format!("{name}_bf16_w{width}"), [tiles, heads], 128, shared[1] as u32, arguments);
+        }
         let grid = [tiles, heads, self.tile() / OWNED];
-        self.launch(&format!("{name}_{}", self.suffix()), grid, super::THREADS, shared as u32, arguments)
+        self.launch(&format!("{name}_{}", self.suffix()), grid, super::THREADS, shared[0] as u32, arguments)
     }
 
     /// Puts the rows' keys and values into a layer of the cache and attends to what their sequences have there.
@@ -205,8 +223,12 @@ impl Cuda {
         ];
         let last = [Argument::F32(heads.scale()), number(parts)];
         let arguments = [&first[..], &of_tables, &sizes, &last].concat();
-        let shared = 4 * (48 * (heads.width + 4) + 16 * 17);
-        let name = format!("cached_attention_{}", self.suffix());
+        let (name, shared) = if self.has_tensor_kernel(heads.width) {
+            let stages = if heads.width <= 64 { 4 } else { 2 };
+            (format!("cached_attention_bf16_w{}", heads.width), 256 * heads.width * stages)
+        } else {
+            (format!("cached_attention_{}", self.suffix()), 4 * (48 * (heads.width + 4) + 272))
+        };
         self.launch(&name, [tables.tile_count, heads.key_value, parts], 128, shared as u32, &arguments)?;
 
         let out = self.activations(count * heads.query_row())?;
