@@ -15,7 +15,6 @@ use std::time::Duration;
 
 use anneal::engine::EngineError;
 use anneal::engine::batch::{MicroBatch, Sequence, pack};
-use anneal::engine::device::Device;
 use anneal::engine::kernels::gemm::Precision;
 use anneal::engine::learn::{Learner, Loss};
 use anneal::engine::model::decoder::Decoder;
@@ -27,6 +26,7 @@ use anneal::job::spec::{OptimizerSpec, SamplingSpec, TrainSpec};
 use anneal::modelfile::inspect;
 use anneal::objective::{self, Objective, StepStatistics};
 use anneal::text::tokenizer::TextTokenizer;
+use candle_core::Device;
 use candle_core::{Tensor, Var};
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use serde_json::json;
@@ -132,7 +132,7 @@ fn step(
     let mut gradients = GradientSum::default();
     learner.micro_batch(objective, batch, &mut gradients)?;
     let scale = 1.0 / batch.targets.len() as f64;
-    let norm = gradients.norm(scale);
+    let norm = gradients.norm(scale)?;
     optimizer.step(weights, &gradients, scale, norm, 1e-9)?;
     Ok(norm)
 }

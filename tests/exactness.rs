@@ -112,7 +112,8 @@ fn padding_changes_no_bit() {
                 let positions: Vec<u32> = (0..tokens.len() as u32).collect();
                 let boundaries = [0, tokens.len()];
                 let packed = Packed { tokens: &tokens, positions: &positions, boundaries: &boundaries };
-                decoder.hidden(packed).unwrap()[..decoder.config().hidden_size * (tokens.len() - padding)].to_vec()
+                decoder.hidden(packed).unwrap().host()[..decoder.config().hidden_size * (tokens.len() - padding)]
+                    .to_vec()
             };
             let alone = hidden(0);
             assert!([1, 5, 40].iter().all(|padding| hidden(*padding) == alone));

@@ -4,6 +4,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
+use super::collective::Collective;
 use super::compute::Compute;
 use super::device::Device;
 use super::error::EngineError;
@@ -51,14 +54,13 @@ pub struct ActorSpec {
     /// What products are computed in.
     pub precision: Precision,
     pub device: Device,
+    /// The processes that work on this job.
+    pub collective: Arc<dyn Collective>,
 }
 
 impl ActorSpec {
     /// Loads the model's weights, or draws them.
-    pub(super) fn load_weights(
-        &self,
-        compute: &Compute,
-    ) -> Result<(modelfile::Inspection, Arc<Weights>), EngineError> {
+    pub(super) fn load_weights(&self, compute: &Compute) -> Result<(modelfile::Inspection, Arc<Weights>), EngineError> {
         if self.from_scratch {
             let inspection = modelfile::inspect_blank(&self.model)?;
             let weights = Weights::random(&inspection.config, self.seed)?.placed(compute)?;
@@ -107,14 +109,16 @@ pub struct Actor<'a> {
     /// Samples and trains; it follows every change of the weights.
     pub(super) decoder: Decoder,
     verify: Option<VerifyPool>,
-    verifications: usize,
-    failed_verifications: usize,
+    failures: Failures,
 }
 
 impl<'a> Actor<'a> {
     /// Loads model and tokenizer and starts the verifier.
     pub fn load(spec: &'a ActorSpec) -> Result<Self, EngineError> {
         let compute = spec.device.compute(spec.precision);
+        if let Device::Gpu(driver) = &spec.device {
+            spec.collective.join(driver)?;
+        }
         let (inspection, weights) = spec.load_weights(&compute)?;
         let pool = |config: &verifier::Config| VerifyPool::new(config.build(), config.time_limit(), VERIFY_THREADS);
         Ok(Self {
@@ -123,8 +127,7 @@ impl<'a> Actor<'a> {
             decoder: Decoder::new(Arc::clone(&weights), spec.precision.into())?,
             weights,
             verify: spec.verifier.as_ref().map(pool),
-            verifications: 0,
-            failed_verifications: 0,
+            failures: Failures::default(),
             spec,
         })
     }
@@ -145,12 +148,27 @@ impl<'a> Actor<'a> {
         Ok(())
     }
 
-    /// Samples and scores completions; one group per prompt, in order. Completions without a verdict are left out.
+    /// Samples and scores completions; one group per prompt, in order. Completions without a verdict are left out. Every
+    /// rank does its share and gets all.
     pub(super) fn roll_out(
         &mut self,
         wanted: &Wanted<'_>,
         reporter: &mut dyn Reporter,
     ) -> Result<Vec<RolloutGroup>, EngineError> {
+        let ranks = &self.spec.collective;
+        let own = self.roll_out_own(&Wanted { rows: ranks.share(wanted.rows), ..*wanted }, reporter)?;
+        let all = ranks.gather_values(own)?;
+        let mut groups = Vec::with_capacity(wanted.rows.len());
+        let mut failures = Failures::default();
+        for own in all {
+            groups.extend(own.groups);
+            failures.add(own.failures);
+        }
+        self.count_failures(failures)?;
+        Ok(groups)
+    }
+
+    fn roll_out_own(&mut self, wanted: &Wanted<'_>, reporter: &mut dyn Reporter) -> Result<RolledOut, EngineError> {
         let samples = wanted.samples as usize;
         let mut prompts = Vec::with_capacity(wanted.rows.len());
         let mut requests = Vec::with_capacity(wanted.rows.len() * samples);
@@ -174,6 +192,7 @@ impl<'a> Actor<'a> {
         };
         let completions = sampler.run(&requests, |done, _tokens| progress.update(reporter, done))?;
         let scores = self.verify(wanted, &prompts, &completions, reporter)?;
+        let failures = Failures::of(scores.iter().flatten());
 
         let mut scored = completions.into_iter().zip(scores).zip((0..wanted.samples).cycle());
         let groups = wanted.rows.iter().zip(prompts).map(|((_, index), (_, prompt))| RolloutGroup {
@@ -188,7 +207,7 @@ impl<'a> Actor<'a> {
                 .map(|((completion, score), sample)| rollout(sample, completion, score.as_ref()))
                 .collect(),
         });
-        Ok(groups.collect())
+        Ok(RolledOut { groups: groups.collect(), failures })
     }
 
     /// The verdicts, in order; none for each without a verifier.
@@ -223,23 +242,57 @@ impl<'a> Actor<'a> {
         for score in scores.iter_mut().filter(|score| score.is_scored() && !score.reward.is_finite()) {
             *score = Score::error(format!("the reward {} is not a finite number", score.reward));
         }
-        self.count_failures(&scores)?;
         Ok(scores.into_iter().map(Some).collect())
     }
 
     /// Ends the job when too many verifications fail.
-    fn count_failures(&mut self, scores: &[Score]) -> Result<(), EngineError> {
-        self.verifications += scores.len();
-        let failed: Vec<&Score> = scores.iter().filter(|score| !score.is_scored()).collect();
-        self.failed_verifications += failed.len();
-        let share = self.failed_verifications as f64 / self.verifications.max(1) as f64;
-        let none_scored = !scores.is_empty() && failed.len() == scores.len();
-        if none_scored || (self.verifications >= VERIFY_SAMPLE && share > VERIFY_ERROR_SHARE) {
-            let last = failed.last().and_then(|score| score.detail.clone()).unwrap_or_default();
-            let (failed, total) = (self.failed_verifications, self.verifications);
-            return Err(EngineError::VerifierErrors { failed, total, last });
+    fn count_failures(&mut self, new: Failures) -> Result<(), EngineError> {
+        let none_scored = new.verifications > 0 && new.failed == new.verifications;
+        self.failures.add(new);
+        let Failures { verifications, failed, .. } = self.failures;
+        let share = failed as f64 / verifications.max(1) as f64;
+        if none_scored || (verifications >= VERIFY_SAMPLE && share > VERIFY_ERROR_SHARE) {
+            let last = self.failures.last.clone();
+            return Err(EngineError::VerifierErrors { failed, total: verifications, last });
         }
         Ok(())
+    }
+}
+
+/// What one rank has sampled.
+#[derive(Serialize, Deserialize)]
+struct RolledOut {
+    groups: Vec<RolloutGroup>,
+    failures: Failures,
+}
+
+/// How many verifications there were, how many of them failed, and why the last one did.
+#[derive(Default, Serialize, Deserialize)]
+struct Failures {
+    verifications: usize,
+    failed: usize,
+    last: String,
+}
+
+impl Failures {
+    fn of<'a>(scores: impl Iterator<Item = &'a Score>) -> Self {
+        let mut all = Self::default();
+        for score in scores {
+            all.verifications += 1;
+            if !score.is_scored() {
+                all.failed += 1;
+                all.last = score.detail.clone().unwrap_or_default();
+            }
+        }
+        all
+    }
+
+    fn add(&mut self, other: Self) {
+        self.verifications += other.verifications;
+        self.failed += other.failed;
+        if other.failed > 0 {
+            self.last = other.last;
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! The statistics of a step: what its tokens and its completions say, by metric name (see `job::metric`).
 
+use serde::{Deserialize, Serialize};
+
 use super::batch::Sequence;
 use super::rollout::RolloutGroup;
 use super::sampler::FinishReason;
@@ -7,7 +9,7 @@ use crate::objective::math::{ess_of_log_ratios, is_zero_spread, mean, population
 use crate::objective::{Clip, Statistics};
 
 /// What the forward passes of a step say of its tokens, sequence after sequence; all before the update.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Measured {
     pub policy_logprobs: Vec<f32>,
     pub credit: Vec<f32>,

@@ -7,6 +7,7 @@
 pub mod actor;
 pub mod batch;
 pub mod checkpoint;
+pub mod collective;
 pub mod compute;
 pub mod cuda;
 pub mod device;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
+use super::collective::Collective;
 use super::cuda::Flat;
 use super::error::EngineError;
 use super::kernels::pages::{moved, zeros};
@@ -73,6 +74,32 @@ impl GradientSum {
             Some(flat) => Ok(flat.read()?),
             None => Ok(self.sums.iter().flatten().flat_map(|sum| sum.iter().copied()).collect()),
         }
+    }
+
+    /// Adds up the sums of all ranks of a job, as one flat piece.
+    pub fn sum_over_ranks(&mut self, weights: &Weights, ranks: &dyn Collective) -> Result<(), EngineError> {
+        if ranks.size() == 1 {
+            return Ok(());
+        }
+        if weights.compute().is_asynchronous() {
+            return ranks.sum_on_device(self.on_device(weights)?);
+        }
+        let mut flat = Vec::with_capacity(weights.parameter_count());
+        for index in 0..weights.count() {
+            match self.get(index) {
+                Some(sum) => flat.extend_from_slice(sum),
+                // A rank without a micro-batch.
+                None => flat.resize(flat.len() + weights.len_of(index), 0.0),
+            }
+        }
+        ranks.sum(&mut flat)?;
+        let mut rest = &flat[..];
+        for index in 0..weights.count() {
+            let (own, behind) = rest.split_at(weights.len_of(index));
+            rest = behind;
+            self.put(index, Buffer::copy(own));
+        }
+        Ok(())
     }
 
     /// The Euclidean norm over all tensors, after multiplying by `scale`.

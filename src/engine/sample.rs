@@ -23,8 +23,9 @@ pub struct SamplingJob {
     pub rows: Dataset,
 }
 
-/// Samples, scores and publishes the set. Parts that an earlier attempt has finished are not sampled again.
-pub fn sample(job: &SamplingJob, reporter: &mut dyn Reporter) -> Result<Saved, EngineError> {
+/// Samples, scores and publishes the set; only the first of several ranks has one to show. Parts that an earlier attempt
+/// has finished are not sampled again.
+pub fn sample(job: &SamplingJob, reporter: &mut dyn Reporter) -> Result<Option<Saved>, EngineError> {
     reporter.phase(Phase::Loading, 0)?;
     let mut actor = Actor::load(&job.actor)?;
     actor.check_prompts(&job.rows, reporter)?;
@@ -47,7 +48,9 @@ pub fn sample(job: &SamplingJob, reporter: &mut dyn Reporter) -> Result<Saved, E
         };
         reporter.phase(Phase::Sampling, 0)?;
         let groups = actor.roll_out(&wanted, reporter)?;
-        rollout_set::keep_part(&job.actor.directory, part, &groups)?;
+        if job.actor.collective.is_first() {
+            rollout_set::keep_part(&job.actor.directory, part, &groups)?;
+        }
         let rewards: Vec<f64> = groups.iter().flat_map(|group| group.rewards()).collect();
         let reward_mean = job.actor.verifier.as_ref().map(|_| mean(&rewards));
         let mut message =
@@ -58,8 +61,11 @@ pub fn sample(job: &SamplingJob, reporter: &mut dyn Reporter) -> Result<Saved, E
         let data = json!({"part": part + 1, "parts": parts, "reward_mean": reward_mean});
         reporter.event(NewEvent::info(EventKind::Log, message, data))?;
     }
+    if !job.actor.collective.is_first() {
+        return Ok(None);
+    }
     reporter.phase(Phase::Exporting, 0)?;
     let saved = rollout_set::publish(&job.actor, parts, 0)?;
     reporter.checkpoint(&saved)?;
-    Ok(saved)
+    Ok(Some(saved))
 }

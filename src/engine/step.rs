@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::json;
 
-use super::batch::{Sequence, pack};
+use super::batch::{MicroBatch, Sequence, pack};
 use super::error::EngineError;
 use super::learn::Learner;
 use super::measure::{self, Measured};
@@ -297,14 +297,29 @@ impl Trainer<'_> {
             teacher: self.teacher.as_ref(),
             recompute: self.job.spec.train.recompute,
         };
-        let (mut sum, mut measured) = (0.0, Measured::default());
-        for batch in pack(sequences, self.micro_batch_tokens) {
+        let ranks = self.ranks();
+        let mut own = Vec::new();
+        for batch in self.own_batches(sequences) {
             reporter.check()?;
-            let (loss, part) = learner.micro_batch(objective, &batch, gradients)?;
+            own.push(learner.micro_batch(objective, &batch, gradients)?);
+        }
+        gradients.sum_over_ranks(&self.actor.weights, ranks)?;
+        let (mut sum, mut measured) = (0.0, Measured::default());
+        for (loss, part) in ranks.collect(own)? {
             sum += loss;
             measured.extend(part);
         }
         Ok((sum, measured))
+    }
+
+    /// The micro-batches of some sequences that are this rank's.
+    fn own_batches(&self, sequences: &[Sequence]) -> impl Iterator<Item = MicroBatch> {
+        let ranks = self.ranks();
+        let rows: usize = sequences.iter().map(|s| s.prompt.len() + s.completion.len()).sum();
+        // Enough of them that every rank has one.
+        let most = if ranks.size() > 1 { rows.div_ceil(ranks.size()) } else { usize::MAX };
+        let all = pack(sequences, self.micro_batch_tokens.min(most)).into_iter().enumerate();
+        all.filter(move |(index, _)| ranks.owns(*index)).map(|(_, batch)| batch)
     }
 
     /// Log-probabilities of every sequence's completion under `decoder`, without gradients.
@@ -314,13 +329,13 @@ impl Trainer<'_> {
         sequences: &[Sequence],
         reporter: &dyn Reporter,
     ) -> Result<Vec<Vec<f32>>, EngineError> {
-        let mut flat = Vec::new();
-        for batch in pack(sequences, self.micro_batch_tokens) {
+        let mut own = Vec::new();
+        for batch in self.own_batches(sequences) {
             reporter.check()?;
             let hidden = decoder.hidden(batch.packed())?;
-            flat.extend(decoder.logprobs(&hidden, &batch.target_rows, &batch.targets)?.logprobs);
+            own.push(decoder.logprobs(&hidden, &batch.target_rows, &batch.targets)?.logprobs);
         }
-        let mut rest = flat.into_iter();
+        let mut rest = self.ranks().collect(own)?.into_iter().flatten();
         Ok(sequences.iter().map(|s| rest.by_ref().take(s.completion.len()).collect()).collect())
     }
 

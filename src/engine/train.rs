@@ -52,8 +52,9 @@ pub struct Outcome {
     pub model: Saved,
 }
 
-/// Runs a job to its end. When it is told to drain, the training state is saved first.
-pub fn run(job: &Job, reporter: &mut dyn Reporter) -> Result<Outcome, EngineError> {
+/// Runs a job to its end; only the first of several ranks has something to show. When it is told to drain, the training
+/// state is saved first.
+pub fn run(job: &Job, reporter: &mut dyn Reporter) -> Result<Option<Outcome>, EngineError> {
     reporter.phase(Phase::Loading, 0)?;
     let mut trainer = Trainer::load(job)?;
     for dataset in [Some(&job.train), job.eval.as_ref()].into_iter().flatten() {
@@ -67,7 +68,7 @@ pub fn run(job: &Job, reporter: &mut dyn Reporter) -> Result<Outcome, EngineErro
         }
     }
     let result = trainer.run(reporter);
-    if matches!(result, Err(EngineError::Stopped(Stop::Drain))) {
+    if matches!(result, Err(EngineError::Stopped(Stop::Drain))) && trainer.ranks().is_first() {
         let saved = trainer.save()?;
         reporter.checkpoint(&saved)?;
     }
@@ -94,7 +95,7 @@ impl Trainer<'_> {
         Ok(())
     }
 
-    fn run(&mut self, reporter: &mut dyn Reporter) -> Result<Outcome, EngineError> {
+    fn run(&mut self, reporter: &mut dyn Reporter) -> Result<Option<Outcome>, EngineError> {
         if self.job.eval.is_some() && self.job.actor.verifier.is_none() {
             let message = "there is an evaluation set but no verifier, so nothing is evaluated; add a `verifier`";
             reporter.event(NewEvent::warning(message, json!({"code": "not_evaluated"})))?;
@@ -137,11 +138,14 @@ impl Trainer<'_> {
     }
 
     /// Evaluates, exports and publishes what is left when all steps are taken.
-    fn finish(&mut self, reporter: &mut dyn Reporter) -> Result<Outcome, EngineError> {
+    fn finish(&mut self, reporter: &mut dyn Reporter) -> Result<Option<Outcome>, EngineError> {
         let steps = self.plan.steps;
         let asked_before = self.job.spec.eval.before;
         if self.evaluations.last().is_none_or(|e| e.step != steps) {
             self.evaluate_and_report(reporter)?;
+        }
+        if !self.ranks().is_first() {
+            return Ok(None);
         }
         reporter.phase(Phase::Exporting, self.step)?;
         if self.keeps() {
@@ -150,12 +154,12 @@ impl Trainer<'_> {
         }
         let model = self.export()?;
         reporter.checkpoint(&model)?;
-        Ok(Outcome {
+        Ok(Some(Outcome {
             before: self.evaluations.first().filter(|e| asked_before && e.step == 0).cloned(),
             after: self.evaluations.last().filter(|e| e.step == steps).cloned(),
             report: self.report.clone(),
             model,
-        })
+        }))
     }
 
     /// Whether the last step of a round was taken, but its end was interrupted.
@@ -219,7 +223,7 @@ impl Trainer<'_> {
         let tokens = groups.iter().flat_map(|group| &group.rollouts).map(|rollout| rollout.tokens.len()).sum();
         self.sampled = Some((began.elapsed().as_secs_f64(), tokens));
         self.fill_reference(&mut groups, reporter)?;
-        if self.keeps() {
+        if self.keeps() && self.ranks().is_first() {
             rollout_set::keep_part(&job.actor.directory, round, &groups)?;
         }
         let groups: Vec<_> = groups.into_iter().map(Arc::new).collect();
@@ -335,6 +339,9 @@ impl Trainer<'_> {
     }
 
     fn save_and_report(&mut self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
+        if !self.ranks().is_first() {
+            return Ok(());
+        }
         reporter.phase(Phase::Checkpointing, self.step)?;
         let saved = self.save()?;
         Ok(reporter.checkpoint(&saved)?)

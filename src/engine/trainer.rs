@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::actor::{Actor, ActorSpec};
 use super::batch::Sequence;
+use super::collective::Collective;
 use super::error::EngineError;
 use super::evaluate::Evaluation;
 use super::memory;
@@ -90,13 +91,16 @@ impl<'a> Trainer<'a> {
             Some(path) => Some(load_teacher(path, &actor, job.actor.precision)?),
             None => None,
         };
-        let micro_batch_tokens = match job.spec.train.micro_batch_tokens {
+        let micro_batch_tokens: usize = match job.spec.train.micro_batch_tokens {
             MicroBatchTokens::Tokens(count) => count as usize,
             MicroBatchTokens::Auto(_) => {
                 let (config, count) = (actor.weights.config(), actor.weights.parameter_count());
                 memory::micro_batch_tokens(config, count, job.spec.train.recompute) as usize
             }
         };
+        // All ranks cut their batches at the same places.
+        let all = job.actor.collective.gather_values(micro_batch_tokens)?;
+        let micro_batch_tokens = all.into_iter().min().unwrap_or(micro_batch_tokens);
         Ok(Self {
             micro_batch_tokens,
             optimizer: AdamW::new(&job.spec.optimizer),
@@ -115,6 +119,11 @@ impl<'a> Trainer<'a> {
             stored,
             teacher,
         })
+    }
+
+    /// The processes that work on this job.
+    pub(super) fn ranks(&self) -> &dyn Collective {
+        self.job.actor.collective.as_ref()
     }
 
     pub fn parameter_count(&self) -> usize {

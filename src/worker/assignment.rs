@@ -1,11 +1,13 @@
 //! From a claimed row to everything the engine needs: files, data sets and checked configurations.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::dataset::jsonl::JsonlFile;
 use crate::dataset::{self, Columns, Dataset, Split};
+use crate::engine::collective::Alone;
 use crate::engine::device::Device;
 use crate::engine::rollout_set::PARTS;
 use crate::engine::{self, ActorSpec, EngineError, Job, Outcome, Reporter, SamplingJob};
@@ -39,7 +41,7 @@ impl Work {
     /// Does it; the outcome is there when there was training.
     pub fn run(&self, reporter: &mut dyn Reporter) -> Result<Option<Outcome>, EngineError> {
         match self {
-            Self::Train(job) => engine::run(job, reporter).map(Some),
+            Self::Train(job) => engine::run(job, reporter),
             Self::Sample(job) => engine::sample(job, reporter).map(|_saved| None),
         }
     }
@@ -130,6 +132,7 @@ async fn actor(store: &Store, claim: &Claim, device: &Device, parts: Parts<'_>) 
         directory: store.files().job(claim.lease.job),
         precision,
         device: device.clone(),
+        collective: Arc::new(Alone),
     })
 }
 

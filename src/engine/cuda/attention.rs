@@ -110,8 +110,11 @@ impl Cuda {
             let tile = |first| [pair[0] as u32, pair[1] as u32, first as u32];
             tiles.extend((pair[0]..pair[1]).step_by(self.tile()).flat_map(tile));
         }
-        let tables =
-            PackedTables { tokens: packed.tokens.to_vec(), count: tiles.len() / 3, tiles: self.upload(Kind::U32, &tiles)? };
+        let tables = PackedTables {
+            tokens: packed.tokens.to_vec(),
+            count: tiles.len() / 3,
+            tiles: self.upload(Kind::U32, &tiles)?,
+        };
         let (tokens, positions) = (words.at(0), words.at(count));
         Ok((Indices { tokens, positions, count, _memory: Some(words) }, tables))
     }

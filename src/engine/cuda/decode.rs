@@ -100,10 +100,7 @@ impl Recordings {
 }
 
 /// Records a pass; an error that is not the device's goes around the driver.
-fn record(
-    cuda: &Cuda,
-    mut pass: impl FnMut() -> Result<(), EngineError>,
-) -> Result<Box<dyn Recording>, EngineError> {
+fn record(cuda: &Cuda, mut pass: impl FnMut() -> Result<(), EngineError>) -> Result<Box<dyn Recording>, EngineError> {
     let mut other = None;
     let recording = cuda.driver.record(&mut || match pass() {
         Ok(()) => Ok(()),

@@ -110,6 +110,17 @@ pub trait Driver: Send + Sync + Debug {
     fn record(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Box<dyn Recording>>;
 
     fn synchronize(&self) -> Result<()>;
+
+    /// Lets the device add up numbers with those of other processes. `exchange` gives every process what the first one
+    /// passes to it. Answers whether it can; otherwise sums go through the CPU's memory.
+    fn join(&self, _rank: usize, _size: usize, _exchange: &mut dyn FnMut(Vec<u8>) -> Result<Vec<u8>>) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Replaces f32 numbers by their sums over the processes that joined.
+    fn sum_over_ranks(&self, _at: Pointer, _len: usize) -> Result<()> {
+        Err(DeviceError::Unusable(String::from("the device has not joined others")))
+    }
 }
 
 /// Recorded work that is started with one call.

@@ -136,13 +136,11 @@ fn launch(kernel: &str, [gx, gy, gz]: [u32; 3], threads: u32, shared: u32, argum
         .collect();
     let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|value| value.as_mut_ptr().cast()).collect();
     // Safety: the arguments are as many as the kernel declares, and the emulator guards memory.
-    answer("running a kernel", unsafe {
-        emu_launch(name.as_ptr(), gx, gy, gz, threads, shared, pointers.as_mut_ptr())
-    })
-    .map_err(|error| match error {
-        DeviceError::Failed { what, detail } => failed(what, format!("{kernel}: {detail}")),
-        other => other,
-    })
+    answer("running a kernel", unsafe { emu_launch(name.as_ptr(), gx, gy, gz, threads, shared, pointers.as_mut_ptr()) })
+        .map_err(|error| match error {
+            DeviceError::Failed { what, detail } => failed(what, format!("{kernel}: {detail}")),
+            other => other,
+        })
 }
 
 /// One factor's numbers as f32, `rows x columns`, columns first.

@@ -29,6 +29,8 @@ pub struct Gpu {
     functions: Mutex<HashMap<String, (Function, u32)>>,
     cublas: cublas_sys::cublasHandle_t,
     workspace: Pointer,
+    #[cfg(feature = "nccl")]
+    ranks: std::sync::OnceLock<super::nccl::Ranks>,
 }
 
 #[derive(Clone, Copy)]
@@ -60,8 +62,7 @@ fn explain(error: DriverError) -> String {
 /// Whether the libraries are there; a program without them must not touch them.
 fn check_libraries() -> Result<()> {
     // Safety: only looks for files and loads them.
-    let (driver, products) =
-        unsafe { (sys::is_culib_present(), cublas_sys::is_culib_present()) };
+    let (driver, products) = unsafe { (sys::is_culib_present(), cublas_sys::is_culib_present()) };
     if !driver {
         return Err(DeviceError::Unusable(String::from(
             "the NVIDIA driver is not installed (libcuda.so.1 was not found); install it, or use `--devices cpu`",
@@ -102,7 +103,17 @@ impl Gpu {
             cublas_sys::cublasSetWorkspace_v2(cublas, workspace as *mut c_void, WORKSPACE_BYTES)
                 .result()
                 .map_err(products)?;
-            Ok(Self { device, context, stream, module, functions: Mutex::default(), cublas, workspace })
+            Ok(Self {
+                device,
+                context,
+                stream,
+                module,
+                functions: Mutex::default(),
+                cublas,
+                workspace,
+                #[cfg(feature = "nccl")]
+                ranks: std::sync::OnceLock::new(),
+            })
         }
     }
 
@@ -244,14 +255,7 @@ impl Driver for Gpu {
         // Safety: the arguments are those that the kernel declares (the emulated device checks their number), and the
         // driver reads them before the call returns.
         unsafe {
-            cuda::launch_kernel(
-                function,
-                (x, y, z),
-                (threads, 1, 1),
-                launch.shared,
-                self.stream,
-                &mut parameters,
-            )
+            cuda::launch_kernel(function, (x, y, z), (threads, 1, 1), launch.shared, self.stream, &mut parameters)
         }
         .map_err(|error| DeviceError::Failed {
             what: "starting a kernel",
@@ -312,6 +316,30 @@ impl Driver for Gpu {
         self.enter()?;
         // Safety: the stream lives as long as `self`.
         unsafe { cuda::stream::synchronize(self.stream) }.map_err(failed("waiting for the device"))
+    }
+
+    #[cfg(feature = "nccl")]
+    fn join(&self, rank: usize, size: usize, exchange: &mut dyn FnMut(Vec<u8>) -> Result<Vec<u8>>) -> Result<bool> {
+        self.enter()?;
+        let ranks = super::nccl::Ranks::join(rank, size, exchange)?;
+        Ok(self.ranks.set(ranks).is_ok())
+    }
+
+    #[cfg(not(feature = "nccl"))]
+    fn join(&self, _rank: usize, _size: usize, _exchange: &mut dyn FnMut(Vec<u8>) -> Result<Vec<u8>>) -> Result<bool> {
+        Err(DeviceError::Unusable(String::from(
+            "this program was built without NCCL, which a job on several GPUs needs; build it with the feature `nccl`, \
+             or set `resources.devices` to 1",
+        )))
+    }
+
+    #[cfg(feature = "nccl")]
+    fn sum_over_ranks(&self, at: Pointer, len: usize) -> Result<()> {
+        self.enter()?;
+        match self.ranks.get() {
+            Some(ranks) => ranks.sum(at, len, self.stream),
+            None => Err(DeviceError::Unusable(String::from("the device has not joined others"))),
+        }
     }
 }
 

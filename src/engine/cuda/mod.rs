@@ -13,6 +13,8 @@ pub mod emulated;
 pub mod hardware;
 mod head;
 mod memory;
+#[cfg(feature = "nccl")]
+mod nccl;
 mod ops;
 mod parameters;
 #[cfg(all(test, any(feature = "cuda", feature = "cuda-emulated")))]
@@ -22,8 +24,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use attention::{CachedTables, PackedTables};
 pub use decode::Recordings;
-pub use driver::{DeviceError, Kind};
 use driver::{Argument, Driver, Launch, Pointer, Result};
+pub use driver::{DeviceError, Kind};
 pub use memory::Memory;
 use memory::Pool;
 pub use parameters::{Flat, Parameters};
@@ -121,9 +123,8 @@ impl Cuda {
 
     /// Takes memory from another pool while `work` runs.
     fn within<T>(&self, pool: &Arc<Pool>, work: impl FnOnce() -> T) -> T {
-        let exchange = |pool: Arc<Pool>| {
-            std::mem::replace(&mut *self.pool.lock().unwrap_or_else(PoisonError::into_inner), pool)
-        };
+        let exchange =
+            |pool: Arc<Pool>| std::mem::replace(&mut *self.pool.lock().unwrap_or_else(PoisonError::into_inner), pool);
         let before = exchange(Arc::clone(pool));
         let result = work();
         exchange(before);

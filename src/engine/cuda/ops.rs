@@ -69,13 +69,7 @@ impl Cuda {
         Ok(out)
     }
 
-    pub fn embedding_gradient(
-        &self,
-        index: usize,
-        tables: &PackedTables,
-        dx: &Memory,
-        sums: &Flat,
-    ) -> Result<()> {
+    pub fn embedding_gradient(&self, index: usize, tables: &PackedTables, dx: &Memory, sums: &Flat) -> Result<()> {
         let tokens = &tables.tokens;
         let width = dx.len() / tokens.len().max(1);
         // Rows of one token are added by one block, in their order.

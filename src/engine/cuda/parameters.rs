@@ -89,6 +89,11 @@ impl Flat {
         self.cuda.driver().upload(self.at(index), bytemuck::cast_slice(values))
     }
 
+    /// Adds up all numbers with those of the other ranks, on the devices.
+    pub fn sum_over_ranks(&self) -> Result<()> {
+        self.cuda.driver().sum_over_ranks(self.memory.pointer(), self.layout.len)
+    }
+
     /// The sum of all squares.
     pub fn squares(&self) -> Result<f64> {
         let parts = self.cuda.memory(Kind::F64, PARTS)?;
@@ -187,7 +192,9 @@ mod tests {
             let name = format!("model.layers.1.{name}.weight");
             layout.places[weights.iter().position(|(other, _)| *other == name).unwrap()]
         };
-        for names in [&["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"][..], &["mlp.gate_proj", "mlp.up_proj"]] {
+        for names in
+            [&["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"][..], &["mlp.gate_proj", "mlp.up_proj"]]
+        {
             for pair in names.windows(2) {
                 assert_eq!(place(pair[0]).0 + place(pair[0]).1, place(pair[1]).0);
             }

@@ -294,7 +294,8 @@ fn draws_are_those_of_the_cpu() {
         let on_device = Array::Device(cuda.upload(super::Kind::F32, &logits).unwrap());
         let rows: Vec<u32> = (0..64).map(|i| i % 2).collect();
         let numbers: Vec<f64> = (0..64).map(|i| uniforms.uniform(i, case as u32, 0)).collect();
-        for (temperature, top_p, top_k) in [(0.0, 1.0, 0), (1.0, 1.0, 0), (0.6, 1.0, 0), (1.0, 1.0, 7), (1.3, 0.8, 0), (0.9, 0.9, 20)]
+        for (temperature, top_p, top_k) in
+            [(0.0, 1.0, 0), (1.0, 1.0, 0), (0.6, 1.0, 0), (1.0, 1.0, 7), (1.3, 0.8, 0), (0.9, 0.9, 20)]
         {
             let spec = SamplingSpec { temperature, top_p, top_k, ..SamplingSpec::default() };
             let drawn = compute.draw((&on_device, vocabulary), &rows, &spec, &numbers).unwrap();
@@ -312,7 +313,9 @@ fn draws_are_those_of_the_cpu() {
                 } else {
                     // Any token that it may draw has the log-probability that the CPU gives it.
                     let reachable = (0..400).map(|i| choose(logits, &spec, || (f64::from(i) + 0.5) / 400.0));
-                    let same = reachable.filter(|c| c.token == choice.token).all(|c| (c.logprob - choice.logprob).abs() < 1e-4);
+                    let same = reachable
+                        .filter(|c| c.token == choice.token)
+                        .all(|c| (c.logprob - choice.logprob).abs() < 1e-4);
                     assert!(same, "{spec:?}");
                 }
             }

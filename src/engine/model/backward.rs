@@ -73,8 +73,7 @@ impl Decoder {
         dx: &mut Array,
         sums: &mut GradientSum,
     ) -> Result<(), EngineError> {
-        let Activations { input, input_inverses, rows, attended, middle, middle_inverses, mut gate_up } =
-            activations;
+        let Activations { input, input_inverses, rows, attended, middle, middle_inverses, mut gate_up } = activations;
         let compute = &self.compute;
         let again = |x: &Array, inverses: &Array, weight| compute.norm_again(x, inverses, &self.weights, weight);
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::cache::{BLOCK, KvCache};
 use super::weights::Weights;
-use crate::engine::compute::{Array, Attended, CachedRows, Compute, Output, Normed, PackedRows, Tokens};
+use crate::engine::compute::{Array, Attended, CachedRows, Compute, Normed, Output, PackedRows, Tokens};
 use crate::engine::error::EngineError;
 use crate::engine::kernels::gemm::Precision;
 use crate::engine::ops::attention::Heads;
@@ -96,7 +96,8 @@ impl Decoder {
     pub fn new(weights: Arc<Weights>, precision: Precision) -> Result<Self, EngineError> {
         let config = weights.config().clone();
         let project = |names: &[String], input: usize| -> Result<Projection, EngineError> {
-            let weights_of: Vec<usize> = names.iter().map(|name| weights.index(name)).collect::<Result<_, EngineError>>()?;
+            let weights_of: Vec<usize> =
+                names.iter().map(|name| weights.index(name)).collect::<Result<_, EngineError>>()?;
             let output = weights_of.iter().map(|index| weights.shape(*index)[0]).sum();
             Ok(Projection { linear: Linear::new(input, output, precision), weights: weights_of })
         };

@@ -234,9 +234,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::engine::ops::Buffer;
     use crate::engine::kernels::gemm::Precision;
     use crate::engine::model::weights::Weights;
+    use crate::engine::ops::Buffer;
 
     /// Chunks change no bit, with and without a teacher, and a wrong target is an error.
     #[test]

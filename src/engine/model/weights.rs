@@ -188,9 +188,8 @@ impl Weights {
 
     /// Writes the weights as one safetensors file.
     pub fn save(&self, path: &Path, dtype: WeightDtype) -> Result<(), EngineError> {
-        let view = |(index, weight): (usize, &Weight)| {
-            (weight.name.clone(), WeightView { weights: self, index, dtype })
-        };
+        let view =
+            |(index, weight): (usize, &Weight)| (weight.name.clone(), WeightView { weights: self, index, dtype });
         write_safetensors(path, self.weights.iter().enumerate().map(view))?;
         self.check()
     }

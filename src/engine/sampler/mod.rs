@@ -369,9 +369,8 @@ impl<'a> Phase<'a> {
         // Rows of the same logits, which stand next to each other, are drawn from at once.
         for same in starting.chunk_by_mut(|a, b| Arc::ptr_eq(&a.1.logits, &b.1.logits)) {
             let rows: Vec<u32> = same.iter().map(|(_, logits)| logits.row).collect();
-            let uniform = |(active, _): &(&mut Active, _)| {
-                sampler.uniform(&requests[active.seat.request], &active.state)
-            };
+            let uniform =
+                |(active, _): &(&mut Active, _)| sampler.uniform(&requests[active.seat.request], &active.state);
             let uniforms: Vec<f64> = same.iter().map(uniform).collect();
             let choices = sampler.decoder.draw(&same[0].1.logits, &rows, sampler.spec, &uniforms)?;
             same.par_iter_mut().zip(choices).try_for_each(|((active, _), choice)| {
