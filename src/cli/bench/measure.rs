@@ -6,9 +6,11 @@ use std::time::Instant;
 use anyhow::{Context, anyhow, ensure};
 use serde_json::json;
 
+use super::EMULATED;
 use super::report::Measurement;
-use super::subject::{CONTEXT, Subject};
+use super::subject::Subject;
 use crate::engine::batch::{Sequence, pack};
+use crate::engine::compute::Compute;
 use crate::engine::learn::Learner;
 use crate::engine::optimizer::{AdamW, GradientSum};
 use crate::engine::random::{Purpose, Stream};
@@ -18,14 +20,47 @@ use crate::objective::math::mean;
 use crate::objective::{self, Group, Objective, StepStatistics, StepTotals};
 use crate::text::tokenizer::TextTokenizer;
 
-/// Tokens of a prompt, and new tokens of a completion.
-const PROMPT: usize = 64;
-const NEW: u32 = (CONTEXT - PROMPT) as u32;
+/// How much is measured at a time.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// Tokens of a prompt, and new tokens of a completion.
+    prompt: usize,
+    new: u32,
+    /// Sequences of a training step, and tokens of each.
+    train: (u32, usize),
+    /// Most rows of a pass of a GRPO step.
+    step_rows: usize,
+}
+
+impl Sizes {
+    /// What keeps a device busy.
+    pub fn of(device: &str, parameters: usize) -> Self {
+        match device {
+            "cpu" if parameters < LARGE => Self { prompt: 64, new: 64, train: (64, 64), step_rows: 2048 },
+            "cpu" => Self { prompt: 64, new: 64, train: (8, 128), step_rows: 2048 },
+            EMULATED => Self { prompt: 8, new: 6, train: (2, 12), step_rows: 2048 },
+            _ => Self { prompt: 256, new: 256, train: (16, 1024), step_rows: 16_384 },
+        }
+    }
+
+    /// Tokens of the longest sequence.
+    pub fn context(self) -> usize {
+        (self.prompt + self.new as usize).max(self.train.1)
+    }
+}
+
+/// What shares are taken of.
+#[derive(Clone, Copy, Debug)]
+pub struct Peak {
+    /// The device's rate for matrix products, in GFLOP/s.
+    pub gflops: f64,
+    /// Its memory's, in bytes read and written, where that was measured.
+    pub bytes_per_second: Option<f64>,
+}
+
 /// Prompts of a GRPO step, and completions of each.
 const STEP_PROMPTS: u32 = 8;
 const STEP_SAMPLES: u32 = 8;
-/// Most rows of one of its passes.
-const STEP_ROWS: usize = 2048;
 /// From this many parameters on a training step has fewer and longer sequences.
 const LARGE: usize = 50_000_000;
 /// So small that the weights stay what they are.
@@ -41,8 +76,8 @@ pub struct Bench<'a> {
     pub subject: &'a Subject,
     /// Time for each measurement.
     pub seconds: f64,
-    /// The machine's rate for matrix products, in GFLOP/s.
-    pub peak: f64,
+    pub peak: Peak,
+    pub sizes: Sizes,
 }
 
 impl Bench<'_> {
@@ -51,10 +86,11 @@ impl Bench<'_> {
     pub fn sample(&self, batch: u32) -> anyhow::Result<Vec<Measurement>> {
         let requests: Vec<Request> = (0..batch).map(|prompt| self.request(prompt, 0)).collect();
         let stream = Stream::new(1, Purpose::Rollout, 0);
+        let Sizes { prompt, new, .. } = self.sizes;
         let mut runs: Vec<[f64; 2]> = Vec::new();
         for _ in 0..ATTEMPTS {
             runs.extend(self.repeat(|| {
-                let times = [1, NEW].map(|new| self.draw(&requests, new, stream).map(|drawn| drawn.seconds));
+                let times = [1, new].map(|new| self.draw(&requests, new, stream).map(|drawn| drawn.seconds));
                 let [first, all] = times;
                 Ok([first?, all?])
             })?);
@@ -63,36 +99,38 @@ impl Bench<'_> {
             if decode > 0.0 {
                 let count = f64::from(batch);
                 return Ok(vec![
-                    Measurement::Prefill { batch, tokens_per_second: count * PROMPT as f64 / prefill },
+                    Measurement::Prefill { batch, tokens_per_second: count * prompt as f64 / prefill },
                     Measurement::Decode {
                         batch,
-                        prompt_tokens: PROMPT,
-                        new_tokens: NEW,
-                        tokens_per_second: count * f64::from(NEW - 1) / decode,
+                        prompt_tokens: prompt,
+                        new_tokens: new,
+                        tokens_per_second: count * f64::from(new - 1) / decode,
+                        share_of_bandwidth: self.share_of_bandwidth(batch, decode),
                     },
                 ]);
             }
         }
-        Err(anyhow!("the machine is too busy: {NEW} tokens took no longer than one; try a longer --seconds"))
+        Err(anyhow!("the machine is too busy: {new} tokens took no longer than one; try a longer --seconds"))
     }
 
     /// `batch` completions of one prompt, with the time of the prompt.
     pub fn shared_prompt(&self, batch: u32) -> anyhow::Result<Measurement> {
         let requests: Vec<Request> = (0..batch).map(|sample| self.request(0, sample)).collect();
         let stream = Stream::new(1, Purpose::Rollout, 0);
-        let runs = self.repeat(|| self.draw(&requests, NEW, stream))?;
+        let new = self.sizes.new;
+        let runs = self.repeat(|| self.draw(&requests, new, stream))?;
         Ok(Measurement::SharedPrompt {
             batch,
             prompt_tokens: runs.iter().map(|run| run.statistics.prompt_tokens).max().unwrap_or_default(),
-            new_tokens: NEW,
-            tokens_per_second: f64::from(batch * NEW) / median(runs.iter().map(|run| run.seconds)),
+            new_tokens: new,
+            tokens_per_second: f64::from(batch * new) / median(runs.iter().map(|run| run.seconds)),
         })
     }
 
     /// A step of maximum likelihood on random tokens.
     pub fn train(&self, recompute: bool) -> anyhow::Result<Measurement> {
         let parameters = self.subject.weights.parameter_count();
-        let (count, length) = if parameters < LARGE { (64, 64) } else { (8, CONTEXT) };
+        let (count, length) = self.sizes.train;
         // The last token is only predicted and has no row of its own.
         let sequences: Vec<Sequence> = (0..count)
             .map(|number| {
@@ -119,7 +157,7 @@ impl Bench<'_> {
             seconds,
             tokens_per_second: rows as f64 / seconds,
             gflops,
-            share_of_peak: gflops / self.peak,
+            share_of_peak: gflops / self.peak.gflops,
         })
     }
 
@@ -134,19 +172,36 @@ impl Bench<'_> {
         let mut step = 0;
         let runs = self.repeat(|| {
             let began = Instant::now();
-            let drawn = self.draw(&requests, NEW, Stream::new(1, Purpose::Rollout, step))?;
+            let drawn = self.draw(&requests, self.sizes.new, Stream::new(1, Purpose::Rollout, step))?;
             let sequences = credited(objective.as_mut(), &requests, drawn.completions, step);
-            self.update(objective.as_ref(), &sequences, STEP_ROWS, false, &mut optimizer)?;
+            self.update(objective.as_ref(), &sequences, self.sizes.step_rows, false, &mut optimizer)?;
             step += 1;
             Ok([began.elapsed().as_secs_f64(), drawn.seconds])
         })?;
         Ok(Measurement::GrpoStep {
             prompts: STEP_PROMPTS,
             completions: STEP_SAMPLES,
-            new_tokens: NEW,
+            new_tokens: self.sizes.new,
             seconds: median(runs.iter().map(|[whole, _]| *whole)),
             sampling_seconds: median(runs.iter().map(|[_, sampling]| *sampling)),
         })
+    }
+
+    /// The time that reading weights, keys and values once a step takes at the measured bandwidth, as a share of what
+    /// decoding took.
+    fn share_of_bandwidth(&self, batch: u32, seconds: f64) -> Option<f64> {
+        let (weights, config) = (&self.subject.weights, self.subject.weights.config());
+        let bytes = match self.subject.decoder.compute() {
+            Compute::Cuda(cuda) => cuda.kind().bytes() as f64,
+            Compute::Cpu => return None,
+        };
+        // An embedding that is not the head is read by the row.
+        let unread = if config.tie_word_embeddings { 0 } else { config.vocab_size * config.hidden_size };
+        let steps = f64::from(self.sizes.new - 1);
+        let cached = self.sizes.prompt as f64 + f64::from(self.sizes.new) / 2.0;
+        let per_token = (2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim) as f64;
+        let numbers = (weights.parameter_count() - unread) as f64 + f64::from(batch) * cached * per_token;
+        Some(steps * numbers * bytes / self.peak.bytes_per_second? / seconds)
     }
 
     /// Runs once for nothing, since the first run takes memory and packs weights, and then for the time that is set.
@@ -172,7 +227,7 @@ impl Bench<'_> {
 
     fn request(&self, prompt: u32, sample: u32) -> Request {
         let prompt = u64::from(prompt);
-        Request { prompt, sample, tokens: self.tokens(prompt, PROMPT).into() }
+        Request { prompt, sample, tokens: self.tokens(prompt, self.sizes.prompt).into() }
     }
 
     /// Samples `new` tokens for each request at once.

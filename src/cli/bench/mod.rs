@@ -17,21 +17,27 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use self::machine::matmul;
-use self::measure::Bench;
+use self::measure::{Bench, Peak, Sizes};
 use self::report::{Machine, Measurement, Report};
 use self::subject::Subject;
 use super::worker::start_pool;
 use crate::clock;
 use crate::config::Config;
-use crate::engine::kernels::gemm::Precision;
+use crate::engine::cuda::Peaks;
+use crate::engine::kernels::gemm;
 use crate::engine::kernels::instructions;
 use crate::engine::ops::{fallback, release_free};
+use crate::engine::{self, device};
+use crate::job::spec::Precision;
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "`anneal bench --help` says what is measured and how to read it.")]
 #[command(after_long_help = GUIDE)]
 pub struct Args {
-    /// What to measure: tiny, smollm2-135m, builtin:arith-tiny, or the path of a model
+    /// Where to compute: cpu, or cuda:N
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    device: String,
+    /// What to measure: tiny, smollm2-135m, qwen3-0.6b, qwen3-1.7b, builtin:arith-tiny, or the path of a model
     #[arg(long, value_name = "MODEL", default_value = subject::TINY)]
     model: String,
     /// What the factors of matrix products are rounded to
@@ -67,9 +73,15 @@ What is measured:
   step     A step of a GRPO job: 8 completions of 64 tokens for each of 8 prompts of 64 tokens,
            random rewards, micro-batches of 2048 tokens, backward and AdamW.
 
+On a GPU (--device cuda:0) the peak is that of products of 8192 rows and columns; prompts and
+completions have 256 tokens, and a training step has 16 sequences of 1024. `of peak` is then the
+share of the matrix peak for training, and of the time that reading the weights and the cached
+keys and values once a step takes at the measured memory bandwidth for decode.
+
 Times are medians after a run that is not counted. They are the machine's only as far as nothing
 else runs on it. Speed follows from a model's shape, not from its weights: `tiny` (4 layers,
-width 256) and `smollm2-135m` have random ones. A completion never ends early. Peak memory is
+width 256), `smollm2-135m` and `qwen3-...` (their sizes, without the norms of queries and keys)
+have random ones. A completion never ends early. Peak memory is
 that of the whole process, so name one kind with --only to learn what that takes.
 
 `unfused calls` lists operations that ran in a slower form than the one made for them, as on a
@@ -79,6 +91,7 @@ Examples:
   anneal bench
   anneal bench --model smollm2-135m --compute bf16 --only train
   anneal bench --model target/smollm2 --only sample --batch 1,16 --seconds 10
+  anneal bench --device cuda:0 --model qwen3-0.6b --compute bf16 --batch 1,32,256
   anneal bench --json | jq '.results[] | select(.name == \"decode\")'";
 
 /// What can be measured on its own.
@@ -96,6 +109,15 @@ enum Kind {
 enum Compute {
     F32,
     Bf16,
+}
+
+/// The device that only tests have.
+const EMULATED: &str = "emulated";
+
+impl From<Compute> for gemm::Precision {
+    fn from(compute: Compute) -> Self {
+        Precision::from(compute).into()
+    }
 }
 
 impl From<Compute> for Precision {
@@ -142,14 +164,13 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
 
 fn measure(args: &Args, progress: &Progress) -> anyhow::Result<Report> {
     progress.begin("matrix products");
-    let products = matmul(args.compute.into(), args.wants(Kind::Matmul), args.seconds);
-    let mut results = Vec::new();
-    if args.wants(Kind::Matmul) {
-        results.push(Measurement::Matmul { gflops: products.engine, library_gflops: products.library });
-    }
+    let compute = device::open(&args.device)?.compute(args.compute.into());
+    let (peak, mut results) = peaks(args, &compute)?;
     progress.begin(&format!("loading {}", args.model));
-    let subject = Subject::load(&args.model, args.compute.into(), args.samples())?;
-    let bench = Bench { subject: &subject, seconds: args.seconds, peak: products.peak() };
+    let subject = Subject::load(&args.model, args.compute.into(), args.samples(), &compute)?;
+    let sizes = Sizes::of(&args.device, subject.weights.parameter_count());
+    subject.check_context(sizes)?;
+    let bench = Bench { subject: &subject, seconds: args.seconds, peak, sizes };
     let mut add = |what: String, measurement: &dyn Fn(&Bench<'_>) -> anyhow::Result<Vec<Measurement>>| {
         progress.begin(&what);
         // Other phases need buffers of other sizes.
@@ -182,14 +203,37 @@ fn measure(args: &Args, progress: &Progress) -> anyhow::Result<Report> {
             cpu: machine::cpu(),
             cores: rayon::current_num_threads(),
             instructions: instructions().name(),
+            gpu: match &compute {
+                engine::compute::Compute::Cuda(cuda) => Some(cuda.driver().name()),
+                engine::compute::Compute::Cpu => None,
+            },
         },
         model: args.model.clone(),
         parameters: subject.weights.parameter_count(),
         compute: args.compute,
-        matmul_peak_gflops: products.peak(),
+        matmul_peak_gflops: peak.gflops,
+        memory_bytes_per_second: peak.bytes_per_second,
         peak_memory_bytes: machine::peak_memory_bytes()?,
         unfused: fallback::list().into_iter().map(|(operation, calls)| report::Unfused { operation, calls }).collect(),
         results,
+    })
+}
+
+/// What shares are taken of, and the figures of it.
+fn peaks(args: &Args, compute: &engine::compute::Compute) -> anyhow::Result<(Peak, Vec<Measurement>)> {
+    let wanted = args.wants(Kind::Matmul);
+    Ok(match compute {
+        engine::compute::Compute::Cpu => {
+            let products = matmul(args.compute.into(), wanted, args.seconds);
+            let figures = Measurement::Matmul { gflops: products.engine, library_gflops: products.library };
+            (Peak { gflops: products.peak(), bytes_per_second: None }, wanted.then_some(figures).into_iter().collect())
+        }
+        engine::compute::Compute::Cuda(cuda) => {
+            let (size, bytes) = if args.device == EMULATED { (32, 1 << 16) } else { (8192, 4 << 30) };
+            let Peaks { gflops, bytes_per_second } = cuda.peaks(size, bytes)?;
+            let figures = Measurement::Device { gflops, bytes_per_second };
+            (Peak { gflops, bytes_per_second: Some(bytes_per_second) }, wanted.then_some(figures).into_iter().collect())
+        }
     })
 }
 

@@ -15,6 +15,9 @@ pub struct Report {
     pub parameters: usize,
     pub compute: Compute,
     pub matmul_peak_gflops: f64,
+    /// Read and written by a copy; only of a GPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes_per_second: Option<f64>,
     pub peak_memory_bytes: u64,
     pub unfused: Vec<Unfused>,
     pub results: Vec<Measurement>,
@@ -27,6 +30,9 @@ pub struct Machine {
     pub cores: usize,
     /// The widest instructions that the kernels use.
     pub instructions: &'static str,
+    /// The GPU that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpu: Option<String>,
 }
 
 /// An operation that ran in a slower form.
@@ -44,6 +50,11 @@ pub enum Measurement {
         gflops: f64,
         library_gflops: f64,
     },
+    /// A GPU's peaks.
+    Device {
+        gflops: f64,
+        bytes_per_second: f64,
+    },
     Prefill {
         batch: u32,
         tokens_per_second: f64,
@@ -53,6 +64,9 @@ pub enum Measurement {
         prompt_tokens: usize,
         new_tokens: u32,
         tokens_per_second: f64,
+        /// Of a GPU.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        share_of_bandwidth: Option<f64>,
     },
     SharedPrompt {
         batch: u32,
@@ -86,7 +100,7 @@ const HEADINGS: [&str; 5] = ["", "tokens/s", "seconds", "GFLOP/s", "of peak"];
 
 /// What the command prints: the machine and the model, the figures, memory and slow operations.
 pub fn table(report: &Report) -> String {
-    let Machine { cpu, cores, instructions } = &report.machine;
+    let Machine { cpu, cores, instructions, gpu } = &report.machine;
     let parameters = grouped(report.parameters as f64);
     let compute = match report.compute {
         Compute::F32 => "f32",
@@ -94,6 +108,9 @@ pub fn table(report: &Report) -> String {
     };
     let mut text = format!("anneal       {}, {}\n", report.version, report.date);
     text += &format!("machine      {cpu}, {cores} cores, {instructions}\n");
+    if let Some(gpu) = gpu {
+        text += &format!("device       {gpu}\n");
+    }
     text += &format!("model        {}, {parameters} parameters, products in {compute}\n", report.model);
     text += &format!("matmul peak  {} GFLOP/s\n\n", number(report.matmul_peak_gflops));
     let lines: Vec<Line> = std::iter::once(HEADINGS.map(str::to_owned))
@@ -124,11 +141,17 @@ impl Measurement {
                 of_gflops("matmul, the engine's kernel", gflops),
                 of_gflops("matmul, the gemm crate in f32", library_gflops),
             ],
+            Self::Device { gflops, bytes_per_second } => vec![
+                of_gflops("matmul, on the device", gflops),
+                [format!("copy, {} GB/s", number(bytes_per_second / 1e9)), none(), none(), none(), none()],
+            ],
             Self::Prefill { batch, tokens_per_second } => {
                 vec![of_tokens(format!("prefill, batch {batch}"), tokens_per_second)]
             }
-            Self::Decode { batch, tokens_per_second, .. } => {
-                vec![of_tokens(format!("decode, batch {batch}"), tokens_per_second)]
+            Self::Decode { batch, tokens_per_second, share_of_bandwidth, .. } => {
+                let mut line = of_tokens(format!("decode, batch {batch}"), tokens_per_second);
+                line[4] = share_of_bandwidth.map_or_else(none, |share| format!("{:.0} %", 100.0 * share));
+                vec![line]
             }
             Self::SharedPrompt { batch, prompt_tokens, tokens_per_second, .. } => {
                 let what = format!("shared prompt, batch {batch}, {prompt_tokens} tokens computed");
@@ -184,17 +207,24 @@ mod tests {
         Report {
             version: "0.1.0",
             date: String::from("2026-11-21T12:00:00.000Z"),
-            machine: Machine { cpu: String::from("AMD EPYC"), cores: 2, instructions: "avx512_bf16" },
+            machine: Machine { cpu: String::from("AMD EPYC"), cores: 2, instructions: "avx512_bf16", gpu: None },
             model: String::from("smollm2-135m"),
             parameters: 134_515_008,
             compute: Compute::Bf16,
             matmul_peak_gflops: 512.34,
+            memory_bytes_per_second: None,
             peak_memory_bytes: 3 << 30,
             unfused: Vec::new(),
             results: vec![
                 Measurement::Matmul { gflops: 512.34, library_gflops: 301.5 },
                 Measurement::Prefill { batch: 32, tokens_per_second: 1234.5 },
-                Measurement::Decode { batch: 1, prompt_tokens: 64, new_tokens: 64, tokens_per_second: 56.78 },
+                Measurement::Decode {
+                    batch: 1,
+                    prompt_tokens: 64,
+                    new_tokens: 64,
+                    tokens_per_second: 56.78,
+                    share_of_bandwidth: None,
+                },
                 Measurement::SharedPrompt { batch: 8, prompt_tokens: 64, new_tokens: 64, tokens_per_second: 345.6 },
                 Measurement::Train {
                     sequences: 8,

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use anyhow::{Context, ensure};
 use serde_json::{Map, Value, json};
 
+use super::measure::Sizes;
+use crate::engine::compute::Compute;
 use crate::engine::kernels::gemm::Precision;
 use crate::engine::model::decoder::Decoder;
 use crate::engine::model::weights::Weights;
@@ -16,10 +18,10 @@ use crate::text::tokenizer::TextTokenizer;
 /// The names of shapes with random weights.
 pub const TINY: &str = "tiny";
 const SMOLLM2: &str = "smollm2-135m";
+const QWEN3_SMALL: &str = "qwen3-0.6b";
+const QWEN3_LARGE: &str = "qwen3-1.7b";
 /// Draws the random weights.
 const SEED: u64 = 1;
-/// The longest sequence that is measured.
-pub const CONTEXT: usize = 128;
 
 /// A model in memory.
 pub struct Subject {
@@ -31,7 +33,7 @@ pub struct Subject {
 
 impl Subject {
     /// Loads the model that `name` stands for, or makes it; `with_text` also its tokenizer.
-    pub fn load(name: &str, precision: Precision, with_text: bool) -> anyhow::Result<Self> {
+    pub fn load(name: &str, precision: Precision, with_text: bool, compute: &Compute) -> anyhow::Result<Self> {
         let (weights, tokenizer) = match (shape(name), Builtin::find(name)) {
             (Some(config), _) => {
                 let tokenizer = with_text.then(|| plain_tokenizer(config.vocab_size)).transpose()?;
@@ -43,13 +45,18 @@ impl Subject {
             }
             (None, Some(builtin)) => load_builtin(builtin, with_text)?,
             (None, None) => load_path(Path::new(name), with_text).with_context(|| {
-                format!("`{name}` is neither {TINY}, {SMOLLM2} or builtin:arith-tiny nor a model that can be used")
+                format!("`{name}` is neither one of the shapes that `anneal bench --help` lists nor a model that can be used")
             })?,
         };
-        let context = weights.config().max_position_embeddings;
-        ensure!(context >= CONTEXT, "the model's context of {context} tokens is too short; {CONTEXT} are measured");
-        let weights = Arc::new(weights);
+        let weights = Arc::new(weights.placed(compute)?);
         Ok(Self { decoder: Decoder::new(Arc::clone(&weights), precision)?, weights, tokenizer })
+    }
+
+    /// Refuses a model that is not made for sequences as long as those that are measured.
+    pub fn check_context(&self, sizes: Sizes) -> anyhow::Result<()> {
+        let (context, needed) = (self.weights.config().max_position_embeddings, sizes.context());
+        ensure!(context >= needed, "the model's context of {context} tokens is too short; {needed} are measured");
+        Ok(())
     }
 }
 
@@ -85,7 +92,27 @@ fn shape(name: &str) -> Option<ModelConfig> {
             tie_word_embeddings: true,
             ..tiny
         }),
+        QWEN3_SMALL => Some(qwen3(1024, 3072, tiny)),
+        QWEN3_LARGE => Some(qwen3(2048, 6144, tiny)),
         _ => None,
+    }
+}
+
+/// Qwen3 by its widths. The family's norms of queries and keys are left out: they are a thousandth of its work.
+fn qwen3(hidden_size: usize, intermediate_size: usize, rest: ModelConfig) -> ModelConfig {
+    ModelConfig {
+        vocab_size: 151_936,
+        hidden_size,
+        intermediate_size,
+        num_hidden_layers: 28,
+        num_attention_heads: 16,
+        num_key_value_heads: 8,
+        head_dim: 128,
+        rms_norm_eps: 1e-6,
+        rope: RopeConfig { theta: 1e6, scaling: RopeScaling::None },
+        max_position_embeddings: 40_960,
+        tie_word_embeddings: true,
+        ..rest
     }
 }
 
@@ -138,6 +165,9 @@ mod tests {
         let parameters = |name: &str| shape(name).unwrap().parameter_count();
         // As counted when SmolLM2-135M is imported.
         assert_eq!(parameters(SMOLLM2), 134_515_008);
+        // Qwen3's own, without 28 times two norms of 128 numbers.
+        assert_eq!(parameters(QWEN3_SMALL), 596_049_920 - 28 * 256);
+        assert_eq!(parameters(QWEN3_LARGE), 1_720_574_976 - 28 * 256);
         assert_eq!(parameters(TINY), 2 * 512 * 256 + 4 * (4 * 256 * 256 + 3 * 256 * 688 + 2 * 256) + 256);
     }
 

@@ -350,11 +350,11 @@ impl Drop for Gpu {
         }
         // Safety: nothing uses the handles any more. What fails here fails with the device, which is let go of.
         unsafe {
-            drop(cublas::destroy_handle(self.cublas));
-            drop(cuda::free_sync(self.workspace));
-            drop(cuda::stream::destroy(self.stream));
-            drop(cuda::module::unload(self.module));
-            drop(cuda::primary_ctx::release(self.device));
+            let _ = cublas::destroy_handle(self.cublas);
+            let _ = cuda::free_sync(self.workspace);
+            let _ = cuda::stream::destroy(self.stream);
+            let _ = cuda::module::unload(self.module);
+            let _ = cuda::primary_ctx::release(self.device);
         }
     }
 }

@@ -17,6 +17,7 @@ mod memory;
 mod nccl;
 mod ops;
 mod parameters;
+mod peaks;
 #[cfg(all(test, any(feature = "cuda", feature = "cuda-emulated")))]
 mod tests;
 
@@ -29,6 +30,7 @@ pub use driver::{DeviceError, Kind};
 pub use memory::Memory;
 use memory::Pool;
 pub use parameters::{Flat, Parameters};
+pub use peaks::Peaks;
 
 use super::error::EngineError;
 use crate::job::spec::Precision;

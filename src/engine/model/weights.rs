@@ -12,6 +12,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use candle_core::quantized::{GgmlDType, QStorage, QTensor};
 use candle_core::{Device, Tensor};
 use half::{bf16, f16};
+use rayon::prelude::*;
 use safetensors::{Dtype, View};
 
 use super::decoder::Projection;
@@ -71,7 +72,7 @@ impl Weights {
                 if name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight") { residual } else { std };
             let values: Vec<f32> = match shape.len() {
                 1 => vec![1.0; count],
-                _ => (0..count as u64).map(|i| (stream.normal(i) * std) as f32).collect(),
+                _ => (0..count as u64).into_par_iter().map(|i| (stream.normal(i) * std) as f32).collect(),
             };
             tensors.insert(name, Values32 { shape, values });
         }
