@@ -4,7 +4,7 @@ set -euo pipefail
 
 usage() {
   cat <<'END'
-Usage: scripts/cuda_build.sh [--check | --env] [PREFIX]
+Usage: scripts/cuda_build.sh [--check | --tests | --env] [PREFIX]
 
 Builds anneal with the features `cuda` and `nccl`. Needs cargo, g++, python3 with pip and a connection to its package
 index; no GPU, no driver, no CUDA toolkit. The compiler, nvcc 13.0, is installed once from Python wheels into PREFIX
@@ -13,6 +13,7 @@ index; no GPU, no driver, no CUDA toolkit. The compiler, nvcc 13.0, is installed
   PREFIX     where the compiler is kept   [default: ${XDG_CACHE_HOME:-~/.cache}/anneal/cuda-13.0]
 
   --check    clippy with warnings as errors first, then the build
+  --tests    also build the unit tests, as target/release/anneal-tests, for scripts/gpu_check.sh --pack
   --env      only install the compiler, and print what to set for builds by hand:
                eval "$(scripts/cuda_build.sh --env)" && cargo build --features cuda,nccl
   --help     this text
@@ -154,3 +155,11 @@ if [ "$mode" = check ]; then
 fi
 cargo build --locked --release --features "$FEATURES"
 check_program "$(realpath "${CARGO_TARGET_DIR:-target}")/release/anneal"
+if [ "$mode" = tests ]; then
+  # The same program with its unit tests; cargo tells where it puts it.
+  program=$(cargo test --locked --release --features "$FEATURES" --lib --no-run --message-format=json |
+    python3 -c 'import json, sys
+found = [json.loads(line).get("executable") for line in sys.stdin if line.startswith("{")]
+print([path for path in found if path][-1])')
+  cp "$program" "$(realpath "${CARGO_TARGET_DIR:-target}")/release/anneal-tests"
+fi
