@@ -48,6 +48,7 @@ while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage && exit 0 ;;
     --check) mode=check ;;
+    --tests) mode=tests ;;
     --env) mode='env' ;;
     -*) die "there is no option $1; see --help" ;;
     '') die "PREFIX is empty" ;;
