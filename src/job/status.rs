@@ -109,6 +109,8 @@ names!(
         Diverged = "diverged",
         VerifierErrorRate = "verifier_error_rate",
         StorageFull = "storage_full",
+        /// The device failed or hung, again and again.
+        DeviceLost = "device_lost",
         /// The job ended its worker process again and again.
         Poison = "poison",
         Internal = "internal",
