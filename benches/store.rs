@@ -12,6 +12,7 @@
 
 use std::time::{Duration, Instant};
 
+use anneal::device::Machine;
 use anneal::job::{EventKind, JobId, JobKind, JobSpec, JobStatus, NewEvent, Timestamp, WorkerId, digest};
 use anneal::objective::frontier::{self, DEFAULT_ESS_FLOOR, ScoredCompletion, ScoredGroup};
 use anneal::store::{Ended, JobFilter, Lease, NewJob, Page, Store};
@@ -50,6 +51,8 @@ impl Busy {
         let worker = WorkerId::generate();
         let (store, running) = runtime.block_on(async {
             let store = Store::open(directory.path()).await.expect("an empty directory becomes a data directory");
+            let devices = Machine::open("cpu", directory.path()).and_then(|machine| machine.read_all());
+            store.set_devices(&devices.expect("there is a CPU"), NOW).await.expect("devices are stored");
             let running = run_one(&store, worker).await;
             let spec = resolved_spec();
             for _ in 0..QUEUED {
@@ -106,6 +109,8 @@ async fn submit(store: &Store, spec: &Value) {
         spec_resolved: spec.clone(),
         spec_digest: digest::of_json(spec),
         steps: EVENTS,
+        devices: 1,
+        memory_bytes: 1 << 20,
         rollout_set: None,
     };
     store.submit_job(job, None, NOW).await.expect("the job is stored");

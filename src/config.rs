@@ -36,7 +36,8 @@ pub struct SettingArgs {
     #[arg(long, env = "ANNEAL_LISTEN", value_name = "ADDR:PORT", global = true)]
     pub listen: Option<SocketAddr>,
 
-    /// Devices to run jobs on: `all`, or a list such as `cpu` or `cuda:0,cuda:1` [default: all]
+    /// Devices to run jobs on: `all` (the GPUs, or the CPU where there are none), `cpu`, or GPUs such as `0,2` or
+    /// `cuda:0,cuda:1`; for tests simulated ones, `simulated:4` or `simulated:24GiB,80GiB` [default: all]
     #[arg(long, env = "ANNEAL_DEVICES", value_name = "LIST", global = true)]
     pub devices: Option<String>,
 
@@ -60,6 +61,11 @@ pub struct SettingArgs {
     #[arg(long, env = "ANNEAL_LEASE_SECONDS", value_name = "SECONDS", global = true)]
     pub lease_seconds: Option<u64>,
 
+    /// Seconds after which a running job whose computing shows no sign of life is taken from its device, which is then
+    /// checked [default: 300]
+    #[arg(long, env = "ANNEAL_WATCHDOG_SECONDS", value_name = "SECONDS", global = true)]
+    pub watchdog_seconds: Option<u64>,
+
     /// Which log lines to write, for example `info` or `anneal=debug` [default: info]
     #[arg(long, env = "ANNEAL_LOG", value_name = "FILTER", global = true)]
     pub log: Option<String>,
@@ -76,6 +82,7 @@ pub struct Config {
     pub allowed_hosts: Vec<String>,
     pub max_upload_bytes: u64,
     pub lease_seconds: u64,
+    pub watchdog_seconds: u64,
     pub log: String,
 }
 
@@ -96,6 +103,7 @@ impl Config {
             allowed_hosts: args.allowed_hosts.or(file.allowed_hosts).unwrap_or_default(),
             max_upload_bytes: args.max_upload_bytes.or(file.max_upload_bytes).unwrap_or(2 << 30),
             lease_seconds: args.lease_seconds.or(file.lease_seconds).unwrap_or(15),
+            watchdog_seconds: args.watchdog_seconds.or(file.watchdog_seconds).unwrap_or(300),
             log: args.log.or(file.log).unwrap_or_else(|| String::from("info")),
         };
         config.check()?;
@@ -116,6 +124,9 @@ impl Config {
         }
         if !(2..=3600).contains(&self.lease_seconds) {
             return wrong("lease_seconds", "must lie between 2 and 3600");
+        }
+        if !(2..=86_400).contains(&self.watchdog_seconds) {
+            return wrong("watchdog_seconds", "must lie between 2 and 86400");
         }
         Ok(())
     }

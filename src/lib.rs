@@ -5,6 +5,7 @@
 //! * [`job`] what a job is: spec, states, events. No I/O; everything else may use it.
 //! * [`objective`], [`verifier`], [`dataset`], [`modelfile`] what is optimised, how completions are scored, what rows
 //!   are, and what model files hold. They know only [`job`].
+//! * [`device`] what devices this machine has and how they are.
 //! * [`text`] tokenizers, chat templates and prompts.
 //! * [`engine`] computes: sampling, training, checkpoints. It reports through a trait and knows neither the database
 //!   nor HTTP.
@@ -18,6 +19,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod dataset;
+pub mod device;
 pub mod engine;
 pub mod job;
 pub mod modelfile;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::LazyLock;
 
+use anneal::device::Machine;
 use anneal::job::digest::sha256_hex;
 use anneal::job::rollout_set::{GROUPS_FILE, ROLLOUTS_FILE, SUMMARY_FILE};
 use anneal::job::{
@@ -49,6 +50,7 @@ static SHARED: LazyLock<Shared> = LazyLock::new(|| {
     let data = folder.path().join("data");
     let sets = runtime.block_on(async {
         let store = Store::open(&data).await.unwrap();
+        store.set_devices(&Machine::open("cpu", &data).unwrap().read_all().unwrap(), NOW).await.unwrap();
         let plain = |_: &mut Fixture| {};
         let mut sets = Vec::new();
         sets.push(write_set(&store, plain).await);
@@ -103,6 +105,8 @@ async fn submit_set(store: &Store, set: &Fixture) -> (RolloutSetId, JobId) {
         spec_resolved: set.spec.clone(),
         spec_digest: String::from("sha256:00"),
         steps: 0,
+        devices: 1,
+        memory_bytes: 0,
         rollout_set: Some(NewRolloutSet {
             id,
             name: None,
@@ -423,7 +427,11 @@ fn a_dry_run_makes_nothing_and_says_what_a_job_would_do() {
     // 12 steps with 16 prompts each.
     assert_eq!(plan["completions"], 12 * 16 * 4);
     // The distance from the start is measured, which takes a copy of the weights.
-    assert_eq!((&plan["parameters"], &plan["memory_bytes"]), (&json!(parameters), &json!(20 * parameters)));
+    let memory = &plan["memory"];
+    assert_eq!((&plan["parameters"], &memory["model"]), (&json!(parameters), &json!(20 * parameters)));
+    assert_eq!(memory["copies"], json!(4 * parameters));
+    let parts = ["model", "copies", "activations", "cache"].map(|part| memory[part].as_u64().unwrap());
+    assert_eq!(plan["memory_bytes"], parts.iter().sum::<u64>());
     assert_eq!(plan["rows_checked"]["eval"], 16);
 
     let jobs = server().get("/v1/jobs?limit=100").json();

@@ -22,10 +22,14 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("objective", &["job"]),
     ("verifier", &["job"]),
     ("dataset", &["job"]),
+    ("device", &["job"]),
     ("text", &["job", "dataset", "modelfile"]),
     ("store", &["job"]),
     ("engine", &["job", "objective", "verifier", "dataset", "modelfile", "text"]),
-    ("worker", &["job", "store", "engine", "objective", "verifier", "dataset", "modelfile", "clock", "config"]),
+    (
+        "worker",
+        &["job", "device", "store", "engine", "objective", "verifier", "dataset", "modelfile", "clock", "config"],
+    ),
     ("api", &["job", "objective", "verifier", "dataset", "modelfile", "text", "store", "clock", "config"]),
     ("cli", &["*"]),
     ("lib", &["*"]),
@@ -35,6 +39,9 @@ const IMPORTS: &[(&str, &[&str])] = &[
 /// Modules that compute from their arguments alone, and the part of them that may do more.
 const PURE: &[&str] = &["src/objective", "src/verifier"];
 const SANDBOX: &str = "src/verifier/sandbox";
+
+/// The files that may ask whether CUDA was built in: one computes with it, one looks at its devices.
+const CUDA: &[&str] = &["src/engine/cuda/mod.rs", "src/engine/cuda/hardware.rs", "src/engine/device", "src/device/nvml"];
 
 /// What may be named, outside tests, in some modules only or nowhere: rule, pattern, those modules, and why.
 const NAMES: &[(&str, &str, &[&str], &str)] = &[
@@ -46,7 +53,17 @@ const NAMES: &[(&str, &str, &[&str], &str)] = &[
         &["src/engine", "src/objective"],
         "only the engine and objectives know tensors",
     ),
-    ("crates", r"\bunsafe\b", &["src/engine/kernels"], "raw memory and instructions stay in the kernels"),
+    (
+        "crates",
+        r"\bunsafe\b",
+        &[
+            "src/engine/kernels",
+            "src/engine/cuda/hardware.rs",
+            "src/engine/cuda/nccl.rs",
+            "src/engine/cuda/emulated.rs",
+        ],
+        "raw memory, instructions and drivers stay behind the kernels and the devices",
+    ),
     ("world", r"\benv\s*::\s*vars?(_os)?\b", &["src/config"], "only the configuration reads the environment"),
     ("world", r"\bSystemTime\s*::\s*now\b", &["src/clock"], "only src/clock.rs reads the clock; time is an argument"),
     ("bans", r"\b(todo|unimplemented)!", &[], "unfinished code is not merged"),
@@ -161,13 +178,20 @@ fn imports(path: &str, text: &str) -> Vec<Violation> {
 }
 
 fn cuda(path: &str, text: &str) -> Vec<Violation> {
-    if inside(path, "src/engine/device") {
+    if inside_any(path, CUDA) {
         return Vec::new();
     }
     // The feature's name is a literal, so that literals are kept here.
     let code = without_tests(&mask(text, Literals::Kept));
     lines_with(&code, r#"\bfeature\s*=\s*"cuda""#)
-        .map(|line| violation(path, line, "cuda", "the feature may be asked for only in src/engine/device.rs"))
+        .map(|line| {
+            violation(
+                path,
+                line,
+                "cuda",
+                "the feature may be asked for only where devices are opened, src/engine/device.rs and src/engine/cuda, and in src/device/nvml.rs",
+            )
+        })
         .collect()
 }
 
@@ -547,6 +571,7 @@ fn a_name_out_of_place_is_found() {
         ("src/store/mod.rs", "let t = SystemTime::now();", "src/clock.rs"),
         ("src/store/mod.rs", "println!(x)", "src/cli/run.rs"),
         ("src/store/mod.rs", "#[cfg(feature = \"cuda\")]", "src/engine/device.rs"),
+        ("src/device/mod.rs", "#[cfg(feature = \"cuda\")]", "src/device/nvml.rs"),
         ("src/verifier/exact.rs", "use std::{fmt, fs::File};", "src/verifier/sandbox/mod.rs"),
         ("src/objective/mod.rs", "use std::time::{Duration, Instant};", "src/engine/mod.rs"),
         ("src/objective/mod.rs", "std::net::TcpStream::connect()", "src/engine/mod.rs"),

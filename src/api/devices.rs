@@ -9,50 +9,133 @@ use super::App;
 use super::error::Problem;
 use super::extract::List;
 use crate::clock;
-use crate::job::Timestamp;
-use crate::store::WorkerRow;
+use crate::job::{DeviceProcess, DeviceStatus, Timestamp};
+use crate::store::{DeviceRow, Reserved};
 
-/// A worker that was not seen for so long does not count.
-const SEEN_MILLISECONDS: i64 = 60_000;
-
-/// A device and the worker that tends it.
+/// A device that this server uses.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Device {
-    /// `cpu`, `cuda:0`, ...
-    #[schema(example = "cpu")]
+    /// `cpu`, `cuda:0`, `simulated:0`, ...
+    #[schema(example = "cuda:0")]
     id: String,
     /// Always `device`.
     object: &'static str,
+    /// The model.
     description: String,
-    /// `idle` or `busy`.
+    index: u32,
+    /// What the driver knows a GPU by.
+    uuid: Option<String>,
+    /// Bytes.
+    memory_total: u64,
+    /// Bytes that a new job could take, when the device was last looked at.
+    memory_free: u64,
+    /// Of a GPU.
+    #[schema(example = "9.0")]
+    compute_capability: Option<String>,
+    driver_version: Option<String>,
+    /// Programs that compute on it.
+    processes: Vec<Process>,
+    /// `idle`; `busy` with a job; `reserved` for a waiting job that needs more devices than are free; `faulted`, and
+    /// takes no jobs; `checking`, after a fault or before its worker is there; `foreign`, another program computes on
+    /// it.
+    #[schema(example = "idle")]
     status: &'static str,
-    /// The job it runs.
+    /// The job that holds it, or that it is reserved for.
     job: Option<String>,
-    worker: String,
-    pid: u32,
+    /// Why it takes no jobs.
+    fault: Option<String>,
     /// Unix seconds.
-    started_at: i64,
+    faulted_at: Option<i64>,
+    /// How often it has failed since it was first used here.
+    faults: u64,
+    /// Unix seconds at which the status last changed.
+    changed_at: i64,
+    /// Unix seconds at which the device was last looked at.
+    seen_at: i64,
+    /// The worker process that tends it; null while none does.
+    worker: Option<String>,
+    pid: Option<u32>,
+    /// Unix seconds at which the worker began.
+    started_at: Option<i64>,
 }
 
-impl From<WorkerRow> for Device {
-    fn from(row: WorkerRow) -> Self {
+/// A program that computes on a device.
+#[derive(Debug, Serialize, ToSchema)]
+struct Process {
+    pid: u32,
+    /// Bytes of the device's memory; null where the driver does not say.
+    memory_used: Option<u64>,
+    /// Started by this server.
+    ours: bool,
+}
+
+impl From<DeviceProcess> for Process {
+    fn from(process: DeviceProcess) -> Self {
+        Self { pid: process.pid, memory_used: process.memory_used, ours: process.ours }
+    }
+}
+
+impl Device {
+    fn of(row: DeviceRow, reserved: &[Reserved]) -> Self {
+        let kept = reserved.iter().find(|kept| kept.device == row.name);
+        let status = match (row.status, kept, &row.worker) {
+            (DeviceStatus::Idle, Some(_), _) => DeviceStatus::Reserved,
+            (DeviceStatus::Idle, None, None) => DeviceStatus::Checking,
+            (status, _, _) => status,
+        };
         Self {
-            id: row.device,
             object: "device",
+            index: row.number,
+            status: status.as_str(),
+            job: row.job.or(kept.map(|kept| kept.job)).map(|job| job.to_string()),
+            worker: row.worker.map(|(id, _, _)| id.to_string()),
+            pid: row.worker.map(|(_, pid, _)| pid),
+            started_at: row.worker.map(|(_, _, started_at)| started_at.unix_seconds()),
+            id: row.name,
             description: row.description,
-            status: if row.job.is_some() { "busy" } else { "idle" },
-            job: row.job.map(|job| job.to_string()),
-            worker: row.id.to_string(),
-            pid: row.pid,
-            started_at: row.started_at.unix_seconds(),
+            uuid: row.uuid,
+            memory_total: row.memory_total,
+            memory_free: row.memory_free,
+            compute_capability: row.compute_capability,
+            driver_version: row.driver_version,
+            processes: row.processes.into_iter().map(Process::from).collect(),
+            fault: row.fault,
+            faulted_at: row.faulted_at.map(Timestamp::unix_seconds),
+            faults: row.faults,
+            changed_at: row.changed_at.unix_seconds(),
+            seen_at: row.seen_at.unix_seconds(),
         }
+    }
+}
+
+/// The devices of this server, as a client sees them.
+pub async fn devices(app: &App) -> Result<Vec<Device>, Problem> {
+    let now = clock::now();
+    let (rows, reserved) = (app.store.devices(now).await?, app.store.reserved(now).await?);
+    Ok(rows.into_iter().map(|row| Device::of(row, &reserved)).collect())
+}
+
+impl Device {
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub fn status(&self) -> &'static str {
+        self.status
+    }
+
+    /// Total and free, in bytes.
+    pub fn memory(&self) -> (u64, u64) {
+        (self.memory_total, self.memory_free)
+    }
+
+    pub fn faults(&self) -> u64 {
+        self.faults
     }
 }
 
 /// List devices
 #[utoipa::path(get, path = "/v1/devices", tag = "devices", responses((status = 200, body = List<Device>)))]
 pub async fn list_devices(State(app): State<App>) -> Result<Json<List<Device>>, Problem> {
-    let since = Timestamp(clock::now().0 - SEEN_MILLISECONDS);
-    let rows = app.store.live_workers(since).await?;
-    Ok(Json(List::new(rows.into_iter().map(Device::from), u32::MAX, |d| d.id.clone())))
+    Ok(Json(List::new(devices(&app).await?, u32::MAX, |device| device.id.clone())))
 }

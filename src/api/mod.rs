@@ -12,12 +12,14 @@ mod health;
 mod host;
 mod idempotency;
 pub mod jobs;
+mod metrics;
 mod metrics_catalog;
 pub mod models;
 mod objectives;
 mod openapi;
 mod queue;
 mod resolve;
+mod resources;
 pub mod rollout_sets;
 mod verifiers;
 
@@ -94,6 +96,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(queue::get_queue))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
+        .routes(routes!(metrics::metrics))
 }
 
 /// The whole service. Must be called within a tokio runtime.

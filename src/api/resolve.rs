@@ -90,6 +90,14 @@ impl ModelFiles {
             Self::Path(path) => modelfile::inspect(path),
         }
     }
+
+    /// As [`inspect`](Self::inspect), without the tokenizer where it is a file of its own. Blocks.
+    pub fn inspect_weights(&self) -> Result<Inspection, ModelFileError> {
+        match self {
+            Self::Builtin(builtin) => builtin.inspect(),
+            Self::Path(path) => modelfile::inspect_weights(path),
+        }
+    }
 }
 
 /// Finds a model by the name that a spec gives it. `seed` is what a built-in without weights draws them from. An error

@@ -4,6 +4,7 @@ use std::fs::{File, TryLockError};
 use std::future::IntoFuture;
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -12,8 +13,9 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::api::{self, ApiSettings};
+use crate::clock;
 use crate::config::Config;
-use crate::engine::device;
+use crate::device::Machine;
 use crate::store::Store;
 use crate::worker::supervisor::{Launch, supervise};
 
@@ -57,6 +59,9 @@ impl Server {
         let store = Store::open(&config.data_dir).await.context("the data directory cannot be opened")?;
         let lock = lock(&store)?;
         store.files().sweep_uploads()?;
+        let machine = Arc::new(Machine::open(&config.devices, store.files().root())?);
+        let readings = machine.read_all()?;
+        store.set_devices(&readings, clock::now()).await?;
         let listener = TcpListener::bind(config.listen)
             .await
             .with_context(|| format!("cannot listen on {}; choose another address with --listen", config.listen))?;
@@ -75,12 +80,13 @@ impl Server {
             drop(http_shutdown.wait_for(|down| *down).await);
         });
 
-        let devices = devices(&config.devices)?;
-        let threads = (config.threads / devices.len().max(1)).max(1);
+        let threads = (config.threads / readings.len().max(1)).max(1);
         let launch = Launch { program: std::env::current_exe()?, arguments: worker_arguments(config, threads) };
         let mut workers = JoinSet::new();
-        for device in devices {
-            workers.spawn(supervise(store.clone(), launch.clone(), device, shutdown.clone()));
+        for reading in readings {
+            let (store, launch, machine) = (store.clone(), launch.clone(), Arc::clone(&machine));
+            let shutdown = shutdown.clone();
+            workers.spawn(async move { supervise(store, launch, machine, &reading, shutdown).await });
         }
         Ok(Self { address, stop, http, workers, _lock: lock })
     }
@@ -125,26 +131,11 @@ fn worker_arguments(config: &Config, threads: usize) -> Vec<String> {
         config.data_dir.display().to_string(),
         String::from("--lease-seconds"),
         config.lease_seconds.to_string(),
+        String::from("--watchdog-seconds"),
+        config.watchdog_seconds.to_string(),
         String::from("--threads"),
         threads.to_string(),
         String::from("--log"),
         config.log.clone(),
     ]
-}
-
-/// The devices of a setting such as `all` or `cpu` or `cuda:0,cuda:1`.
-fn devices(setting: &str) -> anyhow::Result<Vec<String>> {
-    let known: Vec<String> = device::enumerate().into_iter().map(|device| device.name).collect();
-    if setting == "all" {
-        return Ok(known);
-    }
-    let mut chosen: Vec<String> = setting.split(',').map(|name| name.trim().to_owned()).collect();
-    chosen.sort();
-    chosen.dedup();
-    for name in &chosen {
-        if name != "cpu" && !known.contains(name) {
-            bail!("there is no device `{name}`; this machine has: {}", known.join(", "));
-        }
-    }
-    Ok(chosen)
 }

@@ -1,12 +1,16 @@
 //! `anneal worker`
 
 use std::process::ExitCode;
+use std::time::Duration;
 
+use anyhow::bail;
 use tokio::io::AsyncReadExt;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::config::Config;
+use crate::device::{FAULT_FILE, HANG_FILE, Machine, folder_of};
+use crate::engine::device;
 use crate::job::WorkerId;
 use crate::store::Store;
 use crate::worker::{self, Options};
@@ -21,6 +25,12 @@ pub struct Args {
     /// The device to run jobs on: cpu or cuda:N
     #[arg(long, default_value = "cpu")]
     device: String,
+    /// The device's name on this machine, where a GPU is the only one that this process sees
+    #[arg(long, hide = true)]
+    name: Option<String>,
+    /// Compute a small thing on the device and end; fails when the device is not well
+    #[arg(long)]
+    check_device: bool,
     /// The worker's id; made up when absent
     #[arg(long, hide = true)]
     id: Option<WorkerId>,
@@ -30,6 +40,9 @@ pub struct Args {
 }
 
 pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
+    if args.check_device {
+        return check(&config, &args);
+    }
     start_pool(config.threads)?;
     if args.supervised {
         // Requests to the API come before the work of jobs on the same cores.
@@ -45,10 +58,22 @@ pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
             wait_for_end(args.supervised).await;
             stop.send_replace(true);
         });
+        let name = args.name.unwrap_or_else(|| args.device.clone());
+        let simulated = folder_of(store.files().root(), &name);
+        // What a server has told the store of a device is not looked up again; simulated ones are known to it alone.
+        let reading = if args.supervised || simulated.is_some() {
+            None
+        } else {
+            Some(Machine::open(&name, store.files().root())?.read(&name)?)
+        };
         let options = Options {
             id: args.id.unwrap_or_else(WorkerId::generate),
             device: args.device,
+            name,
+            reading,
             lease_seconds: config.lease_seconds,
+            watchdog: Duration::from_secs(config.watchdog_seconds),
+            hang: simulated.map(|folder| folder.join(HANG_FILE)),
         };
         worker::run(store, options, shutdown).await?;
         Ok(ExitCode::SUCCESS)
@@ -56,6 +81,22 @@ pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
     // A read of standard input cannot be interrupted; do not wait for it.
     runtime.shutdown_background();
     result
+}
+
+/// Whether the device is well.
+fn check(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
+    let name = args.name.as_ref().unwrap_or(&args.device);
+    if let Some(folder) = folder_of(&config.data_dir, name) {
+        let hang = folder.join(HANG_FILE);
+        while hang.exists() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        if let Ok(fault) = std::fs::read_to_string(folder.join(FAULT_FILE)) {
+            bail!("{}", fault.trim());
+        }
+    }
+    device::check(&device::open(&args.device)?)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// One pool for everything that computes; the engine itself runs on one of its threads.

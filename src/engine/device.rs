@@ -1,4 +1,5 @@
-//! Compute devices; the only place that knows whether CUDA was built in.
+//! Opens compute devices and checks them; what devices there are is said by [`crate::device`]. The only place of the
+//! engine that knows which kinds were built in.
 
 use std::sync::Arc;
 
@@ -7,14 +8,6 @@ use super::cuda::Cuda;
 use super::cuda::driver::{DeviceError, Driver};
 use super::error::EngineError;
 use crate::job::spec::Precision;
-
-/// One device that can run a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeviceInfo {
-    /// `cpu`, `cuda:0`, `cuda:1`, ...
-    pub name: String,
-    pub description: String,
-}
 
 /// An opened device.
 #[derive(Clone, Debug)]
@@ -33,13 +26,8 @@ impl Device {
     }
 }
 
-/// The devices of this machine: the GPUs when built with CUDA and there are any, otherwise the CPU.
-pub fn enumerate() -> Vec<DeviceInfo> {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    vec![DeviceInfo { name: String::from("cpu"), description: format!("CPU, {cores} cores") }]
-}
-
-/// Opens a device by its name: `cpu`, `cuda:N`, or `emulated` where that was built in.
+/// Opens a device by its name: `cpu`, `cuda:N`, or `emulated` where that was built in. What is simulated computes on
+/// the emulated device if there is one, and else on the CPU.
 pub fn open(name: &str) -> Result<Device, EngineError> {
     let unknown = || EngineError::InvalidData {
         code: "unknown_device",
@@ -49,7 +37,16 @@ pub fn open(name: &str) -> Result<Device, EngineError> {
         None if name == "cpu" => Ok(Device::Cpu),
         None if name == "emulated" => Ok(Device::Gpu(emulated()?)),
         Some(("cuda", ordinal)) => Ok(Device::Gpu(gpu(ordinal.parse().map_err(|_| unknown())?)?)),
+        Some(("simulated", _)) => Ok(emulated().map_or(Device::Cpu, Device::Gpu)),
         _ => Err(unknown()),
+    }
+}
+
+/// Computes a small thing on a device and compares it with what it must be; for a device that has failed.
+pub fn check(device: &Device) -> Result<(), EngineError> {
+    match device {
+        Device::Cpu => Ok(()),
+        Device::Gpu(driver) => Ok(Cuda::new(Arc::clone(driver), Precision::Bf16).check_health()?),
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::field::{self, FieldError, Fields};
-use super::spec::{DatasetSpec, MAX_ROLLOUTS, Precision, SamplingSpec, check_labels, parse_object};
+use super::spec::{DatasetSpec, MAX_ROLLOUTS, Precision, ResourceSpec, SamplingSpec, check_labels, parse_object};
 
 /// The file of a rollout set with one [`RolloutLine`] a line, group after group.
 pub const ROLLOUTS_FILE: &str = "rollouts.jsonl";
@@ -44,6 +44,8 @@ pub struct RolloutSetSpec {
     /// What matrix products are computed in, as `train.precision` of a job.
     #[serde(default)]
     pub precision: Precision,
+    #[serde(default)]
+    pub resources: ResourceSpec,
     /// Jobs with a higher priority are claimed first.
     #[serde(default)]
     pub priority: i32,
@@ -79,6 +81,7 @@ impl RolloutSetSpec {
             fields.finish(),
             spec.sampling.check(),
             spec.dataset.check(),
+            spec.resources.check(),
             check_labels(spec.name.as_deref(), spec.seed, &spec.metadata),
         ])?;
         Ok(spec)

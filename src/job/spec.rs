@@ -45,6 +45,8 @@ pub struct JobSpec {
     pub eval: EvalSpec,
     #[serde(default)]
     pub checkpoints: CheckpointSpec,
+    #[serde(default)]
+    pub resources: ResourceSpec,
     /// Jobs with a higher priority are claimed first; equal ones in the order of submission.
     #[serde(default)]
     pub priority: i32,
@@ -323,6 +325,33 @@ impl Default for CheckpointSpec {
     }
 }
 
+/// What a job runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ResourceSpec {
+    /// How many devices the job holds from its begin to its end. It waits until as many are free together.
+    #[schemars(range(min = 1, max = 64))]
+    pub devices: u32,
+}
+
+/// The most devices that one job may ask for.
+pub const MAX_DEVICES: u32 = 64;
+
+impl Default for ResourceSpec {
+    fn default() -> Self {
+        Self { devices: 1 }
+    }
+}
+
+impl ResourceSpec {
+    pub(super) fn check(&self) -> Result<(), Vec<FieldError>> {
+        let mut fields = Fields::below("/resources");
+        let detail = format!("must lie between 1 and {MAX_DEVICES}");
+        fields.require((1..=MAX_DEVICES).contains(&self.devices), "devices", detail);
+        fields.finish()
+    }
+}
+
 /// Number format of exported weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -342,6 +371,7 @@ impl JobSpec {
             spec.check_rollouts(),
             spec.eval.check(),
             spec.check_checkpoints(),
+            spec.resources.check(),
             spec.dataset.check(),
             check_labels(spec.name.as_deref(), spec.seed, &spec.metadata),
         ])?;

@@ -106,11 +106,11 @@ names!(
     FailureKind {
         InvalidData = "invalid_data",
         OutOfMemory = "out_of_memory",
-        /// The device failed under the job.
-        DeviceLost = "device_lost",
         Diverged = "diverged",
         VerifierErrorRate = "verifier_error_rate",
         StorageFull = "storage_full",
+        /// The device failed or hung, again and again.
+        DeviceLost = "device_lost",
         /// The job ended its worker process again and again.
         Poison = "poison",
         Internal = "internal",

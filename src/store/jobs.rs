@@ -26,6 +26,10 @@ pub struct NewJob {
     pub spec_resolved: Value,
     pub spec_digest: String,
     pub steps: u64,
+    /// How many devices it needs.
+    pub devices: u32,
+    /// Bytes that it needs on each of them, by an estimate.
+    pub memory_bytes: u64,
     /// The set that the job will fill.
     pub rollout_set: Option<NewRolloutSet>,
 }
@@ -69,6 +73,10 @@ pub struct JobRow {
     pub last_seq: i64,
     pub result: Option<Value>,
     pub failure: Option<Failure>,
+    /// Bytes that it needs on each of its devices, by an estimate.
+    pub memory_bytes: u64,
+    /// The devices of the newest attempt, the leading one first.
+    pub devices: Vec<String>,
     /// The set that the job fills or has filled.
     pub rollout_set: Option<RolloutSetId>,
 }
@@ -119,8 +127,8 @@ impl Store {
         }
         sqlx::query(
             "insert into job (id, kind, name, status, priority, objective, spec, spec_resolved, spec_digest, steps,
-                              created_at, updated_at)
-             values ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $10)",
+                              created_at, updated_at, devices, memory_bytes)
+             values ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $10, $11, $12)",
         )
         .bind(new.id.to_string())
         .bind(new.kind.as_str())
@@ -132,6 +140,8 @@ impl Store {
         .bind(&new.spec_digest)
         .bind(new.steps as i64)
         .bind(now.0)
+        .bind(new.devices)
+        .bind(i64::try_from(new.memory_bytes).unwrap_or(i64::MAX))
         .execute(tx.connection())
         .await?;
         if let Some(set) = &new.rollout_set {
@@ -144,7 +154,9 @@ impl Store {
 
     pub async fn job(&self, id: JobId) -> Result<JobRow> {
         sqlx::query(
-            "select job.*, (select id from rollout_set where job_id = job.id) as rollout_set from job where id = $1",
+            "select job.*, (select id from rollout_set where job_id = job.id) as rollout_set,
+                    (select devices from attempt where job_id = job.id and number = job.attempt) as held
+             from job where id = $1",
         )
         .bind(id.to_string())
         .fetch_optional(&self.readers)
@@ -155,11 +167,13 @@ impl Store {
     pub async fn jobs(&self, filter: &JobFilter, page: &Page) -> Result<Vec<JobRow>> {
         let (low, high) = page.bounds();
         let statement = if page.newest_first {
-            "select job.*, (select id from rollout_set where job_id = job.id) as rollout_set from job
-             where id > $1 and id < $2 and status = coalesce($3, status) order by id desc limit $4"
+            "select job.*, (select id from rollout_set where job_id = job.id) as rollout_set,
+                    (select devices from attempt where job_id = job.id and number = job.attempt) as held
+             from job where id > $1 and id < $2 and status = coalesce($3, status) order by id desc limit $4"
         } else {
-            "select job.*, (select id from rollout_set where job_id = job.id) as rollout_set from job
-             where id > $1 and id < $2 and status = coalesce($3, status) order by id limit $4"
+            "select job.*, (select id from rollout_set where job_id = job.id) as rollout_set,
+                    (select devices from attempt where job_id = job.id and number = job.attempt) as held
+             from job where id > $1 and id < $2 and status = coalesce($3, status) order by id limit $4"
         };
         let rows = sqlx::query(statement)
             .bind(low)
@@ -239,6 +253,8 @@ fn job(row: &SqliteRow) -> Result<JobRow> {
         last_seq: row.try_get("last_seq")?,
         result: json("result")?.map(|text| read_json("result", &text)).transpose()?,
         failure: json("failure")?.map(|text| read_json("failure", &text)).transpose()?,
+        memory_bytes: row.try_get::<i64, _>("memory_bytes")?.unsigned_abs(),
+        devices: json("held")?.map(|text| read_json("devices", &text)).transpose()?.unwrap_or_default(),
         rollout_set: json("rollout_set")?.map(|text| read("rollout set id", &text)).transpose()?,
     })
 }

@@ -8,10 +8,12 @@
 
 mod checkpoints;
 mod datasets;
+mod devices;
 mod events;
 pub mod files;
 mod jobs;
 mod models;
+mod placement;
 mod queue;
 mod rollout_sets;
 mod verifiers;
@@ -28,10 +30,12 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 
 pub use checkpoints::CheckpointRow;
 pub use datasets::{DatasetRow, DatasetVersionRow};
+pub use devices::DeviceRow;
 pub use files::Files;
 pub use jobs::{IdempotencyKey, JobFilter, JobRow, NewJob, Submitted};
 pub use models::ModelRow;
-pub use queue::{Claim, Ended, Heartbeat, Lease, MAX_CRASHES, QueueEntry};
+pub use placement::{QueueEntry, Reserved};
+pub use queue::{Claim, Ended, Heartbeat, Lease, Loss, MAX_CRASHES};
 pub use rollout_sets::{NewRolloutSet, RolloutSetContent, RolloutSetRow};
 pub use verifiers::VerifierRow;
 pub use workers::WorkerRow;

@@ -1,4 +1,4 @@
-//! The queue: who may run which job, and what becomes of it.
+//! Attempts: who may run which job, and what becomes of it. How a job comes to its devices is in `placement`.
 //!
 //! The right to run a job is its lease, the pair (job, attempt). Every write of a worker names it and changes nothing
 //! once another attempt has begun. A lease that runs out, or whose worker is known to be dead, sends the job back to
@@ -10,7 +10,7 @@ use sqlx::sqlite::SqliteConnection;
 
 use super::events::append;
 use super::jobs::status_event;
-use super::{Result, Store, StoreError, read, read_json, write_json};
+use super::{Result, Store, StoreError, devices, read, write_json};
 use crate::job::{
     EventKind, EventLevel, Failure, FailureKind, JobId, JobKind, JobStatus, NewEvent, Timestamp, WorkerId,
 };
@@ -35,6 +35,8 @@ pub struct Claim {
     pub spec_digest: String,
     /// Directories of the job's training checkpoints, newest first.
     pub resume: Vec<String>,
+    /// The devices that it holds; the first is that of the worker.
+    pub devices: Vec<String>,
 }
 
 /// What a worker learns when it renews its lease.
@@ -57,75 +59,26 @@ pub enum Ended {
     Cancelled,
     /// The worker has to go; the job is not to blame.
     Drained,
+    /// The device failed under it, hung, or had too little memory left. Another attempt may go well elsewhere or
+    /// later; the device takes no jobs until it was checked.
+    Lost(Loss),
 }
 
-/// A job that waits for a device.
-#[derive(Clone, Debug)]
-pub struct QueueEntry {
-    pub job: JobId,
-    pub name: Option<String>,
-    pub priority: i32,
-    pub created_at: Timestamp,
+/// Why an attempt was lost: what a client reads when it was the last one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// `poison` when nothing is known but that the worker is gone.
+    pub kind: FailureKind,
+    pub reason: String,
+}
+
+impl Loss {
+    fn of_worker(reason: &str) -> Self {
+        Self { kind: FailureKind::Poison, reason: reason.to_owned() }
+    }
 }
 
 impl Store {
-    /// Takes the next job, by priority and then in the order of submission.
-    pub async fn claim(
-        &self,
-        worker: WorkerId,
-        device: &str,
-        lease_seconds: u64,
-        now: Timestamp,
-    ) -> Result<Option<Claim>> {
-        let waiting = sqlx::query("select 1 from job where status = 'queued' limit 1");
-        if waiting.fetch_optional(&self.readers).await?.is_none() {
-            // Idle workers ask often; they must not take the write lock for nothing.
-            return Ok(None);
-        }
-        let mut tx = self.begin().await?;
-        let row = sqlx::query(
-            "update job set status = 'starting', attempt = attempt + 1, worker = $1, lease_until = $2,
-                            updated_at = $3, started_at = coalesce(started_at, $3)
-             where id = (select id from job where status = 'queued' order by priority desc, id limit 1)
-             returning id, attempt, kind, spec_resolved, spec_digest",
-        )
-        .bind(worker.to_string())
-        .bind(now.plus_seconds(lease_seconds).0)
-        .bind(now.0)
-        .fetch_optional(tx.connection())
-        .await?;
-        let Some(row) = row else {
-            tx.commit().await?;
-            return Ok(None);
-        };
-        let lease = Lease { job: read("job id", row.try_get("id")?)?, attempt: row.try_get("attempt")? };
-        sqlx::query("insert into attempt (job_id, number, worker, device, started_at) values ($1, $2, $3, $4, $5)")
-            .bind(lease.job.to_string())
-            .bind(lease.attempt)
-            .bind(worker.to_string())
-            .bind(device)
-            .bind(now.0)
-            .execute(tx.connection())
-            .await?;
-        let resume = sqlx::query_scalar(
-            "select directory from checkpoint where job_id = $1 and kind = 'training'
-             order by step desc, id desc",
-        )
-        .bind(lease.job.to_string())
-        .fetch_all(tx.connection())
-        .await?;
-        let reason = format!("attempt {} on {device}", lease.attempt);
-        append(tx.connection(), lease.job, &status_event(JobStatus::Starting, &reason), now).await?;
-        tx.commit().await?;
-        Ok(Some(Claim {
-            lease,
-            kind: read("job kind", row.try_get("kind")?)?,
-            spec_resolved: read_json("spec", row.try_get("spec_resolved")?)?,
-            spec_digest: row.try_get("spec_digest")?,
-            resume,
-        }))
-    }
-
     /// Renews a lease, and notes that its worker is alive.
     pub async fn heartbeat(&self, lease: Lease, lease_seconds: u64, now: Timestamp) -> Result<Heartbeat> {
         let mut tx = self.begin().await?;
@@ -170,11 +123,16 @@ impl Store {
     pub async fn end_attempt(&self, lease: Lease, ended: Ended, now: Timestamp) -> Result<()> {
         let mut tx = self.begin().await?;
         let cancelling = fence(tx.connection(), lease, now).await? == JobStatus::Cancelling;
+        if let Ended::Lost(loss) = &ended {
+            lose_with_device(tx.connection(), lease, loss, now).await?;
+            return tx.commit().await;
+        }
         let outcome = match &ended {
             Ended::Succeeded { .. } => "succeeded",
             Ended::Failed(_) => "failed",
             Ended::Cancelled => "cancelled",
             Ended::Drained => "drained",
+            Ended::Lost(_) => "lost",
         };
         end_attempt_row(tx.connection(), lease, outcome, now).await?;
         let (status, reason, result, failure) = match ended {
@@ -184,6 +142,7 @@ impl Store {
             // A cancelled job does not go back to the queue, whoever was first.
             Ended::Drained if cancelling => (JobStatus::Cancelled, String::from("cancelled by a client"), None, None),
             Ended::Drained => (JobStatus::Queued, String::from("the worker had to stop"), None, None),
+            Ended::Lost(loss) => (JobStatus::Queued, loss.reason, None, None),
         };
         settle(tx.connection(), lease.job, status, &reason, result, failure, now).await?;
         tx.commit().await
@@ -205,7 +164,7 @@ impl Store {
             .execute(tx.connection())
             .await?;
         for row in &rows {
-            lose(tx.connection(), row, reason, now).await?;
+            lose(tx.connection(), row, &Loss::of_worker(reason), now).await?;
         }
         tx.commit().await?;
         Ok(rows.len())
@@ -221,31 +180,10 @@ impl Store {
         let mut tx = self.begin().await?;
         let rows = sqlx::query(expired).bind(now.0).fetch_all(tx.connection()).await?;
         for row in &rows {
-            lose(tx.connection(), row, "the worker stopped reporting", now).await?;
+            lose(tx.connection(), row, &Loss::of_worker("the worker stopped reporting"), now).await?;
         }
         tx.commit().await?;
         Ok(rows.len())
-    }
-
-    /// The jobs that wait, in the order in which they will be claimed.
-    pub async fn queue(&self, limit: u32) -> Result<Vec<QueueEntry>> {
-        let rows = sqlx::query(
-            "select id, name, priority, created_at from job where status = 'queued'
-             order by priority desc, id limit $1",
-        )
-        .bind(limit)
-        .fetch_all(&self.readers)
-        .await?;
-        rows.iter()
-            .map(|row| {
-                Ok(QueueEntry {
-                    job: read("job id", row.try_get("id")?)?,
-                    name: row.try_get("name")?,
-                    priority: row.try_get("priority")?,
-                    created_at: Timestamp(row.try_get("created_at")?),
-                })
-            })
-            .collect()
     }
 
     /// Jobs by status, for overviews.
@@ -286,17 +224,36 @@ async fn end_attempt_row(connection: &mut SqliteConnection, lease: Lease, outcom
     Ok(())
 }
 
-/// A worker died with a job.
-async fn lose(
+/// The device of a job's worker failed, as the worker itself says.
+async fn lose_with_device(connection: &mut SqliteConnection, lease: Lease, loss: &Loss, now: Timestamp) -> Result<()> {
+    let row = sqlx::query("select id, attempt, status, crashes from job where id = $1")
+        .bind(lease.job.to_string())
+        .fetch_one(&mut *connection)
+        .await?;
+    let device: String = sqlx::query_scalar("select device from attempt where job_id = $1 and number = $2")
+        .bind(lease.job.to_string())
+        .bind(lease.attempt)
+        .fetch_one(&mut *connection)
+        .await?;
+    devices::mark_faulted(connection, &device, &loss.reason, now).await?;
+    lose(connection, &row, loss, now).await
+}
+
+/// A worker or a device died with a job.
+pub(super) async fn lose(
     connection: &mut SqliteConnection,
     row: &sqlx::sqlite::SqliteRow,
-    reason: &str,
+    loss: &Loss,
     now: Timestamp,
 ) -> Result<()> {
     let lease = Lease { job: read("job id", row.try_get("id")?)?, attempt: row.try_get("attempt")? };
     let status: JobStatus = read("job status", row.try_get("status")?)?;
     let crashes: u32 = row.try_get::<u32, _>("crashes")? + 1;
+    let Loss { kind, reason } = loss;
     end_attempt_row(connection, lease, "lost", now).await?;
+    if *kind != FailureKind::Poison {
+        append(connection, lease.job, &devices::lost_event(*kind, reason), now).await?;
+    }
     sqlx::query("update job set crashes = $2 where id = $1")
         .bind(lease.job.to_string())
         .bind(crashes)
@@ -309,13 +266,24 @@ async fn lose(
         let reason = format!("{reason}; trying again from the last checkpoint");
         return settle(connection, lease.job, JobStatus::Queued, &reason, None, None, now).await;
     }
+    let advice = match kind {
+        FailureKind::DeviceLost => "look at the devices (GET /v1/devices) and submit the job again",
+        FailureKind::OutOfMemory => {
+            "lower `train.micro_batch_tokens` or `sampling.batch_size`, or turn `train.recompute` on"
+        }
+        FailureKind::Poison
+        | FailureKind::InvalidData
+        | FailureKind::Diverged
+        | FailureKind::VerifierErrorRate
+        | FailureKind::StorageFull
+        | FailureKind::Internal => {
+            "it probably needs more memory than there is: lower `train.micro_batch_tokens` or `sampling.batch_size`"
+        }
+    };
     let failure = Failure {
-        kind: FailureKind::Poison,
-        code: String::from("poison"),
-        message: format!(
-            "the job ended its worker {crashes} times (last: {reason}); it probably needs more memory than there is: \
-             lower `train.micro_batch_tokens` or `sampling.batch_size`"
-        ),
+        kind: *kind,
+        code: kind.as_str().to_owned(),
+        message: format!("the job lost its worker or device {crashes} times (last: {reason}); {advice}"),
     };
     settle(connection, lease.job, JobStatus::Failed, &failure.message.clone(), None, Some(failure), now).await
 }
@@ -343,6 +311,7 @@ async fn settle(
     .bind(failure.as_ref().map(write_json).transpose()?)
     .execute(&mut *connection)
     .await?;
+    devices::free(connection, job, now).await?;
     let mut event = status_event(status, reason);
     if let Some(failure) = &failure {
         event = NewEvent {

@@ -206,7 +206,7 @@ fn rollout_set(row: &SqliteRow) -> Result<RolloutSetRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{CheckpointKind, JobKind, ManifestFile, WorkerId};
+    use crate::job::{CheckpointKind, DeviceReading, JobKind, ManifestFile, WorkerId};
     use crate::store::{Ended, NewJob};
 
     const NOW: Timestamp = Timestamp(1_750_000_000_000);
@@ -233,6 +233,8 @@ mod tests {
             spec_resolved: spec,
             spec_digest: String::from("sha256:02"),
             steps: 0,
+            devices: 1,
+            memory_bytes: 0,
             rollout_set: Some(set),
         }
     }
@@ -250,6 +252,25 @@ mod tests {
         }
     }
 
+    /// A store with a device.
+    async fn open(directory: &std::path::Path) -> Store {
+        let store = Store::open(directory).await.unwrap();
+        let cpu = DeviceReading {
+            name: String::from("cpu"),
+            number: 0,
+            description: String::from("CPU"),
+            uuid: None,
+            memory_total: 1 << 30,
+            memory_free: 1 << 30,
+            compute_capability: None,
+            driver_version: None,
+            processes: Vec::new(),
+            fault: None,
+        };
+        store.set_devices(&[cpu], NOW).await.unwrap();
+        store
+    }
+
     async fn claim(store: &Store, now: Timestamp) -> Lease {
         let claim = store.claim(WorkerId::generate(), "cpu", LEASE_SECONDS, now).await.unwrap().unwrap();
         assert_eq!(claim.kind, JobKind::Rollouts);
@@ -259,7 +280,7 @@ mod tests {
     #[tokio::test]
     async fn a_set_is_pending_with_its_job_and_ready_when_written() {
         let directory = tempfile::tempdir().unwrap();
-        let store = Store::open(directory.path()).await.unwrap();
+        let store = open(directory.path()).await;
         let new = new_job();
         let (job, id) = (new.id, new.rollout_set.as_ref().unwrap().id);
         let submitted = store.submit_job(new, None, NOW).await.unwrap();
@@ -292,7 +313,7 @@ mod tests {
     #[tokio::test]
     async fn only_the_attempt_that_holds_the_lease_fills_the_set() {
         let directory = tempfile::tempdir().unwrap();
-        let store = Store::open(directory.path()).await.unwrap();
+        let store = open(directory.path()).await;
         let new = new_job();
         let (job, id) = (new.id, new.rollout_set.as_ref().unwrap().id);
         store.submit_job(new, None, NOW).await.unwrap();
@@ -313,7 +334,7 @@ mod tests {
     #[tokio::test]
     async fn a_set_whose_job_ended_without_it_says_so() {
         let directory = tempfile::tempdir().unwrap();
-        let store = Store::open(directory.path()).await.unwrap();
+        let store = open(directory.path()).await;
         for (cancel, expected) in [(true, RolloutSetStatus::Cancelled), (false, RolloutSetStatus::Failed)] {
             let new = new_job();
             let (job, id) = (new.id, new.rollout_set.as_ref().unwrap().id);

@@ -1,9 +1,7 @@
 //! Worker processes: which devices there are and whether someone tends them.
 
-use sqlx::Row;
-
-use super::{Result, Store, read};
-use crate::job::{JobId, Timestamp, WorkerId};
+use super::{Result, Store};
+use crate::job::{Timestamp, WorkerId};
 
 /// A worker process and its device.
 #[derive(Clone, Debug)]
@@ -14,8 +12,6 @@ pub struct WorkerRow {
     pub pid: u32,
     pub started_at: Timestamp,
     pub seen_at: Timestamp,
-    /// The job it runs.
-    pub job: Option<JobId>,
 }
 
 impl Store {
@@ -44,31 +40,5 @@ impl Store {
             .execute(tx.connection())
             .await?;
         tx.commit().await
-    }
-
-    /// Workers that have not ended and were seen since `since`.
-    pub async fn live_workers(&self, since: Timestamp) -> Result<Vec<WorkerRow>> {
-        let rows = sqlx::query(
-            "select w.*, (select id from job where worker = w.id and status in ('starting', 'running', 'cancelling')
-                          limit 1) as job_id
-             from worker w where ended_at is null and seen_at >= $1 order by device, id",
-        )
-        .bind(since.0)
-        .fetch_all(&self.readers)
-        .await?;
-        rows.iter()
-            .map(|row| {
-                let job: Option<String> = row.try_get("job_id")?;
-                Ok(WorkerRow {
-                    id: read("worker id", row.try_get("id")?)?,
-                    device: row.try_get("device")?,
-                    description: row.try_get("description")?,
-                    pid: row.try_get("pid")?,
-                    started_at: Timestamp(row.try_get("started_at")?),
-                    seen_at: Timestamp(row.try_get("seen_at")?),
-                    job: job.map(|id| read("job id", &id)).transpose()?,
-                })
-            })
-            .collect()
     }
 }

@@ -2,11 +2,13 @@
 //! what the engine reports. One worker tends one device.
 
 mod assignment;
+mod pulse;
 pub mod supervisor;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::json;
@@ -14,6 +16,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::clock;
+use crate::device::DeviceReading;
 use crate::engine::checkpoint::Saved;
 use crate::engine::device::Device;
 use crate::engine::{self, EngineError, Outcome, Reporter, Stop};
@@ -21,7 +24,8 @@ use crate::job::rollout_set::SUMMARY_FILE;
 use crate::job::{
     CheckpointId, CheckpointKind, Failure, FailureKind, NewEvent, RolloutSetId, RolloutSummary, WorkerId,
 };
-use crate::store::{Claim, Ended, Heartbeat, Lease, Store, StoreError, WorkerRow};
+use crate::store::{Claim, Ended, Heartbeat, Lease, Loss, Store, StoreError, WorkerRow};
+use pulse::Pulse;
 
 /// Events that may wait to be written before the engine has to wait.
 const EVENT_QUEUE: usize = 256;
@@ -38,38 +42,38 @@ pub enum WorkerError {
     Store(#[from] StoreError),
     #[error("the engine thread could not be started")]
     Thread(#[source] std::io::Error),
+    /// Whoever started this process has to end it, for its device cannot be trusted.
+    #[error("{0}; the device must be checked before it is used again")]
+    DeviceLost(String),
 }
 
 /// Who this worker is and how it works.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub id: WorkerId,
-    /// `cpu` or `cuda:N`.
+    /// The device's name for this process: `cpu`, `cuda:0` for the only GPU that it sees, or `simulated:N`.
     pub device: String,
+    /// The device's name on this machine, under which it is known to the store.
+    pub name: String,
+    /// The device, for a worker that was not started by a server.
+    pub reading: Option<DeviceReading>,
     pub lease_seconds: u64,
+    /// How long the engine may show no sign of life.
+    pub watchdog: Duration,
+    /// Of a simulated device: the engine stands still while this file is there.
+    pub hang: Option<PathBuf>,
+}
+
+/// Whether a job can be spread over these devices. Where it cannot, it holds all of them and the first computes alone.
+pub fn can_run_wide(devices: &[String]) -> bool {
+    // One process computes on one device; there are no others for it to work with.
+    devices.len() <= 1
 }
 
 /// Claims and runs jobs until `shutdown` becomes true; a running job is then saved and put back into the queue.
 pub async fn run(store: Store, options: Options, mut shutdown: watch::Receiver<bool>) -> Result<(), WorkerError> {
-    let device = engine::device::open(&options.device)
-        .map_err(|source| WorkerError::Device { device: options.device.clone(), source })?;
-    let description = engine::device::enumerate()
-        .into_iter()
-        .find(|d| d.name == options.device)
-        .map_or_else(|| options.device.clone(), |d| d.description);
-    let now = clock::now();
-    store
-        .add_worker(&WorkerRow {
-            id: options.id,
-            device: options.device.clone(),
-            description,
-            pid: std::process::id(),
-            started_at: now,
-            seen_at: now,
-            job: None,
-        })
-        .await?;
-    tracing::info!(worker = %options.id, device = options.device, "waiting for jobs");
+    let device = attend(&store, &options).await?;
+    tracing::info!(worker = %options.id, device = options.name, "waiting for jobs");
     let mut ticks = interval(POLL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut seen = Instant::now();
@@ -98,9 +102,35 @@ pub async fn run(store: Store, options: Options, mut shutdown: watch::Receiver<b
     Ok(())
 }
 
+/// Opens the device and says that there is a worker for it.
+async fn attend(store: &Store, options: &Options) -> Result<Device, WorkerError> {
+    let now = clock::now();
+    if let Some(reading) = &options.reading {
+        store.add_device(reading, now).await?;
+    }
+    let description = store.device(&options.name).await?.description;
+    let device = match engine::device::open(&options.device) {
+        Ok(device) => device,
+        Err(source) => {
+            store.fault_device(&options.name, &chain(&source), now).await?;
+            return Err(WorkerError::Device { device: options.name.clone(), source });
+        }
+    };
+    let row = WorkerRow {
+        id: options.id,
+        device: options.name.clone(),
+        description,
+        pid: std::process::id(),
+        started_at: now,
+        seen_at: now,
+    };
+    store.add_worker(&row).await?;
+    Ok(device)
+}
+
 async fn next_claim(store: &Store, options: &Options) -> Result<Option<Claim>, StoreError> {
     store.reap_expired(clock::now()).await?;
-    store.claim(options.id, &options.device, options.lease_seconds, clock::now()).await
+    store.claim(options.id, &options.name, options.lease_seconds, clock::now()).await
 }
 
 /// What the engine thread sends to the part that writes.
@@ -113,20 +143,26 @@ enum Message {
 struct LeaseReporter {
     messages: mpsc::Sender<Message>,
     stop: Arc<StopFlag>,
+    pulse: Arc<Pulse>,
 }
 
 impl Reporter for LeaseReporter {
     fn event(&mut self, event: NewEvent) -> Result<(), Stop> {
-        self.messages.blocking_send(Message::Event(event)).map_err(|_| Stop::LeaseLost)
+        let send = || self.messages.blocking_send(Message::Event(event)).map_err(|_| Stop::LeaseLost);
+        self.pulse.wait(send)
     }
 
     fn checkpoint(&mut self, saved: &Saved) -> Result<(), Stop> {
         let (reply, answer) = oneshot::channel();
-        self.messages.blocking_send(Message::Checkpoint(saved.clone(), reply)).map_err(|_| Stop::LeaseLost)?;
-        answer.blocking_recv().unwrap_or(Err(Stop::LeaseLost))
+        self.pulse.wait(|| {
+            let message = Message::Checkpoint(saved.clone(), reply);
+            self.messages.blocking_send(message).map_err(|_| Stop::LeaseLost)?;
+            answer.blocking_recv().unwrap_or(Err(Stop::LeaseLost))
+        })
     }
 
     fn should_stop(&self) -> Option<Stop> {
+        self.pulse.beat();
         self.stop.get()
     }
 }
@@ -163,7 +199,8 @@ async fn run_claim(
     tracing::info!(job = %lease.job, attempt = lease.attempt, "starting");
     let (messages, inbox) = mpsc::channel(EVENT_QUEUE);
     let stop = Arc::new(StopFlag::default());
-    let mut reporter = LeaseReporter { messages, stop: Arc::clone(&stop) };
+    let pulse = Arc::new(Pulse::new(options.hang.clone()));
+    let reporter = LeaseReporter { messages, stop: Arc::clone(&stop), pulse: Arc::clone(&pulse) };
     let work = match assignment::prepare(store, &claim, device).await {
         Ok(work) => work,
         Err(failure) => {
@@ -171,26 +208,27 @@ async fn run_claim(
             return end(store, lease, Ended::Failed(failure)).await;
         }
     };
-    let keep = work.keep_last();
-    let (done, finished) = oneshot::channel();
-    let engine = std::thread::Builder::new()
-        .name(String::from("engine"))
-        .spawn(move || {
-            // The engine is a thread of the pool itself, so that it hands out work without waking anyone to do so.
-            let run = std::panic::AssertUnwindSafe(|| rayon::scope(|_| work.run(&mut reporter)));
-            let result = std::panic::catch_unwind(run)
-                .unwrap_or_else(|panic| Err(EngineError::Internal(panic_text(panic.as_ref()))));
-            // The receiver is gone only when the lease was lost; then nobody wants the result.
-            drop(done.send(result));
-        })
-        .map_err(WorkerError::Thread)?;
-
-    let lease_seconds = options.lease_seconds;
+    let (lease_seconds, keep) = (options.lease_seconds, work.keep_last());
     let mut tending = Tending { store, lease, lease_seconds, keep, stop: &stop, model: None, rollout_set: None };
-    let result = tending.tend(inbox, finished, shutdown).await;
+    if !can_run_wide(&claim.devices) {
+        tending.say_alone(&claim.devices).await?;
+    }
+    let (engine, finished) = start_engine(work, reporter)?;
+
+    let result = tokio::select! {
+        result = tending.tend(inbox, finished, shutdown) => result,
+        () = stillness(&pulse, options.watchdog) => return lose(store, lease, hang(options)).await,
+    };
     // The device is free only when the engine has let go of it; without an inbox it does so at its next report.
-    if tokio::task::spawn_blocking(move || engine.join()).await.is_err() {
-        tracing::error!(job = %lease.job, "the engine thread cannot be waited for");
+    tokio::select! {
+        joined = tokio::task::spawn_blocking(move || engine.join()) => if joined.is_err() {
+            tracing::error!(job = %lease.job, "the engine thread cannot be waited for");
+        },
+        () = stillness(&pulse, options.watchdog) => {
+            let reason = String::from("the engine does not let go of it");
+            store.fault_device(&options.name, &reason, clock::now()).await?;
+            return Err(WorkerError::DeviceLost(reason));
+        }
     }
     let ended = match result {
         Ok(outcome) => Ended::Succeeded { result: tending.result(outcome.as_ref()) },
@@ -202,7 +240,11 @@ async fn run_claim(
         Err(EngineError::Stopped(Stop::Cancel)) => Ended::Cancelled,
         Err(error) => {
             tracing::error!(job = %lease.job, error = chain(&error), "the job failed");
-            Ended::Failed(error.failure())
+            let failure = error.failure();
+            if let Some(loss) = loss(&failure, &options.name) {
+                return lose(store, lease, loss).await;
+            }
+            Ended::Failed(failure)
         }
     };
     let succeeded = matches!(ended, Ended::Succeeded { .. });
@@ -211,6 +253,64 @@ async fn run_claim(
         tracing::warn!(job = %lease.job, error = chain(&error), "kept completions could not be removed");
     }
     Ok(())
+}
+
+/// What a run of the engine ends with; none when nothing was trained.
+type Run = Result<Option<Outcome>, EngineError>;
+
+/// Runs the engine on a thread of its own.
+fn start_engine(
+    work: assignment::Work,
+    mut reporter: LeaseReporter,
+) -> Result<(JoinHandle<()>, oneshot::Receiver<Run>), WorkerError> {
+    let (done, finished) = oneshot::channel();
+    let thread = std::thread::Builder::new().name(String::from("engine")).spawn(move || {
+        // The engine is a thread of the pool itself, so that it hands out work without waking anyone to do so.
+        let run = std::panic::AssertUnwindSafe(|| rayon::scope(|_| work.run(&mut reporter)));
+        let result = std::panic::catch_unwind(run)
+            .unwrap_or_else(|panic| Err(EngineError::Internal(panic_text(panic.as_ref()))));
+        // The receiver is gone only when the lease was lost; then nobody wants the result.
+        drop(done.send(result));
+    });
+    Ok((thread.map_err(WorkerError::Thread)?, finished))
+}
+
+/// Returns once the engine has shown no sign of life for `limit`.
+async fn stillness(pulse: &Pulse, limit: Duration) {
+    let mut polls = interval(POLL);
+    polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while !pulse.is_still(limit) {
+        polls.tick().await;
+    }
+}
+
+fn hang(options: &Options) -> Loss {
+    let (name, seconds) = (&options.name, options.watchdog.as_secs());
+    let reason = format!("{name} hangs: the engine showed no sign of life for {seconds} s");
+    Loss { kind: FailureKind::DeviceLost, reason }
+}
+
+/// Whether a failure is the device's, so that another attempt elsewhere or later may go well.
+fn loss(failure: &Failure, device: &str) -> Option<Loss> {
+    match failure.kind {
+        FailureKind::DeviceLost | FailureKind::OutOfMemory => {
+            Some(Loss { kind: failure.kind, reason: format!("{device}: {}", failure.message) })
+        }
+        FailureKind::InvalidData
+        | FailureKind::Diverged
+        | FailureKind::VerifierErrorRate
+        | FailureKind::StorageFull
+        | FailureKind::Poison
+        | FailureKind::Internal => None,
+    }
+}
+
+/// Gives the job back and ends this worker: what its process holds on the device goes with it.
+async fn lose(store: &Store, lease: Lease, loss: Loss) -> Result<(), WorkerError> {
+    let reason = loss.reason.clone();
+    tracing::error!(job = %lease.job, reason, "the device is lost");
+    end(store, lease, Ended::Lost(loss)).await?;
+    Err(WorkerError::DeviceLost(reason))
 }
 
 async fn end(store: &Store, lease: Lease, ended: Ended) -> Result<(), WorkerError> {
@@ -236,12 +336,24 @@ struct Tending<'a> {
 }
 
 impl Tending<'_> {
+    /// Says in the job's log that it holds more devices than compute.
+    async fn say_alone(&self, devices: &[String]) -> Result<(), WorkerError> {
+        let first = devices.first().map_or("", String::as_str);
+        let message = format!("the job holds {} and {first} computes alone", devices.join(", "));
+        let event = NewEvent::warning(message, json!({"code": "computes_alone", "devices": devices}));
+        match patiently(|| self.store.record(self.lease, std::slice::from_ref(&event), clock::now())).await {
+            Ok(()) => Ok(()),
+            Err(StoreError::LeaseLost) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     async fn tend(
         &mut self,
         mut inbox: mpsc::Receiver<Message>,
-        mut finished: oneshot::Receiver<Result<Option<Outcome>, EngineError>>,
+        mut finished: oneshot::Receiver<Run>,
         shutdown: &mut watch::Receiver<bool>,
-    ) -> Result<Option<Outcome>, EngineError> {
+    ) -> Run {
         let mut beats = interval(Duration::from_secs((self.lease_seconds / 3).max(1)));
         let mut polls = interval(POLL);
         for ticks in [&mut beats, &mut polls] {

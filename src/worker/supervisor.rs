@@ -1,24 +1,61 @@
 //! Keeps one worker process per device alive, so that a device fault or an out-of-memory kill takes a worker and
 //! never the API. A worker's standard input is a pipe that the supervisor holds: when the supervisor dies, however
 //! suddenly, the pipe closes and the worker saves its job and leaves.
+//!
+//! Once a second the supervisor looks at its device. Whoever finds that it has failed (the supervisor, by what the
+//! device reports; the worker, by an error or the watchdog) marks it so in the store, which takes the job from it. The
+//! supervisor then ends the worker, and lets a process of its own check the device, again and again with growing
+//! pauses, until it is well.
 
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::chain;
 use crate::clock;
-use crate::job::WorkerId;
-use crate::store::Store;
+use crate::device::{self, DeviceError, DeviceReading, Machine};
+use crate::job::{DeviceStatus, WorkerId};
+use crate::store::{Store, StoreError};
 
 /// Time for a worker to save its job when the server ends.
 const DRAIN: Duration = Duration::from_secs(9);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// A driver that does not answer for so long has lost its device.
+const LOOK_TIME: Duration = Duration::from_secs(10);
+
+/// How often a device is looked at, and how a failed one is checked.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    look: Duration,
+    /// Longest time for a check.
+    check: Duration,
+    /// Pauses between checks, the first and the longest; each is twice the one before.
+    first_pause: Duration,
+    longest_pause: Duration,
+}
+
+impl Pace {
+    /// Simulated devices fail and recover at the pace of tests.
+    fn of(device: &str) -> Self {
+        let millis = Duration::from_millis;
+        if device.starts_with("simulated:") {
+            Self { look: millis(100), check: millis(3000), first_pause: millis(250), longest_pause: millis(1000) }
+        } else {
+            Self {
+                look: millis(1000),
+                check: millis(60_000),
+                first_pause: millis(5000),
+                longest_pause: millis(300_000),
+            }
+        }
+    }
+}
 
 /// How worker processes are started.
 #[derive(Clone, Debug)]
@@ -28,70 +65,236 @@ pub struct Launch {
     pub arguments: Vec<String>,
 }
 
-/// Runs a worker for `device` again and again until `shutdown` becomes true.
-pub async fn supervise(store: Store, launch: Launch, device: String, mut shutdown: watch::Receiver<bool>) {
+/// A device and what is needed to tend it.
+struct Post {
+    store: Store,
+    launch: Launch,
+    machine: Arc<Machine>,
+    device: String,
+    /// The device's name in the worker.
+    seen_as: String,
+    /// What the worker's environment must say.
+    variable: Option<(&'static str, String)>,
+    pace: Pace,
+}
+
+/// Runs a worker for a device again and again until `shutdown` becomes true.
+pub async fn supervise(
+    store: Store,
+    launch: Launch,
+    machine: Arc<Machine>,
+    reading: &DeviceReading,
+    mut shutdown: watch::Receiver<bool>,
+) {
+    let (seen_as, variable) = device::handed_over(reading);
+    let (device, pace) = (reading.name.clone(), Pace::of(&reading.name));
+    let post = Post { store, launch, machine, device, seen_as, variable, pace };
     let mut pause = FIRST_PAUSE;
     while !*shutdown.borrow() {
+        if post.has_failed().await {
+            post.heal(&mut shutdown).await;
+            continue;
+        }
         let id = WorkerId::generate();
         let began = Instant::now();
-        match start(&launch, &device, id) {
-            Err(error) => tracing::error!(%error, device, "a worker could not be started"),
+        match post.start(id) {
+            Err(error) => tracing::error!(%error, device = post.device, "a worker could not be started"),
             Ok(child) => {
-                let how = tend(child, &mut shutdown).await;
-                release(&store, id, &how).await;
+                let how = post.tend(child, &mut shutdown).await;
+                release(&post.store, id, &how).await;
             }
         }
         if *shutdown.borrow() {
             break;
         }
         pause = if began.elapsed() > LONGEST_PAUSE { FIRST_PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
-        tokio::select! {
-            () = tokio::time::sleep(pause) => {}
-            _ = shutdown.changed() => {}
+        rest(pause, &mut shutdown).await;
+    }
+}
+
+/// What a supervisor has to turn to.
+enum Turn {
+    Ended(std::io::Result<ExitStatus>),
+    Down,
+    Look,
+}
+
+impl Post {
+    /// A process of this program that sees the device as its only one.
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.launch.program);
+        command.args(&self.launch.arguments).args(["--device", &self.seen_as, "--name", &self.device]);
+        if let Some((variable, visible)) = &self.variable {
+            command.env(variable, visible);
+        }
+        command.stdin(Stdio::piped()).kill_on_drop(true);
+        command
+    }
+
+    fn start(&self, id: WorkerId) -> std::io::Result<Child> {
+        self.command().args(["--id", &id.to_string(), "--supervised"]).spawn()
+    }
+
+    /// Waits for a worker to end, asks it to on shutdown, and ends it when its device fails. Says how it ended.
+    async fn tend(&self, mut child: Child, shutdown: &mut watch::Receiver<bool>) -> String {
+        // Waiting for a child closes its standard input, which would tell the worker to leave.
+        let pipe = child.stdin.take();
+        let mut looks = interval(self.pace.look);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let ended = loop {
+            let turn = tokio::select! {
+                status = child.wait() => Turn::Ended(status),
+                _ = shutdown.wait_for(|down| *down) => Turn::Down,
+                _ = looks.tick() => Turn::Look,
+            };
+            match turn {
+                Turn::Ended(status) => break Some(status),
+                Turn::Down => break None,
+                Turn::Look => {}
+            }
+            if let Some(reason) = self.look().await {
+                kill(&mut child).await;
+                return reason;
+            }
+        };
+        let status = match ended {
+            Some(status) => status,
+            None => {
+                drop(pipe);
+                match tokio::time::timeout(DRAIN, child.wait()).await {
+                    Ok(status) => status,
+                    Err(_) => {
+                        tracing::warn!("a worker did not end in time and is killed");
+                        kill(&mut child).await;
+                        return String::from("the worker did not end in time");
+                    }
+                }
+            }
+        };
+        match status {
+            Ok(status) if status.success() => String::from("the worker ended"),
+            Ok(status) => {
+                tracing::error!(%status, "a worker ended unexpectedly");
+                format!("the worker ended unexpectedly ({status})")
+            }
+            Err(error) => format!("the worker was lost ({error})"),
+        }
+    }
+
+    /// Looks at the device and writes down what is found. Says why it can no longer be used, if that is so.
+    async fn look(&self) -> Option<String> {
+        let (machine, device) = (Arc::clone(&self.machine), self.device.clone());
+        let reading = tokio::task::spawn_blocking(move || machine.read(&device));
+        let reading = match tokio::time::timeout(LOOK_TIME, reading).await {
+            Ok(Ok(reading)) => reading,
+            Ok(Err(error)) => {
+                Err(DeviceError::Unreadable { name: self.device.clone(), detail: format!("the look failed: {error}") })
+            }
+            Err(_) => {
+                let detail = format!("the driver did not answer within {} s", LOOK_TIME.as_secs());
+                Err(DeviceError::Unreadable { name: self.device.clone(), detail })
+            }
+        };
+        let fault = match &reading {
+            Ok(reading) => reading.fault.clone(),
+            Err(error) => Some(error.to_string()),
+        };
+        let written = self.write_down(reading.ok(), fault).await;
+        written.unwrap_or_else(|error| {
+            tracing::warn!(error = chain(&error), device = self.device, "what was seen of a device is not stored");
+            None
+        })
+    }
+
+    async fn write_down(
+        &self,
+        reading: Option<DeviceReading>,
+        fault: Option<String>,
+    ) -> Result<Option<String>, StoreError> {
+        if let Some(fault) = fault {
+            tracing::error!(device = self.device, fault, "a device failed");
+            self.store.fault_device(&self.device, &fault, clock::now()).await?;
+            return Ok(Some(fault));
+        }
+        let Some(reading) = reading else { return Ok(None) };
+        let row = self.store.observe_device(&reading, clock::now()).await?;
+        Ok(is_out(row.status).then(|| row.fault.unwrap_or_default()))
+    }
+
+    async fn has_failed(&self) -> bool {
+        match self.store.device(&self.device).await {
+            Ok(row) => is_out(row.status),
+            Err(error) => {
+                tracing::warn!(error = chain(&error), device = self.device, "a device cannot be looked up");
+                false
+            }
+        }
+    }
+
+    /// Checks a failed device until it is well.
+    async fn heal(&self, shutdown: &mut watch::Receiver<bool>) {
+        let mut pause = self.pace.first_pause;
+        while !*shutdown.borrow() {
+            rest(pause, shutdown).await;
+            if *shutdown.borrow() {
+                return;
+            }
+            match self.check_once().await {
+                Ok(None) => {
+                    tracing::info!(device = self.device, "the device is well again");
+                    return;
+                }
+                Ok(Some(fault)) => tracing::warn!(device = self.device, fault, "the device is still not well"),
+                Err(error) => tracing::warn!(error = chain(&error), "the check of a device is not stored"),
+            }
+            pause = (pause * 2).min(self.pace.longest_pause);
+        }
+    }
+
+    /// One check; says what is wrong.
+    async fn check_once(&self) -> Result<Option<String>, StoreError> {
+        self.store.begin_check(&self.device, clock::now()).await?;
+        let fault = self.check().await.err();
+        if fault.is_none() {
+            self.machine.forget_fault(&self.device);
+        }
+        self.store.end_check(&self.device, fault.as_deref(), clock::now()).await?;
+        Ok(fault)
+    }
+
+    async fn check(&self) -> Result<(), String> {
+        let checking = self.command().arg("--check-device").stderr(Stdio::piped()).stdout(Stdio::null()).output();
+        match tokio::time::timeout(self.pace.check, checking).await {
+            Err(_) => Err(format!("a check did not end within {} s", self.pace.check.as_secs())),
+            Ok(Err(error)) => Err(format!("a check could not be started: {error}")),
+            Ok(Ok(output)) if output.status.success() => Ok(()),
+            Ok(Ok(output)) => {
+                let text = String::from_utf8_lossy(&output.stderr);
+                let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("a check failed");
+                Err(last.trim_start_matches("error: ").to_owned())
+            }
         }
     }
 }
 
-fn start(launch: &Launch, device: &str, id: WorkerId) -> std::io::Result<Child> {
-    Command::new(&launch.program)
-        .args(&launch.arguments)
-        .args(["--device", device, "--id", &id.to_string(), "--supervised"])
-        .stdin(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
+/// Whether a device in this state takes no jobs and needs a check.
+fn is_out(status: DeviceStatus) -> bool {
+    match status {
+        DeviceStatus::Faulted | DeviceStatus::Checking => true,
+        DeviceStatus::Idle | DeviceStatus::Busy | DeviceStatus::Reserved | DeviceStatus::Foreign => false,
+    }
 }
 
-/// Waits for a worker to end, and on shutdown asks it to. Says how it ended.
-async fn tend(mut child: Child, shutdown: &mut watch::Receiver<bool>) -> String {
-    // Waiting for a child closes its standard input, which would tell the worker to leave.
-    let pipe = child.stdin.take();
-    let ended = tokio::select! {
-        status = child.wait() => Some(status),
-        _ = shutdown.wait_for(|down| *down) => None,
-    };
-    let status = match ended {
-        Some(status) => status,
-        None => {
-            drop(pipe);
-            match tokio::time::timeout(DRAIN, child.wait()).await {
-                Ok(status) => status,
-                Err(_) => {
-                    tracing::warn!("a worker did not end in time and is killed");
-                    if let Err(error) = child.kill().await {
-                        tracing::error!(%error, "a worker could not be killed");
-                    }
-                    return String::from("the worker did not end in time");
-                }
-            }
-        }
-    };
-    match status {
-        Ok(status) if status.success() => String::from("the worker ended"),
-        Ok(status) => {
-            tracing::error!(%status, "a worker ended unexpectedly");
-            format!("the worker ended unexpectedly ({status})")
-        }
-        Err(error) => format!("the worker was lost ({error})"),
+async fn rest(pause: Duration, shutdown: &mut watch::Receiver<bool>) {
+    tokio::select! {
+        () = tokio::time::sleep(pause) => {}
+        _ = shutdown.wait_for(|down| *down) => {}
+    }
+}
+
+async fn kill(child: &mut Child) {
+    if let Err(error) = child.kill().await {
+        tracing::error!(%error, "a worker could not be killed");
     }
 }
 

@@ -7,6 +7,8 @@ use super::Job;
 use crate::api::App;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Id;
+use crate::api::queue::Waiting;
+use crate::clock;
 use crate::job::JobId;
 
 /// Get a job
@@ -21,5 +23,7 @@ use crate::job::JobId;
     )
 )]
 pub async fn get_job(State(app): State<App>, Id(id): Id<JobId>) -> Result<Json<Job>, Problem> {
-    Ok(Json(app.store.job(id).await?.into()))
+    let mut job = Job::from(app.store.job(id).await?);
+    job.waiting = app.store.waiting(id, clock::now()).await?.map(Waiting::from);
+    Ok(Json(job))
 }

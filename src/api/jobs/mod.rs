@@ -19,7 +19,8 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::job::Timestamp;
+use super::queue::Waiting;
+use crate::job::{JobStatus, Timestamp};
 use crate::store::JobRow;
 
 /// A job.
@@ -53,6 +54,13 @@ pub struct Job {
     /// The objective's type; null when nothing is trained.
     pub objective: Option<String>,
     pub priority: i32,
+    /// Bytes that it needs on each of its devices, by an estimate.
+    pub memory_bytes: u64,
+    /// The devices that its newest attempt holds or held, the leading one first; empty while it waits.
+    #[schema(example = json!(["cuda:0"]))]
+    pub devices: Vec<String>,
+    /// Why a queued job waits, and for what; only here and not in listings.
+    pub waiting: Option<Waiting>,
     /// The number of the newest event.
     pub last_seq: i64,
     /// What the finished job has to show: `checkpoint`, `weights_sha256`, and evaluations `before` and `after`.
@@ -90,6 +98,9 @@ impl From<JobRow> for Job {
             step: row.step,
             steps: row.steps,
             priority: row.priority,
+            memory_bytes: row.memory_bytes,
+            devices: if row.status == JobStatus::Queued { Vec::new() } else { row.devices.clone() },
+            waiting: None,
             last_seq: row.last_seq,
             failure: row.failure.as_ref().and_then(|failure| serde_json::to_value(failure).ok()),
             metadata: row.metadata(),

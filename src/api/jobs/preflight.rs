@@ -12,6 +12,7 @@ use super::resolve::Resolved;
 use crate::api::error::Problem;
 use crate::dataset::jsonl::JsonlFile;
 use crate::dataset::{self, Columns, Dataset, DatasetError, Split};
+use crate::job::memory::MemoryNeed;
 use crate::job::spec::DatasetSpec;
 use crate::job::{DatasetVersionId, FieldError};
 use crate::modelfile::Inspection;
@@ -28,11 +29,6 @@ const MOST_ROWS: usize = 1000;
 const MOST_BAD_ROWS: usize = 10;
 /// No further row is begun after this long.
 const MOST_TIME: Duration = Duration::from_secs(10);
-/// Weight, gradient and two moments of AdamW, in f32.
-const BYTES_PER_PARAMETER: u64 = 16;
-/// A copy of the weights in f32.
-const BYTES_PER_COPY: u64 = 4;
-
 /// How much a dry run checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -81,12 +77,25 @@ struct Plan {
     completions: u64,
     /// Of the model.
     parameters: u64,
-    /// An estimate, without activations and the sampler's memory: 16 bytes for each parameter of the model (weight,
-    /// gradient and two moments of AdamW), and 4 for each one of a copy that is kept beside it (the reference, a
-    /// teacher).
+    /// What each of the job's devices must have: an estimate on the low side, and the sum of `memory`.
     memory_bytes: u64,
+    memory: Memory,
     /// Rows whose prompts were made and found to fit.
     rows_checked: RowsChecked,
+}
+
+/// The parts of a job's memory, in bytes.
+#[derive(Debug, Serialize, ToSchema)]
+struct Memory {
+    /// 20 for each parameter of the model: the weight, the same as matrix products read it, gradient and two moments
+    /// of AdamW.
+    model: u64,
+    /// 4 for each parameter of a model kept beside it: the reference, a teacher.
+    copies: u64,
+    /// Of a pass with `train.micro_batch_tokens`, for `auto` with the fewest that it takes.
+    activations: u64,
+    /// The sampler's: keys and values of `sampling.batch_size` completions of full length, at most 2 GiB.
+    cache: u64,
 }
 
 /// How many rows of each data set were looked at.
@@ -167,7 +176,7 @@ fn check_and_plan(resolved: &Resolved, train: Rows, eval: Option<Rows>) -> Resul
     let inspection = resolved.model.files.inspect();
     let inspection = inspection.map_err(|error| one("/model", error.code(), error.to_string()))?;
     let rows_checked = check_prompts(&inspection, &resolved.spec.dataset, train, eval)?;
-    Ok(plan(resolved, inspection.parameters, rows_checked))
+    Ok(plan(resolved, rows_checked))
 }
 
 fn check_prompts(
@@ -203,19 +212,19 @@ fn one(pointer: &str, code: &'static str, detail: String) -> Problem {
     Problem::invalid(vec![FieldError::new(pointer, code, detail)])
 }
 
-fn plan(resolved: &Resolved, parameters: u64, rows_checked: RowsChecked) -> Plan {
+fn plan(resolved: &Resolved, rows_checked: RowsChecked) -> Plan {
     let (spec, objective) = (&resolved.spec, resolved.objective.build(&resolved.spec.train));
     let (plan, needs) = (objective.plan(), objective.needs());
     let samples = !needs.completions && spec.rollouts.from.is_none();
     let fresh = if samples { plan.prompts_before(plan.rounds, &spec.train, &spec.rollouts) } else { 0 };
-    let reference = needs.reference || (spec.train.track_reference && !needs.completions);
-    let copies = if reference { parameters } else { 0 } + resolved.teacher.as_ref().map_or(0, |t| t.parameters);
+    let MemoryNeed { model, copies, activations, cache } = resolved.memory;
     Plan {
         rounds: if samples { plan.rounds } else { 0 },
         group_size: plan.group_size,
         completions: fresh * u64::from(plan.group_size),
-        parameters,
-        memory_bytes: parameters * BYTES_PER_PARAMETER + copies * BYTES_PER_COPY,
+        parameters: resolved.parameters,
+        memory_bytes: resolved.memory.total(),
+        memory: Memory { model, copies, activations, cache },
         rows_checked,
     }
 }

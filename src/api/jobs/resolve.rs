@@ -8,7 +8,9 @@ use super::stored_rollouts;
 use super::teacher::{self, Teacher};
 use crate::api::error::Problem;
 use crate::api::resolve::{self, Model};
+use crate::api::resources;
 use crate::dataset::{self, Split};
+use crate::job::memory::{self, Beside, MemoryNeed, Shape};
 use crate::job::{FieldError, JobId, JobKind, JobSpec, RolloutSetId};
 use crate::objective::{self, Needs};
 use crate::store::{NewJob, NewRolloutSet, Store};
@@ -20,7 +22,10 @@ pub struct Resolved {
     pub spec: JobSpec,
     pub objective: objective::Config,
     pub model: Model,
-    pub teacher: Option<Teacher>,
+    /// Of the model.
+    pub parameters: u64,
+    /// What it needs on each of its devices.
+    pub memory: MemoryNeed,
 }
 
 /// Checks a spec, fills in its defaults and pins its references to immutable things. `import_roots` are the folders
@@ -59,7 +64,25 @@ pub async fn resolve(store: &Store, import_roots: &[PathBuf], submitted: Value) 
     if let Some(teacher) = &teacher {
         spec.objective["teacher"] = Value::from(teacher.name.as_str());
     }
-    Ok(Resolved { submitted, spec, objective, model, teacher })
+    let shape = resources::shape(&model.files).await?.map_err(|error| Problem::invalid(vec![error]))?;
+    let memory = memory_need(&shape, &spec, needs, teacher.as_ref());
+    errors.extend(resources::check(store, spec.resources.devices, &memory).await?);
+    if !errors.is_empty() {
+        return Err(Problem::invalid(errors));
+    }
+    Ok(Resolved { submitted, spec, objective, model, parameters: shape.parameters, memory })
+}
+
+fn memory_need(shape: &Shape, spec: &JobSpec, needs: Needs, teacher: Option<&Teacher>) -> MemoryNeed {
+    let reference = needs.reference || (spec.train.track_reference && !needs.completions);
+    let copy = if reference { shape.parameters } else { 0 };
+    let trains_on_fresh = !needs.completions && spec.rollouts.from.is_none();
+    let beside = Beside {
+        parameters: copy.saturating_add(teacher.map_or(0, |teacher| teacher.parameters)),
+        teacher: teacher.is_some(),
+        samples: trains_on_fresh || spec.dataset.eval.is_some(),
+    };
+    memory::of_training(shape, spec, beside)
 }
 
 impl Resolved {
@@ -93,6 +116,8 @@ impl Resolved {
             spec_resolved,
             spec_digest,
             steps: self.spec.train.steps,
+            devices: self.spec.resources.devices,
+            memory_bytes: self.memory.total(),
             rollout_set,
         })
     }

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::api::error::Problem;
-use crate::api::resolve;
+use crate::api::{resolve, resources};
+use crate::job::memory;
 use crate::job::{FieldError, JobId, JobKind, RolloutSetId, RolloutSetSpec};
 use crate::store::{NewJob, NewRolloutSet, Store};
 
@@ -27,6 +28,12 @@ pub async fn resolve(store: &Store, submitted: Value) -> Result<NewJob, Problem>
     let (Some(model), []) = (model, errors.as_slice()) else {
         return Err(Problem::invalid(errors));
     };
+    let shape = resources::shape(&model.files).await?.map_err(|error| Problem::invalid(vec![error]))?;
+    let need = memory::of_sampling(&shape, &spec.sampling);
+    errors.extend(resources::check(store, spec.resources.devices, &need).await?);
+    if !errors.is_empty() {
+        return Err(Problem::invalid(errors));
+    }
     let resolved = serde_json::to_value(&spec).map_err(|e| Problem::bad_request("invalid_json", e.to_string()))?;
     Ok(NewJob {
         id: JobId::generate(),
@@ -37,6 +44,8 @@ pub async fn resolve(store: &Store, submitted: Value) -> Result<NewJob, Problem>
         spec: submitted,
         spec_digest: resolve::essential_digest(&resolved),
         steps: 0,
+        devices: spec.resources.devices,
+        memory_bytes: need.total(),
         rollout_set: Some(NewRolloutSet {
             id: RolloutSetId::generate(),
             name: spec.name,

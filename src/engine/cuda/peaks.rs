@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::driver::{Kind, Product, Result};
+use super::driver::{DeviceError, Kind, Product, Result};
 use super::{Cuda, Memory};
 use crate::engine::random::{Purpose, Stream};
 
@@ -41,6 +41,26 @@ impl Cuda {
         let [from, to] = [self.memory(Kind::F32, bytes / 4)?, self.memory(Kind::F32, bytes / 4)?];
         let copy = self.best(|| self.driver.copy(to.pointer(), from.pointer(), bytes))?;
         Ok(Peaks { gflops: 2.0 * (size as f64).powi(3) / multiply / 1e9, bytes_per_second: 2.0 * bytes as f64 / copy })
+    }
+
+    /// Multiplies two small matrices of ones and looks at the result.
+    pub fn check_health(&self) -> Result<()> {
+        const SIZE: usize = 64;
+        let ones = self.upload(Kind::F32, &[1.0_f32; SIZE * SIZE])?;
+        let (factors, sums) = (self.narrowed(&ones)?, self.memory(Kind::F32, SIZE * SIZE)?);
+        let factor = (factors.pointer(), SIZE, false);
+        let (factors, result) = (self.kind(), Kind::F32);
+        let c = (sums.pointer(), SIZE);
+        let product = Product { m: SIZE, n: SIZE, k: SIZE, a: factor, b: factor, c, factors, result, add: false };
+        self.driver.product(&product)?;
+        let sums: Vec<f32> = self.download(&sums)?;
+        match sums.iter().find(|sum| **sum != SIZE as f32) {
+            Some(wrong) => {
+                let detail = format!("it computed {wrong} instead of {SIZE}");
+                Err(DeviceError::Failed { what: "checking the device", detail })
+            }
+            None => Ok(()),
+        }
     }
 
     /// Random numbers of the device's kind.

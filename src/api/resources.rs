@@ -1,0 +1,97 @@
+//! What a spec asks of devices, compared with the devices that there are: found at submission, so that nothing waits
+//! for a machine that will never come.
+
+use std::io;
+
+use super::error::Problem;
+use super::resolve::ModelFiles;
+use crate::job::FieldError;
+use crate::job::device::gibibytes;
+use crate::job::memory::{MemoryNeed, Shape};
+use crate::store::Store;
+
+/// The sizes of a model, from its files' headers.
+pub async fn shape(files: &ModelFiles) -> Result<Result<Shape, FieldError>, Problem> {
+    let files = files.clone();
+    let inspected = tokio::task::spawn_blocking(move || files.inspect_weights()).await.map_err(io::Error::other)?;
+    Ok(inspected
+        .map(|inspection| {
+            let config = &inspection.config;
+            Shape {
+                parameters: inspection.parameters,
+                vocab_size: config.vocab_size as u64,
+                hidden_size: config.hidden_size as u64,
+                intermediate_size: config.intermediate_size as u64,
+                layers: config.num_hidden_layers as u64,
+                heads: config.num_attention_heads as u64,
+                kv_heads: config.num_key_value_heads as u64,
+                head_dim: config.head_dim as u64,
+                context: config.max_position_embeddings as u64,
+            }
+        })
+        .map_err(|error| FieldError::new("/model", error.code(), error.to_string())))
+}
+
+/// Refuses what no state of this server's devices could ever satisfy.
+pub async fn check(store: &Store, devices: u32, need: &MemoryNeed) -> Result<Vec<FieldError>, Problem> {
+    let memories: Vec<u64> = store.devices(crate::clock::now()).await?.iter().map(|row| row.memory_total).collect();
+    Ok(refusal(&memories, devices, need).into_iter().collect())
+}
+
+fn refusal(memories: &[u64], devices: u32, need: &MemoryNeed) -> Option<FieldError> {
+    // Without a server there are no devices to compare with.
+    let largest = *memories.iter().max()?;
+    if devices as usize > memories.len() {
+        let detail = format!("{devices} devices are asked for, and this server has {}; ask for fewer", memories.len());
+        return Some(FieldError::new("/resources/devices", "too_few_devices", detail));
+    }
+    let fitting = memories.iter().filter(|memory| **memory >= need.total()).count();
+    if fitting == 0 {
+        let detail = format!(
+            "the job needs about {} of memory (model {}, copies {}, activations {}, sampler's cache {}), and the largest \
+             device has {}; take a smaller model, turn `train.recompute` on, lower `sampling.batch_size` or \
+             `train.micro_batch_tokens`, or use a device with more memory",
+            gibibytes(need.total()),
+            gibibytes(need.model),
+            gibibytes(need.copies),
+            gibibytes(need.activations),
+            gibibytes(need.cache),
+            gibibytes(largest)
+        );
+        return Some(FieldError::new("/model", "too_little_memory", detail));
+    }
+    if fitting < devices as usize {
+        let detail = format!(
+            "{devices} devices with about {} of memory each are asked for, and {fitting} of {} have as much; ask for \
+             fewer, or lower `sampling.batch_size` or `train.micro_batch_tokens`",
+            gibibytes(need.total()),
+            memories.len()
+        );
+        return Some(FieldError::new("/resources/devices", "too_few_devices", detail));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_never_run_is_refused_and_says_what_to_change() {
+        let need = MemoryNeed { model: 30 << 30, ..MemoryNeed::default() };
+        let memories = [24 << 30, 80 << 30];
+        assert_eq!(refusal(&memories, 1, &need), None);
+        assert_eq!(refusal(&[], 1, &need), None);
+        let refused = |memories: &[u64], devices| refusal(memories, devices, &need).unwrap();
+        for (memories, devices, pointer, words) in [
+            (&memories[..], 3, "/resources/devices", "3 devices"),
+            (&memories[..], 2, "/resources/devices", "1 of 2"),
+            (&memories[..1], 1, "/model", "30.0 GiB"),
+        ] {
+            let error = refused(memories, devices);
+            assert_eq!(error.pointer, pointer);
+            assert!(error.detail.contains(words), "{error}");
+        }
+        assert!(refused(&memories[..1], 1).detail.contains("train.recompute"));
+    }
+}

@@ -1,0 +1,81 @@
+//! What is known of a device: how it was found when it was last looked at, and what it is in use for.
+
+use serde::{Deserialize, Serialize};
+
+use super::status::names;
+
+names!(
+    /// Whether a device takes jobs. `reserved` is said of a device and never stored; it follows from the queue.
+    DeviceStatus {
+        /// Healthy and free.
+        Idle = "idle",
+        /// A job holds it.
+        Busy = "busy",
+        /// Free, and kept so for a waiting job that needs more devices than are free.
+        Reserved = "reserved",
+        /// It failed, and takes no jobs until a check finds it well.
+        Faulted = "faulted",
+        /// It is being checked, or its worker is about to start.
+        Checking = "checking",
+        /// A program that is not ours computes on it.
+        Foreign = "foreign",
+    }
+);
+
+/// A program that computes on a device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceProcess {
+    pub pid: u32,
+    /// Bytes of the device's memory that it holds; none where the driver does not say.
+    pub memory_used: Option<u64>,
+    /// It is this server or was started by it.
+    pub ours: bool,
+}
+
+/// What one look at a device found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceReading {
+    /// `cpu`, `cuda:N` or `simulated:N`.
+    pub name: String,
+    /// The N of the name; 0 for the CPU.
+    pub number: u32,
+    /// The model, for people.
+    pub description: String,
+    /// What the driver knows a GPU by.
+    pub uuid: Option<String>,
+    pub memory_total: u64,
+    /// Bytes that a new job could take; what our own idle worker holds counts as free.
+    pub memory_free: u64,
+    /// Of a GPU: `9.0`.
+    pub compute_capability: Option<String>,
+    pub driver_version: Option<String>,
+    pub processes: Vec<DeviceProcess>,
+    /// Why it cannot be used, as the device itself reports it.
+    pub fault: Option<String>,
+}
+
+impl DeviceReading {
+    /// Whether a program that is not ours computes on it.
+    pub fn is_taken(&self) -> bool {
+        self.processes.iter().any(|process| !process.ours)
+    }
+}
+
+/// A number of bytes as people write it.
+pub fn gibibytes(bytes: u64) -> String {
+    if bytes >= 1 << 30 {
+        format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
+    } else {
+        format!("{} MiB", bytes.div_ceil(1 << 20))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_read_as_people_write_them() {
+        assert_eq!([gibibytes(24 << 30), gibibytes(1), gibibytes(300 << 20)], ["24.0 GiB", "1 MiB", "300 MiB"]);
+    }
+}

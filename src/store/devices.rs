@@ -1,0 +1,372 @@
+//! Devices: how they are, which job holds which, and what their failures mean for jobs.
+//!
+//! A device is `busy` exactly as long as a job holds it: [`claim`](Store::claim) takes it in the transaction that
+//! begins the attempt, and whatever ends the attempt gives it back in its own. A failed device takes no jobs until a
+//! check finds it well.
+
+use serde_json::json;
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::queue::{Loss, lose};
+use super::{Result, Store, StoreError, read, read_json, write_json};
+use crate::job::placement::Slot;
+use crate::job::{DeviceProcess, DeviceReading, DeviceStatus, FailureKind, JobId, NewEvent, Timestamp, WorkerId};
+
+/// A worker that was not seen for so long does not count as waiting for jobs.
+pub(super) const ATTENDED_MILLISECONDS: i64 = 30_000;
+/// A change of the free memory below this share of all of it is not written down at once.
+const NOTABLE_SHARE: u64 = 64;
+/// How old a row may become when nothing about the device changes.
+const FRESH_MILLISECONDS: i64 = 10_000;
+
+/// A device.
+#[derive(Clone, Debug)]
+pub struct DeviceRow {
+    pub name: String,
+    pub number: u32,
+    pub description: String,
+    pub uuid: Option<String>,
+    pub memory_total: u64,
+    pub memory_free: u64,
+    pub compute_capability: Option<String>,
+    pub driver_version: Option<String>,
+    pub processes: Vec<DeviceProcess>,
+    pub status: DeviceStatus,
+    /// The job that holds it.
+    pub job: Option<JobId>,
+    /// Why it takes no jobs.
+    pub fault: Option<String>,
+    pub faulted_at: Option<Timestamp>,
+    /// How often it has failed.
+    pub faults: u64,
+    pub changed_at: Timestamp,
+    pub seen_at: Timestamp,
+    /// The worker that tends it, if one was seen lately, with its process.
+    pub worker: Option<(WorkerId, u32, Timestamp)>,
+}
+
+/// What the steps of a running job say about its end.
+struct Progress {
+    began_at: Timestamp,
+    first_step: i64,
+    step: i64,
+    steps: i64,
+}
+
+impl Progress {
+    /// When the last step will be taken, if steps go on at the pace of this attempt.
+    fn end(&self, now: Timestamp) -> Option<Timestamp> {
+        let done = self.step - self.first_step;
+        if self.steps == 0 || done <= 0 {
+            return None;
+        }
+        let elapsed = i128::from(now.0 - self.began_at.0);
+        let left = elapsed * i128::from(self.steps - self.step) / i128::from(done);
+        Some(Timestamp(now.0.saturating_add(i64::try_from(left).ok()?)))
+    }
+}
+
+impl Store {
+    /// Makes `readings` the devices of this server; others are forgotten. What is known of the faults of those that
+    /// stay is kept.
+    pub async fn set_devices(&self, readings: &[DeviceReading], now: Timestamp) -> Result<()> {
+        let names: Vec<&str> = readings.iter().map(|reading| reading.name.as_str()).collect();
+        let mut tx = self.begin().await?;
+        sqlx::query("delete from device where name not in (select value from json_each($1))")
+            .bind(write_json(&names)?)
+            .execute(tx.connection())
+            .await?;
+        for reading in readings {
+            insert(tx.connection(), reading, now).await?;
+            update(tx.connection(), reading, now).await?;
+        }
+        // A check that was under way ended with the server that made it.
+        sqlx::query("update device set status = 'faulted' where status = 'checking'").execute(tx.connection()).await?;
+        tx.commit().await
+    }
+
+    /// Makes a device known, if it is not yet, for a worker without a server.
+    pub async fn add_device(&self, reading: &DeviceReading, now: Timestamp) -> Result<()> {
+        let mut tx = self.begin().await?;
+        insert(tx.connection(), reading, now).await?;
+        tx.commit().await
+    }
+
+    /// Writes down a look at a device, unless it shows nothing new. Returns the device as it is then.
+    pub async fn observe_device(&self, reading: &DeviceReading, now: Timestamp) -> Result<DeviceRow> {
+        let row = self.device(&reading.name).await?;
+        let moved = row.memory_free.abs_diff(reading.memory_free);
+        let marked = match row.status {
+            DeviceStatus::Idle => !reading.is_taken(),
+            DeviceStatus::Foreign => reading.is_taken(),
+            DeviceStatus::Busy | DeviceStatus::Reserved | DeviceStatus::Faulted | DeviceStatus::Checking => true,
+        };
+        let quiet = marked
+            && row.memory_total == reading.memory_total
+            && moved <= reading.memory_total / NOTABLE_SHARE
+            && row.processes == reading.processes
+            && now.0 - row.seen_at.0 < FRESH_MILLISECONDS;
+        if quiet {
+            return Ok(row);
+        }
+        let mut tx = self.begin().await?;
+        update(tx.connection(), reading, now).await?;
+        tx.commit().await?;
+        self.device(&reading.name).await
+    }
+
+    pub async fn device(&self, name: &str) -> Result<DeviceRow> {
+        let rows = self.devices(Timestamp(i64::MAX)).await?;
+        let found = rows.into_iter().find(|row| row.name == name);
+        found.ok_or_else(|| StoreError::NotFound { what: "device", id: name.to_owned() })
+    }
+
+    /// All devices of this server, in order, with the workers that were seen lately.
+    pub async fn devices(&self, now: Timestamp) -> Result<Vec<DeviceRow>> {
+        let rows = sqlx::query(
+            "select d.*, w.id as worker_id, w.pid as worker_pid, w.started_at as worker_started_at
+             from device d left join worker w on w.id =
+                 (select max(id) from worker where device = d.name and ended_at is null and seen_at >= $1)
+             order by d.number, d.name",
+        )
+        .bind(now.0.saturating_sub(ATTENDED_MILLISECONDS))
+        .fetch_all(&self.readers)
+        .await?;
+        rows.iter().map(device).collect()
+    }
+
+    /// A device has failed: it takes no jobs, and the one that it ran is lost. Failing twice is the same as once.
+    pub async fn fault_device(&self, name: &str, reason: &str, now: Timestamp) -> Result<()> {
+        let mut tx = self.begin().await?;
+        let job = mark_faulted(tx.connection(), name, reason, now).await?;
+        if let Some(job) = job {
+            let held = sqlx::query(
+                "select id, attempt, status, crashes from job
+                 where id = $1 and status in ('starting', 'running', 'cancelling')",
+            )
+            .bind(&job)
+            .fetch_optional(tx.connection())
+            .await?;
+            if let Some(row) = held {
+                let loss = Loss { kind: FailureKind::DeviceLost, reason: format!("{name} failed: {reason}") };
+                lose(tx.connection(), &row, &loss, now).await?;
+            }
+        }
+        tx.commit().await
+    }
+
+    /// A check of a failed device begins.
+    pub async fn begin_check(&self, name: &str, now: Timestamp) -> Result<()> {
+        let mut tx = self.begin().await?;
+        sqlx::query("update device set status = 'checking', changed_at = $2 where name = $1 and status = 'faulted'")
+            .bind(name)
+            .bind(now.0)
+            .execute(tx.connection())
+            .await?;
+        tx.commit().await
+    }
+
+    /// A check has ended: the device is well, or `fault` says why not.
+    pub async fn end_check(&self, name: &str, fault: Option<&str>, now: Timestamp) -> Result<()> {
+        let mut tx = self.begin().await?;
+        sqlx::query(
+            "update device set status = case when $2 is null then 'idle' else 'faulted' end, fault = $2,
+                               faulted_at = case when $2 is null then null else faulted_at end, changed_at = $3
+             where name = $1 and status = 'checking'",
+        )
+        .bind(name)
+        .bind(fault)
+        .bind(now.0)
+        .execute(tx.connection())
+        .await?;
+        tx.commit().await
+    }
+}
+
+async fn insert(connection: &mut SqliteConnection, reading: &DeviceReading, now: Timestamp) -> Result<()> {
+    sqlx::query(
+        "insert into device (name, number, description, uuid, memory_total, memory_free, compute_capability,
+                             driver_version, processes, status, changed_at, seen_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'idle', $10, $10) on conflict (name) do nothing",
+    )
+    .bind(&reading.name)
+    .bind(reading.number)
+    .bind(&reading.description)
+    .bind(&reading.uuid)
+    .bind(stored(reading.memory_total))
+    .bind(stored(reading.memory_free))
+    .bind(&reading.compute_capability)
+    .bind(&reading.driver_version)
+    .bind(write_json(&reading.processes)?)
+    .bind(now.0)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Writes down a look; a free device is `foreign` as long as another program computes on it.
+async fn update(connection: &mut SqliteConnection, reading: &DeviceReading, now: Timestamp) -> Result<()> {
+    sqlx::query(
+        "update device set description = $2, uuid = $3, memory_total = $4, memory_free = $5, compute_capability = $6,
+                driver_version = $7, processes = $8, seen_at = $10,
+                changed_at = case when status in ('idle', 'foreign') and (status = 'foreign') <> $9 then $10
+                                  else changed_at end,
+                status = case when status in ('idle', 'foreign') then case when $9 then 'foreign' else 'idle' end
+                              else status end
+         where name = $1",
+    )
+    .bind(&reading.name)
+    .bind(&reading.description)
+    .bind(&reading.uuid)
+    .bind(stored(reading.memory_total))
+    .bind(stored(reading.memory_free))
+    .bind(&reading.compute_capability)
+    .bind(&reading.driver_version)
+    .bind(write_json(&reading.processes)?)
+    .bind(reading.is_taken())
+    .bind(now.0)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Marks a device as failed and returns the job that held it; the caller takes the job from it in the same transaction.
+pub(super) async fn mark_faulted(
+    connection: &mut SqliteConnection,
+    name: &str,
+    reason: &str,
+    now: Timestamp,
+) -> Result<Option<String>> {
+    let held = sqlx::query("select job_id, status from device where name = $1")
+        .bind(name)
+        .fetch_optional(&mut *connection)
+        .await?;
+    let Some(held) = held else { return Ok(None) };
+    let status: DeviceStatus = read("device status", held.try_get("status")?)?;
+    if matches!(status, DeviceStatus::Faulted | DeviceStatus::Checking) {
+        return Ok(None);
+    }
+    sqlx::query(
+        "update device set status = 'faulted', job_id = null, fault = $2, faults = faults + 1, faulted_at = $3,
+                           changed_at = $3 where name = $1",
+    )
+    .bind(name)
+    .bind(reason)
+    .bind(now.0)
+    .execute(connection)
+    .await?;
+    Ok(held.try_get("job_id")?)
+}
+
+/// Gives a job's devices back; those that failed stay as they are.
+pub(super) async fn free(connection: &mut SqliteConnection, job: JobId, now: Timestamp) -> Result<()> {
+    sqlx::query("update device set status = 'idle', job_id = null, changed_at = $2 where job_id = $1")
+        .bind(job.to_string())
+        .bind(now.0)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// Gives devices to a job that begins.
+pub(super) async fn hold(
+    connection: &mut SqliteConnection,
+    job: JobId,
+    names: &[String],
+    now: Timestamp,
+) -> Result<()> {
+    sqlx::query(
+        "update device set status = 'busy', job_id = $1, changed_at = $3
+         where name in (select value from json_each($2))",
+    )
+    .bind(job.to_string())
+    .bind(write_json(&names)?)
+    .bind(now.0)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// The devices as placement sees them. A worker that asks for a job on `asking` waits for one.
+pub(super) async fn slots(
+    connection: &mut SqliteConnection,
+    asking: Option<&str>,
+    now: Timestamp,
+) -> Result<Vec<Slot>> {
+    let rows = sqlx::query(
+        "select d.name, d.status, d.memory_total, d.memory_free, d.job_id, a.started_at, a.first_step, j.step, j.steps,
+                d.name = $2 or exists (select 1 from worker w where w.device = d.name and w.ended_at is null
+                                       and w.seen_at >= $1) as attended
+         from device d left join job j on j.id = d.job_id
+                       left join attempt a on a.job_id = j.id and a.number = j.attempt
+         order by d.number, d.name",
+    )
+    .bind(now.0 - ATTENDED_MILLISECONDS)
+    .bind(asking.unwrap_or_default())
+    .fetch_all(connection)
+    .await?;
+    rows.iter().map(|row| slot(row, now)).collect()
+}
+
+fn slot(row: &SqliteRow, now: Timestamp) -> Result<Slot> {
+    let job: Option<String> = row.try_get("job_id")?;
+    let began_at: Option<i64> = row.try_get("started_at")?;
+    let progress = match began_at {
+        None => None,
+        Some(began_at) => Some(Progress {
+            began_at: Timestamp(began_at),
+            first_step: row.try_get("first_step")?,
+            step: row.try_get("step")?,
+            steps: row.try_get("steps")?,
+        }),
+    };
+    Ok(Slot {
+        name: row.try_get("name")?,
+        status: read("device status", row.try_get("status")?)?,
+        memory_total: row.try_get::<i64, _>("memory_total")?.unsigned_abs(),
+        memory_free: row.try_get::<i64, _>("memory_free")?.unsigned_abs(),
+        attended: row.try_get("attended")?,
+        job: job.map(|id| read("job id", &id)).transpose()?,
+        free_at: progress.and_then(|progress| progress.end(now)),
+    })
+}
+
+/// What a job's log says of a lost device.
+pub(super) fn lost_event(kind: FailureKind, reason: &str) -> NewEvent {
+    NewEvent::warning(reason.to_owned(), json!({"code": kind.as_str(), "reason": reason}))
+}
+
+fn stored(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+fn device(row: &SqliteRow) -> Result<DeviceRow> {
+    let text = |column| -> Result<Option<String>> { Ok(row.try_get(column)?) };
+    let worker = match text("worker_id")? {
+        None => None,
+        Some(id) => {
+            let pid = u32::try_from(row.try_get::<i64, _>("worker_pid")?).unwrap_or(0);
+            Some((read("worker id", &id)?, pid, Timestamp(row.try_get("worker_started_at")?)))
+        }
+    };
+    Ok(DeviceRow {
+        name: row.try_get("name")?,
+        number: row.try_get("number")?,
+        description: row.try_get("description")?,
+        uuid: text("uuid")?,
+        memory_total: row.try_get::<i64, _>("memory_total")?.unsigned_abs(),
+        memory_free: row.try_get::<i64, _>("memory_free")?.unsigned_abs(),
+        compute_capability: text("compute_capability")?,
+        driver_version: text("driver_version")?,
+        processes: read_json("processes", row.try_get("processes")?)?,
+        status: read("device status", row.try_get("status")?)?,
+        job: text("job_id")?.map(|id| read("job id", &id)).transpose()?,
+        fault: text("fault")?,
+        faulted_at: row.try_get::<Option<i64>, _>("faulted_at")?.map(Timestamp),
+        faults: row.try_get::<i64, _>("faults")?.unsigned_abs(),
+        changed_at: Timestamp(row.try_get("changed_at")?),
+        seen_at: Timestamp(row.try_get("seen_at")?),
+        worker,
+    })
+}

@@ -1,0 +1,541 @@
+//! Placement on the stored queue: which job a worker gets, and why the others wait. The rules are in
+//! [`crate::job::placement`]; here devices and jobs are read, and what was decided is written down.
+
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::devices::{hold, slots};
+use super::events::append;
+use super::jobs::status_event;
+use super::{Claim, Lease, Result, Store, StoreError, read, read_json, write_json};
+use crate::job::placement::{Claimant, Placement, Request, Slot, Waiting, explain};
+use crate::job::{JobId, JobStatus, Timestamp, WorkerId};
+
+/// Jobs that are read at a time.
+const PAGE: u32 = 256;
+
+/// A job that waits for devices.
+#[derive(Clone, Debug)]
+pub struct QueueEntry {
+    pub name: Option<String>,
+    pub created_at: Timestamp,
+    pub waiting: Waiting,
+}
+
+/// A free device and the waiting job that it is kept for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reserved {
+    pub device: String,
+    pub job: JobId,
+}
+
+/// What can start now: a job and its devices.
+struct Start {
+    job: JobId,
+    devices: Vec<String>,
+}
+
+impl Store {
+    /// Takes the job that is to start on `device`, if there is one, with all devices that it needs. The worker of the
+    /// first of these leads and gets the job; to the others' workers there is nothing to do.
+    pub async fn claim(
+        &self,
+        worker: WorkerId,
+        device: &str,
+        lease_seconds: u64,
+        now: Timestamp,
+    ) -> Result<Option<Claim>> {
+        // Idle workers ask often; they must not take the write lock for nothing.
+        let waiting = sqlx::query("select 1 from job where status = 'queued' limit 1");
+        if waiting.fetch_optional(&self.readers).await?.is_none() {
+            return Ok(None);
+        }
+        let mut reader = self.readers.acquire().await?;
+        if next_on(&mut reader, device, now).await?.is_none() {
+            return Ok(None);
+        }
+        drop(reader);
+        let mut tx = self.begin().await?;
+        let Some(start) = next_on(tx.connection(), device, now).await? else {
+            tx.commit().await?;
+            return Ok(None);
+        };
+        let claim = begin_attempt(tx.connection(), worker, &start, lease_seconds, now).await?;
+        tx.commit().await?;
+        Ok(Some(claim))
+    }
+
+    /// The jobs that wait, in the order of the queue, each with the reason why.
+    pub async fn queue(&self, limit: u32, now: Timestamp) -> Result<Vec<QueueEntry>> {
+        let mut reader = self.readers.acquire().await?;
+        let mut placement = Placement::new(slots(&mut reader, None, now).await?);
+        let rows = sqlx::query(
+            "select id, name, priority, created_at, devices, memory_bytes from job where status = 'queued'
+             order by priority desc, id limit $1",
+        )
+        .bind(limit)
+        .fetch_all(&mut *reader)
+        .await?;
+        let mut ahead = None;
+        let mut entries = Vec::with_capacity(rows.len());
+        for (row, position) in rows.iter().zip(1..) {
+            let request = request(row)?;
+            placement.offer(&request);
+            let waiting = explain(&placement, &request, ahead, position, now);
+            if fits(placement.slots(), &request) {
+                ahead = Some(request.job);
+            }
+            let created_at = Timestamp(row.try_get("created_at")?);
+            entries.push(QueueEntry { name: row.try_get("name")?, created_at, waiting });
+        }
+        Ok(entries)
+    }
+
+    /// Why a job waits; none when it does not.
+    pub async fn waiting(&self, job: JobId, now: Timestamp) -> Result<Option<Waiting>> {
+        let mut reader = self.readers.acquire().await?;
+        let row =
+            sqlx::query("select id, priority, devices, memory_bytes from job where id = $1 and status = 'queued'")
+                .bind(job.to_string())
+                .fetch_optional(&mut *reader)
+                .await?;
+        let Some(row) = row else { return Ok(None) };
+        let request = request(&row)?;
+        let before: i64 = sqlx::query_scalar(
+            "select count(*) from job where status = 'queued' and (priority > $1 or (priority = $1 and id < $2))",
+        )
+        .bind(request.priority)
+        .bind(job.to_string())
+        .fetch_one(&mut *reader)
+        .await?;
+        let mut placement = Placement::new(slots(&mut reader, None, now).await?);
+        let ahead: Option<String> = sqlx::query_scalar(
+            "select id from job where status = 'queued' and (priority > $1 or (priority = $1 and id < $2))
+               and devices <= $3 and memory_bytes <= $4 order by priority, id desc limit 1",
+        )
+        .bind(request.priority)
+        .bind(job.to_string())
+        .bind(count(placement.slots()))
+        .bind(largest(&placement))
+        .fetch_optional(&mut *reader)
+        .await?;
+        let ahead = ahead.map(|id| read("job id", &id)).transpose()?;
+        offer_until(&mut reader, &mut placement, |other| other.job == request.job).await?;
+        if !placement.is_exhausted() {
+            placement.offer(&request);
+        }
+        Ok(Some(explain(&placement, &request, ahead, before.unsigned_abs() + 1, now)))
+    }
+
+    /// The free devices that are kept for waiting jobs.
+    pub async fn reserved(&self, now: Timestamp) -> Result<Vec<Reserved>> {
+        let mut reader = self.readers.acquire().await?;
+        let mut placement = Placement::new(slots(&mut reader, None, now).await?);
+        offer_until(&mut reader, &mut placement, |_| false).await?;
+        let kept = placement.slots().iter().zip(placement.claimants());
+        Ok(kept
+            .filter_map(|(slot, claimant)| match claimant {
+                Some(Claimant::Waits(job)) => Some(Reserved { device: slot.name.clone(), job: *job }),
+                Some(Claimant::Starts(_)) | None => None,
+            })
+            .collect())
+    }
+}
+
+/// The job that is to start with `device` as its first, if there is one.
+async fn next_on(connection: &mut SqliteConnection, device: &str, now: Timestamp) -> Result<Option<Start>> {
+    let mut placement = Placement::new(slots(connection, Some(device), now).await?);
+    let Some(own) = placement.slots().iter().position(|slot| slot.name == device) else { return Ok(None) };
+    offer_until_taken(connection, &mut placement, own).await
+}
+
+async fn offer_until_taken(
+    connection: &mut SqliteConnection,
+    placement: &mut Placement,
+    own: usize,
+) -> Result<Option<Start>> {
+    let mut start = None;
+    offer_each(connection, placement, |placement, request| {
+        let placed = placement.offer(request);
+        if let Some(placed) = placed.filter(|placed| placed.first() == Some(&own)) {
+            let devices = placed.iter().map(|slot| placement.slots()[*slot].name.clone()).collect();
+            start = Some(Start { job: request.job, devices });
+        }
+        placement.claimants()[own].is_some()
+    })
+    .await?;
+    Ok(start)
+}
+
+/// Offers devices in the order of the queue, until `stop` says so of a job, which is offered none, or none is left.
+async fn offer_until(
+    connection: &mut SqliteConnection,
+    placement: &mut Placement,
+    stop: impl Fn(&Request) -> bool,
+) -> Result<()> {
+    offer_each(connection, placement, |placement, request| {
+        let stopped = stop(request);
+        if !stopped {
+            placement.offer(request);
+        }
+        stopped
+    })
+    .await
+}
+
+/// Goes through the waiting jobs that fit this server until `visit` returns true or no free device is left.
+async fn offer_each(
+    connection: &mut SqliteConnection,
+    placement: &mut Placement,
+    mut visit: impl FnMut(&mut Placement, &Request) -> bool,
+) -> Result<()> {
+    let mut behind: (i32, String) = (i32::MAX, String::new());
+    while !placement.is_exhausted() {
+        let rows = sqlx::query(
+            "select id, priority, devices, memory_bytes from job
+             where status = 'queued' and (priority < $1 or (priority = $1 and id > $2))
+               and devices <= $3 and memory_bytes <= $4
+             order by priority desc, id limit $5",
+        )
+        .bind(behind.0)
+        .bind(&behind.1)
+        .bind(count(placement.slots()))
+        .bind(largest(placement))
+        .bind(PAGE)
+        .fetch_all(&mut *connection)
+        .await?;
+        let Some(last) = rows.last() else { return Ok(()) };
+        behind = (last.try_get("priority")?, last.try_get("id")?);
+        for row in &rows {
+            if visit(placement, &request(row)?) || placement.is_exhausted() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn begin_attempt(
+    connection: &mut SqliteConnection,
+    worker: WorkerId,
+    start: &Start,
+    lease_seconds: u64,
+    now: Timestamp,
+) -> Result<Claim> {
+    let row = sqlx::query(
+        "update job set status = 'starting', attempt = attempt + 1, worker = $1, lease_until = $2,
+                        updated_at = $3, started_at = coalesce(started_at, $3)
+         where id = $4 and status = 'queued'
+         returning id, attempt, kind, spec_resolved, spec_digest",
+    )
+    .bind(worker.to_string())
+    .bind(now.plus_seconds(lease_seconds).0)
+    .bind(now.0)
+    .bind(start.job.to_string())
+    .fetch_one(&mut *connection)
+    .await?;
+    let lease = Lease { job: start.job, attempt: row.try_get("attempt")? };
+    hold(connection, lease.job, &start.devices, now).await?;
+    let lead = start.devices.first().ok_or(StoreError::Corrupt { what: "placement", detail: String::from("empty") })?;
+    sqlx::query(
+        "insert into attempt (job_id, number, worker, device, devices, started_at, first_step)
+         values ($1, $2, $3, $4, $5, $6,
+                 (select coalesce(max(step), 0) from checkpoint where job_id = $1 and kind = 'training'))",
+    )
+    .bind(lease.job.to_string())
+    .bind(lease.attempt)
+    .bind(worker.to_string())
+    .bind(lead)
+    .bind(write_json(&start.devices)?)
+    .bind(now.0)
+    .execute(&mut *connection)
+    .await?;
+    let resume = sqlx::query_scalar(
+        "select directory from checkpoint where job_id = $1 and kind = 'training'
+         order by step desc, id desc",
+    )
+    .bind(lease.job.to_string())
+    .fetch_all(&mut *connection)
+    .await?;
+    let reason = format!("attempt {} on {}", lease.attempt, start.devices.join(", "));
+    append(connection, lease.job, &status_event(JobStatus::Starting, &reason), now).await?;
+    Ok(Claim {
+        lease,
+        kind: read("job kind", row.try_get("kind")?)?,
+        spec_resolved: read_json("spec", row.try_get("spec_resolved")?)?,
+        spec_digest: row.try_get("spec_digest")?,
+        resume,
+        devices: start.devices.clone(),
+    })
+}
+
+fn request(row: &SqliteRow) -> Result<Request> {
+    Ok(Request {
+        job: read("job id", row.try_get("id")?)?,
+        priority: row.try_get("priority")?,
+        devices: row.try_get("devices")?,
+        memory: row.try_get::<i64, _>("memory_bytes")?.unsigned_abs(),
+    })
+}
+
+/// Whether a job could run on this server at all.
+fn fits(slots: &[Slot], request: &Request) -> bool {
+    slots.iter().filter(|slot| slot.memory_total >= request.memory).count() >= request.devices as usize
+}
+
+fn count(slots: &[Slot]) -> i64 {
+    i64::try_from(slots.len()).unwrap_or(i64::MAX)
+}
+
+fn largest(placement: &Placement) -> i64 {
+    i64::try_from(placement.largest()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::job::placement::WaitCode;
+    use crate::job::{DeviceReading, DeviceStatus, EventKind, FailureKind, JobKind};
+    use crate::store::{Ended, Loss, NewJob};
+
+    const NOW: Timestamp = Timestamp(1_750_000_000_000);
+    const GIB: u64 = 1 << 30;
+    const LEASE_SECONDS: u64 = 60;
+
+    fn reading(number: u32, gib: u64) -> DeviceReading {
+        DeviceReading {
+            name: format!("simulated:{number}"),
+            number,
+            description: String::from("a device"),
+            uuid: None,
+            memory_total: gib * GIB,
+            memory_free: gib * GIB,
+            compute_capability: None,
+            driver_version: None,
+            processes: Vec::new(),
+            fault: None,
+        }
+    }
+
+    /// A server's store with a worker for each of the devices.
+    struct Machine {
+        store: Store,
+        workers: Vec<WorkerId>,
+        _folder: TempDir,
+    }
+
+    impl Machine {
+        async fn new(memories: &[u64]) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let store = Store::open(folder.path()).await.unwrap();
+            let readings: Vec<DeviceReading> = (0..).zip(memories).map(|(number, gib)| reading(number, *gib)).collect();
+            store.set_devices(&readings, NOW).await.unwrap();
+            let mut workers = Vec::new();
+            for reading in readings {
+                let (id, description) = (WorkerId::generate(), String::new());
+                let row = crate::store::WorkerRow {
+                    id,
+                    device: reading.name,
+                    description,
+                    pid: 1,
+                    started_at: NOW,
+                    seen_at: NOW,
+                };
+                store.add_worker(&row).await.unwrap();
+                workers.push(id);
+            }
+            Self { store, workers, _folder: folder }
+        }
+
+        async fn submit(&self, priority: i32, devices: u32, gib: u64) -> JobId {
+            let new = NewJob {
+                id: JobId::generate(),
+                kind: JobKind::Train,
+                name: None,
+                priority,
+                objective: String::from("bolt"),
+                spec: json!({}),
+                spec_resolved: json!({}),
+                spec_digest: String::from("sha256:00"),
+                steps: 10,
+                devices,
+                memory_bytes: gib * GIB,
+                rollout_set: None,
+            };
+            self.store.submit_job(new, None, NOW).await.unwrap().job.id
+        }
+
+        /// What the worker of a device gets.
+        async fn claim(&self, device: usize) -> Option<Claim> {
+            let name = format!("simulated:{device}");
+            self.store.claim(self.workers[device], &name, LEASE_SECONDS, NOW).await.unwrap()
+        }
+
+        async fn statuses(&self) -> Vec<DeviceStatus> {
+            self.store.devices(NOW).await.unwrap().into_iter().map(|row| row.status).collect()
+        }
+
+        async fn code(&self, job: JobId) -> Option<WaitCode> {
+            self.store.waiting(job, NOW).await.unwrap().map(|waiting| waiting.code)
+        }
+    }
+
+    use DeviceStatus::{Busy, Faulted, Foreign, Idle};
+
+    #[tokio::test]
+    async fn devices_are_taken_together_and_given_back_together_however_it_ends() {
+        let machine = Machine::new(&[24, 24, 24]).await;
+        let ends: [&dyn Fn() -> Option<Ended>; 4] = [
+            &|| Some(Ended::Succeeded { result: json!({}) }),
+            &|| Some(Ended::Drained),
+            &|| Some(Ended::Cancelled),
+            &|| None,
+        ];
+        for end in ends {
+            let job = machine.submit(0, 2, 1).await;
+            assert!(machine.claim(1).await.is_none(), "the first device leads");
+            let claim = machine.claim(0).await.unwrap();
+            assert_eq!(
+                (claim.lease.job, claim.devices.as_slice()),
+                (job, &["simulated:0", "simulated:1"].map(String::from)[..])
+            );
+            assert_eq!(machine.statuses().await, [Busy, Busy, Idle]);
+            assert_eq!(machine.store.job(job).await.unwrap().devices, claim.devices);
+            match end() {
+                Some(ended) => machine.store.end_attempt(claim.lease, ended, NOW).await.unwrap(),
+                None => assert_eq!(machine.store.release_worker(machine.workers[0], "killed", NOW).await.unwrap(), 1),
+            }
+            assert_eq!(machine.statuses().await, [Idle; 3]);
+            if machine.store.waiting(job, NOW).await.unwrap().is_some() {
+                machine.store.cancel_job(job, NOW).await.unwrap();
+            }
+        }
+        let job = machine.submit(0, 3, 1).await;
+        machine.claim(0).await.unwrap();
+        let later = NOW.plus_seconds(LEASE_SECONDS + 1);
+        assert_eq!(machine.store.reap_expired(later).await.unwrap(), 1);
+        assert_eq!((machine.statuses().await, machine.store.job(job).await.unwrap().attempt), (vec![Idle; 3], 1));
+    }
+
+    #[tokio::test]
+    async fn a_wide_job_is_not_starved_and_priority_goes_first() {
+        let machine = Machine::new(&[24, 24]).await;
+        let first = machine.submit(0, 1, 1).await;
+        let running = machine.claim(0).await.unwrap();
+        assert_eq!(running.lease.job, first);
+        let wide = machine.submit(0, 2, 1).await;
+        let narrow = machine.submit(0, 1, 1).await;
+        for _ in 0..3 {
+            assert!(machine.claim(1).await.is_none(), "the free device is kept for the wide job");
+        }
+        assert_eq!(machine.code(narrow).await, Some(WaitCode::DevicesReserved));
+        assert_eq!(machine.code(wide).await, Some(WaitCode::DevicesBusy));
+        let queue = machine.store.queue(10, NOW).await.unwrap();
+        let told: Vec<_> = queue.iter().map(|entry| (entry.waiting.request.job, entry.waiting.position)).collect();
+        assert_eq!(told, [(wide, 1), (narrow, 2)]);
+        let kept = machine.store.reserved(NOW).await.unwrap();
+        assert_eq!(kept, [Reserved { device: String::from("simulated:1"), job: wide }]);
+        // What is more urgent comes before the wide job all the same.
+        let urgent = machine.submit(5, 1, 1).await;
+        let claim = machine.claim(1).await.unwrap();
+        assert_eq!(claim.lease.job, urgent);
+        machine.store.end_attempt(claim.lease, Ended::Drained, NOW).await.unwrap();
+        machine.store.cancel_job(urgent, NOW).await.unwrap();
+        machine.store.end_attempt(running.lease, Ended::Succeeded { result: json!({}) }, NOW).await.unwrap();
+        assert_eq!(machine.claim(0).await.unwrap().lease.job, wide);
+        assert_eq!(machine.code(narrow).await, Some(WaitCode::DevicesBusy));
+    }
+
+    #[tokio::test]
+    async fn memory_decides_where_a_job_runs_and_what_fits_nowhere_blocks_nobody() {
+        let machine = Machine::new(&[24, 80]).await;
+        // More than a page of them, as after a restart with smaller devices.
+        for _ in 0..300 {
+            machine.submit(9, 1, 100).await;
+        }
+        let (small, large) = (machine.submit(0, 1, 8).await, machine.submit(0, 1, 40).await);
+        assert_eq!(machine.claim(0).await.unwrap().lease.job, small);
+        assert_eq!(machine.code(large).await, Some(WaitCode::Starting));
+        let taken = DeviceReading { memory_free: 39 * GIB, ..reading(1, 80) };
+        machine.store.observe_device(&taken, NOW).await.unwrap();
+        assert!(machine.claim(1).await.is_none());
+        assert_eq!(machine.code(large).await, Some(WaitCode::Memory));
+        machine.store.observe_device(&reading(1, 80), NOW).await.unwrap();
+        assert_eq!(machine.claim(1).await.unwrap().lease.job, large);
+    }
+
+    #[tokio::test]
+    async fn a_failed_device_loses_its_job_once_and_takes_none_until_it_was_checked() {
+        let machine = Machine::new(&[24, 24]).await;
+        let job = machine.submit(0, 2, 1).await;
+        let lease = machine.claim(0).await.unwrap().lease;
+        for _ in 0..2 {
+            machine.store.fault_device("simulated:1", "Xid 48", NOW).await.unwrap();
+        }
+        assert_eq!(machine.statuses().await, [Idle, Faulted]);
+        let row = machine.store.device("simulated:1").await.unwrap();
+        assert_eq!((row.faults, row.fault.as_deref()), (1, Some("Xid 48")));
+        let late = machine.store.end_attempt(lease, Ended::Cancelled, NOW).await;
+        assert!(matches!(late, Err(StoreError::LeaseLost)), "{late:?}");
+        assert_eq!(machine.code(job).await, Some(WaitCode::DeviceFaulted));
+        let events = machine.store.events(job, 0, 100).await.unwrap();
+        let lost = events.iter().find(|event| event.body.data["code"] == "device_lost").unwrap();
+        assert!(lost.body.kind == EventKind::Log && lost.body.message.contains("Xid 48"));
+
+        machine.store.begin_check("simulated:1", NOW).await.unwrap();
+        machine.store.end_check("simulated:1", Some("still ill"), NOW).await.unwrap();
+        assert_eq!(machine.statuses().await, [Idle, Faulted]);
+        machine.store.begin_check("simulated:1", NOW).await.unwrap();
+        machine.store.end_check("simulated:1", None, NOW).await.unwrap();
+        assert_eq!(machine.claim(0).await.unwrap().lease.attempt, 2);
+    }
+
+    #[tokio::test]
+    async fn a_worker_that_loses_its_device_frees_the_others_and_the_third_time_is_final() {
+        let machine = Machine::new(&[24, 24]).await;
+        let job = machine.submit(0, 2, 1).await;
+        for attempt in 1..=3 {
+            let lease = machine.claim(0).await.unwrap().lease;
+            assert_eq!(lease.attempt, attempt);
+            let loss = Loss { kind: FailureKind::OutOfMemory, reason: String::from("simulated:0: out of memory") };
+            machine.store.end_attempt(lease, Ended::Lost(loss), NOW).await.unwrap();
+            assert_eq!(machine.statuses().await, [Faulted, Idle]);
+            machine.store.begin_check("simulated:0", NOW).await.unwrap();
+            machine.store.end_check("simulated:0", None, NOW).await.unwrap();
+        }
+        let failure = machine.store.job(job).await.unwrap().failure.unwrap();
+        assert_eq!((failure.kind, failure.code.as_str()), (FailureKind::OutOfMemory, "out_of_memory"));
+        assert!(failure.message.contains("train.recompute"), "{}", failure.message);
+    }
+
+    #[tokio::test]
+    async fn a_device_that_another_program_uses_is_left_alone() {
+        let machine = Machine::new(&[24]).await;
+        let process = crate::job::DeviceProcess { pid: 7, memory_used: None, ours: false };
+        let taken = DeviceReading { processes: vec![process], ..reading(0, 24) };
+        machine.store.observe_device(&taken, NOW).await.unwrap();
+        let job = machine.submit(0, 1, 1).await;
+        assert!(machine.claim(0).await.is_none());
+        assert_eq!((machine.statuses().await, machine.code(job).await), (vec![Foreign], Some(WaitCode::DeviceTaken)));
+        machine.store.observe_device(&reading(0, 24), NOW).await.unwrap();
+        assert_eq!(machine.claim(0).await.unwrap().lease.job, job);
+    }
+
+    #[tokio::test]
+    async fn a_start_is_expected_from_the_steps_of_the_running_attempt() {
+        let machine = Machine::new(&[24]).await;
+        machine.submit(0, 1, 1).await;
+        let lease = machine.claim(0).await.unwrap().lease;
+        let waiting = machine.submit(0, 1, 1).await;
+        let later = NOW.plus_seconds(4);
+        let expected = async || machine.store.waiting(waiting, later).await.unwrap().unwrap().expected_start;
+        assert_eq!(expected().await, None, "no step is taken yet");
+        let step = crate::job::NewEvent::info(EventKind::Metrics, "step", json!({"step": 2, "values": {}}));
+        machine.store.record(lease, &[step], NOW).await.unwrap();
+        // Two steps of ten in four seconds leave sixteen.
+        assert_eq!(expected().await, Some(later.plus_seconds(16)));
+    }
+}

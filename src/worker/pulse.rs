@@ -1,0 +1,70 @@
+//! Whether the engine still moves. It asks to be stopped before every micro-batch and after every sampled token, and
+//! reports in between; each of these is a sign of life. While it waits for us to write something down it is not to
+//! blame.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often a simulated device looks whether it still hangs.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Signs of life of one run of the engine.
+#[derive(Debug)]
+pub struct Pulse {
+    began: Instant,
+    /// Milliseconds from `began` to the last sign.
+    last: AtomicU64,
+    waits: AtomicBool,
+    /// Of a simulated device: the engine stands still while this file is there.
+    hang: Option<PathBuf>,
+}
+
+impl Pulse {
+    pub fn new(hang: Option<PathBuf>) -> Self {
+        Self { began: Instant::now(), last: AtomicU64::new(0), waits: AtomicBool::new(false), hang }
+    }
+
+    /// A sign of life.
+    pub fn beat(&self) {
+        if let Some(file) = &self.hang {
+            while file.exists() {
+                std::thread::sleep(LOOK);
+            }
+        }
+        let elapsed = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last.store(elapsed, Ordering::Release);
+    }
+
+    /// Hands something to the part that writes, however long that takes.
+    pub fn wait<T>(&self, hand_over: impl FnOnce() -> T) -> T {
+        self.beat();
+        self.waits.store(true, Ordering::Release);
+        let result = hand_over();
+        self.beat();
+        self.waits.store(false, Ordering::Release);
+        result
+    }
+
+    /// Whether there was no sign of life for `limit`.
+    pub fn is_still(&self, limit: Duration) -> bool {
+        let last = Duration::from_millis(self.last.load(Ordering::Acquire));
+        !self.waits.load(Ordering::Acquire) && self.began.elapsed().saturating_sub(last) >= limit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_counts_and_waiting_for_us_does_not() {
+        let pulse = Pulse::new(None);
+        assert!(pulse.is_still(Duration::ZERO));
+        pulse.beat();
+        assert!(!pulse.is_still(Duration::from_secs(3600)));
+        let still = pulse.wait(|| pulse.is_still(Duration::ZERO));
+        assert!(!still, "the engine waits for us");
+        assert!(pulse.is_still(Duration::ZERO));
+    }
+}
