@@ -41,7 +41,8 @@ const PURE: &[&str] = &["src/objective", "src/verifier"];
 const SANDBOX: &str = "src/verifier/sandbox";
 
 /// The files that may ask whether CUDA was built in: one computes with it, one looks at its devices.
-const CUDA: &[&str] = &["src/engine/cuda/mod.rs", "src/engine/cuda/hardware.rs", "src/engine/device", "src/device/nvml"];
+const CUDA: &[&str] =
+    &["src/engine/cuda/mod.rs", "src/engine/cuda/hardware.rs", "src/engine/device", "src/device/nvml"];
 
 /// What may be named, outside tests, in some modules only or nowhere: rule, pattern, those modules, and why.
 const NAMES: &[(&str, &str, &[&str], &str)] = &[

@@ -12,7 +12,8 @@ use crate::config::Config;
 use crate::device::{FAULT_FILE, HANG_FILE, Machine, folder_of};
 use crate::engine::device;
 use crate::job::WorkerId;
-use crate::store::Store;
+use crate::store::{Lease, Store};
+use crate::worker::ranks::{Rank, parse_lease, take_part};
 use crate::worker::{self, Options};
 
 /// Stack of a computing thread.
@@ -34,6 +35,12 @@ pub struct Args {
     /// The worker's id; made up when absent
     #[arg(long, hide = true)]
     id: Option<WorkerId>,
+    /// Take part in a job as rank/size; standard input is the connection to rank 0
+    #[arg(long, hide = true, requires = "lease")]
+    rank: Option<Rank>,
+    /// The job and attempt to take part in
+    #[arg(long, hide = true, value_parser = parse_lease)]
+    lease: Option<Lease>,
     /// End when standard input closes, which tells that the supervisor is gone
     #[arg(long, hide = true)]
     supervised: bool,
@@ -44,7 +51,7 @@ pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
         return check(&config, &args);
     }
     start_pool(config.threads)?;
-    if args.supervised {
+    if args.supervised || args.rank.is_some() {
         // Requests to the API come before the work of jobs on the same cores.
         if let Err(error) = rustix::process::nice(NICENESS) {
             tracing::debug!(%error, "the worker keeps its priority");
@@ -53,6 +60,12 @@ pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let result = runtime.block_on(async {
         let store = Store::open(&config.data_dir).await?;
+        if let (Some(rank), Some(lease)) = (args.rank, args.lease) {
+            // However rank 0 ends, this process must not keep its device.
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+            take_part(&store, &args.device, rank, lease).await?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let (stop, shutdown) = watch::channel(false);
         tokio::spawn(async move {
             wait_for_end(args.supervised).await;

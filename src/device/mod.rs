@@ -124,11 +124,11 @@ pub const VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
 
 /// How the process that computes on a device finds it: the device's name there, and what its environment must say. A
 /// GPU is the only one that such a process sees.
-pub fn handed_over(reading: &DeviceReading) -> (String, Option<(&'static str, String)>) {
-    if !reading.name.starts_with("cuda:") {
-        return (reading.name.clone(), None);
+pub fn seen_by_its_process(name: &str, number: u32, uuid: Option<&str>) -> (String, Option<(&'static str, String)>) {
+    if !name.starts_with("cuda:") {
+        return (name.to_owned(), None);
     }
-    let visible = reading.uuid.clone().unwrap_or_else(|| reading.number.to_string());
+    let visible = uuid.map_or_else(|| number.to_string(), str::to_owned);
     (String::from("cuda:0"), Some((VISIBLE_DEVICES, visible)))
 }
 
@@ -208,9 +208,10 @@ mod tests {
         let machine = Machine::open("cpu", Path::new(".")).unwrap();
         let cpu = machine.read("cpu").unwrap();
         assert!(cpu.memory_total > cpu.memory_free && cpu.memory_free > 0);
-        assert_eq!(handed_over(&cpu), (String::from("cpu"), None));
-        let gpu = DeviceReading { name: String::from("cuda:3"), number: 3, uuid: Some(String::from("GPU-1")), ..cpu };
-        let expected = (String::from("cuda:0"), Some((VISIBLE_DEVICES, String::from("GPU-1"))));
-        assert_eq!(handed_over(&gpu), expected);
+        assert_eq!(seen_by_its_process("cpu", 0, None), (String::from("cpu"), None));
+        for (uuid, visible) in [(Some("GPU-1"), "GPU-1"), (None, "3")] {
+            let expected = (String::from("cuda:0"), Some((VISIBLE_DEVICES, String::from(visible))));
+            assert_eq!(seen_by_its_process("cuda:3", 3, uuid), expected);
+        }
     }
 }

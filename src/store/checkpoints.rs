@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::events::append;
 use super::queue::fence;
@@ -20,6 +20,14 @@ pub struct CheckpointRow {
     pub directory: String,
     pub manifest: Manifest,
     pub created_at: Timestamp,
+}
+
+/// Directories of a job's training checkpoints, newest first.
+pub(super) async fn training_directories(connection: &mut SqliteConnection, job: JobId) -> Result<Vec<String>> {
+    let directories = sqlx::query_scalar(
+        "select directory from checkpoint where job_id = $1 and kind = 'training' order by step desc, id desc",
+    );
+    Ok(directories.bind(job.to_string()).fetch_all(connection).await?)
 }
 
 impl Store {

@@ -4,6 +4,7 @@
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
+use super::checkpoints::training_directories;
 use super::devices::{hold, slots};
 use super::events::append;
 use super::jobs::status_event;
@@ -250,13 +251,7 @@ async fn begin_attempt(
     .bind(now.0)
     .execute(&mut *connection)
     .await?;
-    let resume = sqlx::query_scalar(
-        "select directory from checkpoint where job_id = $1 and kind = 'training'
-         order by step desc, id desc",
-    )
-    .bind(lease.job.to_string())
-    .fetch_all(&mut *connection)
-    .await?;
+    let resume = training_directories(connection, lease.job).await?;
     let reason = format!("attempt {} on {}", lease.attempt, start.devices.join(", "));
     append(connection, lease.job, &status_event(JobStatus::Starting, &reason), now).await?;
     Ok(Claim {

@@ -10,7 +10,7 @@ use sqlx::sqlite::SqliteConnection;
 
 use super::events::append;
 use super::jobs::status_event;
-use super::{Result, Store, StoreError, devices, read, write_json};
+use super::{Result, Store, StoreError, devices, read, read_json, write_json};
 use crate::job::{
     EventKind, EventLevel, Failure, FailureKind, JobId, JobKind, JobStatus, NewEvent, Timestamp, WorkerId,
 };
@@ -79,6 +79,25 @@ impl Loss {
 }
 
 impl Store {
+    /// The job of a lease as its worker claimed it, for the other processes that work on it.
+    pub async fn claimed(&self, lease: Lease) -> Result<Claim> {
+        let row = sqlx::query("select kind, spec_resolved, spec_digest from job where id = $1 and attempt = $2")
+            .bind(lease.job.to_string())
+            .bind(lease.attempt)
+            .fetch_optional(&self.readers)
+            .await?
+            .ok_or(StoreError::LeaseLost)?;
+        let mut connection = self.readers.acquire().await?;
+        Ok(Claim {
+            lease,
+            kind: read("job kind", row.try_get("kind")?)?,
+            spec_resolved: read_json("spec", row.try_get("spec_resolved")?)?,
+            spec_digest: row.try_get("spec_digest")?,
+            resume: super::checkpoints::training_directories(&mut connection, lease.job).await?,
+            devices: Vec::new(),
+        })
+    }
+
     /// Renews a lease, and notes that its worker is alive.
     pub async fn heartbeat(&self, lease: Lease, lease_seconds: u64, now: Timestamp) -> Result<Heartbeat> {
         let mut tx = self.begin().await?;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::dataset::jsonl::JsonlFile;
 use crate::dataset::{self, Columns, Dataset, Split};
-use crate::engine::collective::Alone;
+use crate::engine::collective::{Alone, Collective};
 use crate::engine::device::Device;
 use crate::engine::rollout_set::PARTS;
 use crate::engine::{self, ActorSpec, EngineError, Job, Outcome, Reporter, SamplingJob};
@@ -35,6 +35,14 @@ impl Work {
         match self {
             Self::Train(job) => job.spec.checkpoints.keep_last,
             Self::Sample(_) => 1,
+        }
+    }
+
+    /// Makes it the work of several processes.
+    pub fn spread(&mut self, collective: Arc<dyn Collective>) {
+        match self {
+            Self::Train(job) => job.actor.collective = collective,
+            Self::Sample(job) => job.actor.collective = collective,
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod assignment;
 mod pulse;
+pub mod ranks;
 pub mod supervisor;
 
 use std::path::{Path, PathBuf};
@@ -42,6 +43,10 @@ pub enum WorkerError {
     Store(#[from] StoreError),
     #[error("the engine thread could not be started")]
     Thread(#[source] std::io::Error),
+    #[error("a process for another device of the job could not be started")]
+    Peer(#[source] std::io::Error),
+    #[error("the job cannot be computed")]
+    Engine(#[source] EngineError),
     /// Whoever started this process has to end it, for its device cannot be trusted.
     #[error("{0}; the device must be checked before it is used again")]
     DeviceLost(String),
@@ -62,12 +67,6 @@ pub struct Options {
     pub watchdog: Duration,
     /// Of a simulated device: the engine stands still while this file is there.
     pub hang: Option<PathBuf>,
-}
-
-/// Whether a job can be spread over these devices. Where it cannot, it holds all of them and the first computes alone.
-pub fn can_run_wide(devices: &[String]) -> bool {
-    // One process computes on one device; there are no others for it to work with.
-    devices.len() <= 1
 }
 
 /// Claims and runs jobs until `shutdown` becomes true; a running job is then saved and put back into the queue.
@@ -201,18 +200,20 @@ async fn run_claim(
     let stop = Arc::new(StopFlag::default());
     let pulse = Arc::new(Pulse::new(options.hang.clone()));
     let reporter = LeaseReporter { messages, stop: Arc::clone(&stop), pulse: Arc::clone(&pulse) };
-    let work = match assignment::prepare(store, &claim, device).await {
+    let mut work = match assignment::prepare(store, &claim, device).await {
         Ok(work) => work,
         Err(failure) => {
             tracing::warn!(job = %lease.job, failure.message, "refused");
             return end(store, lease, Ended::Failed(failure)).await;
         }
     };
+    // They end when this function does.
+    let _peers = match claim.devices.len() {
+        0 | 1 => ranks::Peers::default(),
+        _ => ranks::gather(store, &claim, &mut work).await?,
+    };
     let (lease_seconds, keep) = (options.lease_seconds, work.keep_last());
     let mut tending = Tending { store, lease, lease_seconds, keep, stop: &stop, model: None, rollout_set: None };
-    if !can_run_wide(&claim.devices) {
-        tending.say_alone(&claim.devices).await?;
-    }
     let (engine, finished) = start_engine(work, reporter)?;
 
     let result = tokio::select! {
@@ -336,18 +337,6 @@ struct Tending<'a> {
 }
 
 impl Tending<'_> {
-    /// Says in the job's log that it holds more devices than compute.
-    async fn say_alone(&self, devices: &[String]) -> Result<(), WorkerError> {
-        let first = devices.first().map_or("", String::as_str);
-        let message = format!("the job holds {} and {first} computes alone", devices.join(", "));
-        let event = NewEvent::warning(message, json!({"code": "computes_alone", "devices": devices}));
-        match patiently(|| self.store.record(self.lease, std::slice::from_ref(&event), clock::now())).await {
-            Ok(()) => Ok(()),
-            Err(StoreError::LeaseLost) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
-    }
-
     async fn tend(
         &mut self,
         mut inbox: mpsc::Receiver<Message>,

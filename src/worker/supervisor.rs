@@ -86,7 +86,7 @@ pub async fn supervise(
     reading: &DeviceReading,
     mut shutdown: watch::Receiver<bool>,
 ) {
-    let (seen_as, variable) = device::handed_over(reading);
+    let (seen_as, variable) = device::seen_by_its_process(&reading.name, reading.number, reading.uuid.as_deref());
     let (device, pace) = (reading.name.clone(), Pace::of(&reading.name));
     let post = Post { store, launch, machine, device, seen_as, variable, pace };
     let mut pause = FIRST_PAUSE;

@@ -1,0 +1,115 @@
+//! Jobs on several devices, one process for each: they end as on one device, and outlive the loss of a process.
+
+mod common;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anneal::engine::model::weights::load_safetensors;
+use common::{Server, data_dir, signal, small_spec};
+use serde_json::{Value, json};
+
+/// A job on so many devices that samples once, so that rounding cannot lead to other completions.
+fn spec(devices: u32) -> Value {
+    let mut spec = small_spec();
+    spec["objective"]["rounds"] = json!(1);
+    spec["train"]["steps"] = json!(6);
+    spec["optimizer"] = json!({"learning_rate": 1e-4, "eps": 1e-5});
+    spec["checkpoints"]["dtype"] = json!("f32");
+    spec["resources"] = json!({"devices": devices});
+    spec
+}
+
+fn start(data: &std::path::Path) -> Server {
+    Server::start_with(data, &["--devices", "simulated:3"])
+}
+
+/// The weights of a finished job, and their digest.
+fn weights(server: &Server, job: &Value) -> (HashMap<String, Vec<f32>>, String) {
+    assert_eq!(job["status"], "succeeded", "{job:#}");
+    let checkpoint = job["result"]["checkpoint"].as_str().unwrap();
+    let file = server.get(&format!("/v1/checkpoints/{checkpoint}/files/model.safetensors"));
+    let path: PathBuf = data_dir().keep().join("model.safetensors");
+    std::fs::write(&path, &file.bytes).unwrap();
+    let tensors = load_safetensors(&[path.clone()]).unwrap();
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    let values = tensors.into_iter().map(|(name, tensor)| (name, tensor.values)).collect();
+    (values, job["result"]["weights_sha256"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn several_ranks_end_with_the_model_of_one() {
+    let data = data_dir();
+    let server = start(data.path());
+    let jobs = [1, 2, 3].map(|devices| server.submit(&spec(devices)));
+    let jobs = jobs.map(|job| server.wait(&job));
+    let [one, two, three] = jobs.each_ref().map(|job| weights(&server, job));
+    assert_eq!(jobs[1]["devices"].as_array().map(Vec::len), Some(2), "{:#}", jobs[1]);
+    for (ranks, other) in [(2, &two), (3, &three)] {
+        for (name, values) in &one.0 {
+            let off = values.iter().zip(&other.0[name]).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(off < 1e-5, "{name} is off by {off} with {ranks} ranks");
+        }
+    }
+    // All of them have learned the same: what was evaluated before and after agrees.
+    for job in &jobs[1..] {
+        assert_eq!(job["result"]["before"], jobs[0]["result"]["before"]);
+    }
+    let metric = |job: &Value| {
+        let id = job["id"].as_str().unwrap();
+        server.get(&format!("/v1/jobs/{id}/metrics?keys=step/tokens")).json()
+    };
+    let of_one = metric(&jobs[0])["series"].clone();
+    assert!(of_one.to_string().contains("step/tokens"), "{of_one}");
+    assert_eq!(metric(&jobs[1])["series"], of_one);
+}
+
+/// The processes that another one has started.
+fn children(pid: u32) -> Vec<u32> {
+    let output = Command::new("pgrep").args(["-P", &pid.to_string()]).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().split_whitespace().map(|pid| pid.parse().unwrap()).collect()
+}
+
+#[test]
+fn a_job_that_loses_one_of_its_processes_goes_on_from_its_checkpoint() {
+    let data = data_dir();
+    let server = start(data.path());
+    let mut spec = spec(2);
+    spec["objective"] = json!({"type": "grpo", "group_size": 4});
+    spec["train"]["steps"] = json!(24);
+    let calm = server.submit(&spec);
+    let calm = server.wait(&calm);
+    let job = server.submit(&spec);
+    server.wait_until(&job, |job| job["step"].as_u64() >= Some(4));
+    let devices = server.get("/v1/devices").json();
+    let lead = devices["data"].as_array().unwrap().iter().find(|device| {
+        device["job"] == json!(job) && !children(device["pid"].as_u64().unwrap() as u32).is_empty()
+    });
+    let peers = children(lead.unwrap()["pid"].as_u64().unwrap() as u32);
+    assert_eq!(peers.len(), 1);
+    signal(peers[0], "KILL");
+    let done = server.wait(&job);
+    assert_eq!(done["attempt"], 2, "{done:#}");
+    assert_eq!(weights(&server, &done).1, weights(&server, &calm).1, "the same bits as undisturbed");
+}
+
+#[test]
+fn a_rollout_set_is_the_same_whoever_samples() {
+    let data = data_dir();
+    let server = start(data.path());
+    let rollouts = [1, 2].map(|devices| {
+        let spec = json!({
+            "model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"},
+            "verifier": {"type": "numeric"}, "prompts": 9, "group_size": 3, "seed": 5,
+            "sampling": {"max_new_tokens": 5}, "resources": {"devices": devices}
+        });
+        let set = server.post("/v1/rollout-sets", &spec);
+        assert_eq!(set.status, 201, "{}", set.problem());
+        let set = set.json();
+        let (id, job) = (set["id"].as_str().unwrap(), set["job"].as_str().unwrap());
+        assert_eq!(server.wait(job)["status"], "succeeded");
+        server.get(&format!("/v1/rollout-sets/{id}/files/rollouts.jsonl")).bytes
+    });
+    assert!(!rollouts[0].is_empty() && rollouts[0] == rollouts[1]);
+}
