@@ -120,7 +120,8 @@ impl Store {
         .fetch_optional(&mut *reader)
         .await?;
         let ahead = ahead.map(|id| read("job id", &id)).transpose()?;
-        offer_until(&mut reader, &mut placement, |other| other.job == request.job).await?;
+        let behind = |other: &Request| (-i64::from(other.priority), other.job) >= (-i64::from(request.priority), job);
+        offer_until(&mut reader, &mut placement, behind).await?;
         if !placement.is_exhausted() {
             placement.offer(&request);
         }
@@ -183,7 +184,8 @@ async fn offer_until(
     .await
 }
 
-/// Goes through the waiting jobs that fit this server until `visit` returns true or no free device is left.
+/// Goes through the waiting jobs until `visit` returns true or no free device is left. Jobs are passed over that need
+/// more devices than there are or more memory than any that is left has: they could neither take nor keep one.
 async fn offer_each(
     connection: &mut SqliteConnection,
     placement: &mut Placement,
@@ -200,7 +202,7 @@ async fn offer_each(
         .bind(behind.0)
         .bind(&behind.1)
         .bind(count(placement.slots()))
-        .bind(largest(placement))
+        .bind(i64::try_from(placement.largest_left()).unwrap_or(i64::MAX))
         .bind(PAGE)
         .fetch_all(&mut *connection)
         .await?;
@@ -462,6 +464,9 @@ mod tests {
         let taken = DeviceReading { memory_free: 39 * GIB, ..reading(1, 80) };
         machine.store.observe_device(&taken, NOW).await.unwrap();
         assert!(machine.claim(1).await.is_none());
+        assert_eq!(machine.code(large).await, Some(WaitCode::Memory));
+        // A wide job behind it keeps the device that is left, and is no reason for it to wait.
+        machine.submit(0, 2, 1).await;
         assert_eq!(machine.code(large).await, Some(WaitCode::Memory));
         machine.store.observe_device(&reading(1, 80), NOW).await.unwrap();
         assert_eq!(machine.claim(1).await.unwrap().lease.job, large);
