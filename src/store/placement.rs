@@ -465,11 +465,22 @@ mod tests {
         machine.store.observe_device(&taken, NOW).await.unwrap();
         assert!(machine.claim(1).await.is_none());
         assert_eq!(machine.code(large).await, Some(WaitCode::Memory));
-        // A wide job behind it keeps the device that is left, and is no reason for it to wait.
-        machine.submit(0, 2, 1).await;
-        assert_eq!(machine.code(large).await, Some(WaitCode::Memory));
         machine.store.observe_device(&reading(1, 80), NOW).await.unwrap();
         assert_eq!(machine.claim(1).await.unwrap().lease.job, large);
+    }
+
+    #[tokio::test]
+    async fn what_is_behind_a_job_is_no_reason_for_it_to_wait() {
+        let machine = Machine::new(&[80, 80]).await;
+        machine.submit(0, 1, 1).await;
+        machine.claim(0).await.unwrap();
+        let taken = DeviceReading { memory_free: 39 * GIB, ..reading(1, 80) };
+        machine.store.observe_device(&taken, NOW).await.unwrap();
+        let large = machine.submit(0, 1, 40).await;
+        let wide = machine.submit(0, 2, 1).await;
+        let kept = machine.store.reserved(NOW).await.unwrap();
+        assert_eq!(kept, [Reserved { device: String::from("simulated:1"), job: wide }]);
+        assert_eq!(machine.code(large).await, Some(WaitCode::DevicesBusy));
     }
 
     #[tokio::test]
