@@ -95,6 +95,12 @@ impl Placement {
         self.slots.iter().map(|slot| slot.memory_total).max().unwrap_or(0)
     }
 
+    /// The most that a job may need to get one of the devices that are left. What is left only becomes less.
+    pub fn largest_left(&self) -> u64 {
+        let left = self.free().map(|slot| &self.slots[slot]).filter(|slot| slot.can(0));
+        left.map(|slot| slot.memory_total.min(slot.memory_free)).max().unwrap_or(0)
+    }
+
     /// Whether no device is left that a job could be offered.
     pub fn is_exhausted(&self) -> bool {
         !self.free().any(|slot| self.slots[slot].can(0))
@@ -339,8 +345,9 @@ mod tests {
         let mut placement = Placement::new(slots(&[80, 24, 80]));
         assert_eq!(placement.offer(&request(1, 8)), Some(vec![1]));
         assert_eq!(placement.offer(&request(1, 8)), Some(vec![0]));
+        assert_eq!(placement.largest_left(), 80 * GIB);
         assert_eq!(placement.offer(&request(1, 40)), Some(vec![2]));
-        assert!(placement.is_exhausted());
+        assert!(placement.is_exhausted() && placement.largest_left() == 0);
     }
 
     #[test]

@@ -121,7 +121,8 @@ impl Store {
         .fetch_optional(&mut *reader)
         .await?;
         let ahead = ahead.map(|id| read("job id", &id)).transpose()?;
-        offer_until(&mut reader, &mut placement, |other| other.job == request.job).await?;
+        let behind = |other: &Request| (-i64::from(other.priority), other.job) >= (-i64::from(request.priority), job);
+        offer_until(&mut reader, &mut placement, behind).await?;
         if !placement.is_exhausted() {
             placement.offer(&request);
         }
@@ -184,7 +185,8 @@ async fn offer_until(
     .await
 }
 
-/// Goes through the waiting jobs that fit this server until `visit` returns true or no free device is left.
+/// Goes through the waiting jobs until `visit` returns true or no free device is left. Jobs are passed over that need
+/// more devices than there are or more memory than any that is left has: they could neither take nor keep one.
 async fn offer_each(
     connection: &mut SqliteConnection,
     placement: &mut Placement,
@@ -201,7 +203,7 @@ async fn offer_each(
         .bind(behind.0)
         .bind(&behind.1)
         .bind(count(placement.slots()))
-        .bind(largest(placement))
+        .bind(i64::try_from(placement.largest_left()).unwrap_or(i64::MAX))
         .bind(PAGE)
         .fetch_all(&mut *connection)
         .await?;
@@ -460,6 +462,20 @@ mod tests {
         assert_eq!(machine.code(large).await, Some(WaitCode::Memory));
         machine.store.observe_device(&reading(1, 80), NOW).await.unwrap();
         assert_eq!(machine.claim(1).await.unwrap().lease.job, large);
+    }
+
+    #[tokio::test]
+    async fn what_is_behind_a_job_is_no_reason_for_it_to_wait() {
+        let machine = Machine::new(&[80, 80]).await;
+        machine.submit(0, 1, 1).await;
+        machine.claim(0).await.unwrap();
+        let taken = DeviceReading { memory_free: 39 * GIB, ..reading(1, 80) };
+        machine.store.observe_device(&taken, NOW).await.unwrap();
+        let large = machine.submit(0, 1, 40).await;
+        let wide = machine.submit(0, 2, 1).await;
+        let kept = machine.store.reserved(NOW).await.unwrap();
+        assert_eq!(kept, [Reserved { device: String::from("simulated:1"), job: wide }]);
+        assert_eq!(machine.code(large).await, Some(WaitCode::DevicesBusy));
     }
 
     #[tokio::test]
