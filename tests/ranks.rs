@@ -83,9 +83,11 @@ fn a_job_that_loses_one_of_its_processes_goes_on_from_its_checkpoint() {
     let job = server.submit(&spec);
     server.wait_until(&job, |job| job["step"].as_u64() >= Some(4));
     let devices = server.get("/v1/devices").json();
-    let lead = devices["data"].as_array().unwrap().iter().find(|device| {
-        device["job"] == json!(job) && !children(device["pid"].as_u64().unwrap() as u32).is_empty()
-    });
+    let lead = devices["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|device| device["job"] == json!(job) && !children(device["pid"].as_u64().unwrap() as u32).is_empty());
     let peers = children(lead.unwrap()["pid"].as_u64().unwrap() as u32);
     assert_eq!(peers.len(), 1);
     signal(peers[0], "KILL");

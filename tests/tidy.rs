@@ -41,8 +41,7 @@ const PURE: &[&str] = &["src/objective", "src/verifier"];
 const SANDBOX: &str = "src/verifier/sandbox";
 
 /// The files that may ask whether CUDA was built in: one computes with it, one looks at its devices.
-const CUDA: &[&str] =
-    &["src/engine/cuda/mod.rs", "src/engine/cuda/hardware.rs", "src/engine/device", "src/device/nvml"];
+const CUDA: &[&str] = &["src/engine/cuda/mod", "src/engine/cuda/hardware", "src/engine/device", "src/device/nvml"];
 
 /// What may be named, outside tests, in some modules only or nowhere: rule, pattern, those modules, and why.
 const NAMES: &[(&str, &str, &[&str], &str)] = &[
@@ -57,12 +56,7 @@ const NAMES: &[(&str, &str, &[&str], &str)] = &[
     (
         "crates",
         r"\bunsafe\b",
-        &[
-            "src/engine/kernels",
-            "src/engine/cuda/hardware.rs",
-            "src/engine/cuda/nccl.rs",
-            "src/engine/cuda/emulated.rs",
-        ],
+        &["src/engine/kernels", "src/engine/cuda/hardware", "src/engine/cuda/nccl", "src/engine/cuda/emulated"],
         "raw memory, instructions and drivers stay behind the kernels and the devices",
     ),
     ("world", r"\benv\s*::\s*vars?(_os)?\b", &["src/config"], "only the configuration reads the environment"),

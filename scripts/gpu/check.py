@@ -16,6 +16,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 # Seconds for everything, and what the last part must leave for the table.
 BUDGET = 8 * 60
+# The device of a build with the emulated GPU, for CI.
+EMULATED = "simulated:1"
 OBJECTIVES = {
     "sft": {"type": "sft", "source": "successes"},
     "bolt": {"type": "bolt", "beta": 0.25},
@@ -27,8 +29,10 @@ OBJECTIVES = {
 }
 
 
-def find(name, folders):
-    """The first of several places that has the program."""
+def find(variable, name, folders):
+    """What the environment names, or the first of several places that has the program."""
+    if os.environ.get(variable):
+        return Path(os.environ[variable]).resolve()
     for folder in folders:
         if os.access(folder / name, os.X_OK):
             return folder / name
@@ -174,6 +178,8 @@ def kill_and_resume(check, server, steps):
 def tests(check, program):
     """The tests of the operations on the device."""
     what = "operations on the device"
+    if check.device == EMULATED:
+        return None
     if program is None:
         return check.note(what, "anneal-tests is not there", good=False)
     chosen = "engine::ops" if check.device == "cpu" else "engine::cuda"
@@ -185,15 +191,16 @@ def tests(check, program):
 
 def figures(check, anneal):
     """`anneal bench` and, beside it, PyTorch."""
-    small = check.device == "cpu"
+    small = not check.device.startswith("cuda")
     models = ["tiny"] if small else ["qwen3-0.6b", "qwen3-1.7b"]
     batches = "1,4" if small else "1,32,256"
     for model in models:
         if check.left() < 40:
             check.note(f"figures, {model}", "no time left")
             continue
-        command = [str(anneal), "bench", "--json", "--model", model, "--compute", "bf16", "--batch", batches,
-                   "--device", check.device, "--seconds", "0.2" if small else "2", "--only", "matmul,sample,train"]
+        command = [str(anneal), "bench", "--json", "--model", "builtin:arith-tiny" if check.device == EMULATED else model, "--compute", "bf16", "--batch", batches,
+                   "--device", "emulated" if check.device == EMULATED else check.device,
+                   "--seconds", "0.2" if small else "2", "--only", "matmul,sample,train"]
         printed = check.run(f"figures, {model}", command, 150)
         if printed is None:
             continue
@@ -218,6 +225,8 @@ def peer(check, model, batches):
     """The same shape in PyTorch with transformers, if they are installed."""
     script = HERE / "torch_peer.py"
     command = [sys.executable, str(script), "--model", model, "--batch", batches, "--device", check.device]
+    if check.device == EMULATED:
+        return None
     if subprocess.run([sys.executable, "-c", "import torch, transformers"], capture_output=True).returncode != 0:
         return check.note(f"{model}, PyTorch", "not installed here")
     printed = check.run(f"{model}, PyTorch", command, 120)
@@ -234,24 +243,23 @@ def main():
     parser.add_argument("--steps", type=int, default=3, help="of each job")
     args = parser.parse_args()
     root = HERE.parent.parent
-    anneal = find("anneal", [HERE, root / "target/release", root / "target/debug"])
+    anneal = find("ANNEAL", "anneal", [HERE, root / "target/release", root / "target/debug"])
     if anneal is None:
         sys.exit("gpu_check: there is no anneal beside this script; see gpu_check.sh --pack")
     check = Check(args.device)
     check.note("program", subprocess.run([anneal, "--version"], capture_output=True, text=True).stdout.strip())
-    tests(check, find("anneal-tests", [HERE, root / "target/release"]))
+    tests(check, find("ANNEAL_TESTS", "anneal-tests", [HERE, root / "target/release"]))
     with tempfile.TemporaryDirectory() as folder:
         server = Server(anneal, args.device, Path(folder))
         try:
-            for part, steps in ((jobs, args.steps), (kill_and_resume, 40 if args.device != "emulated" else 6)):
+            for part, steps in ((jobs, args.steps), (kill_and_resume, 40 if args.device != EMULATED else 6)):
                 try:
                     part(check, server, steps)
                 except (OSError, TimeoutError, KeyError, RuntimeError) as error:
                     check.note(part.__name__, f"{type(error).__name__}: {error}", good=False)
         finally:
             server.stop()
-    if args.device != "emulated":
-        figures(check, anneal)
+    figures(check, anneal)
     width = max(len(what) for what, _ in check.lines)
     print("\n" + "\n".join(f"{what:<{width}}  {result}" for what, result in check.lines))
     print(f"\n{time.strftime('%Y-%m-%d')}, {time.monotonic() - check.began:.0f} s: "

@@ -148,7 +148,7 @@ impl Compute {
         match self {
             Self::Cpu => 256 << 20,
             // Products with a large vocabulary want some thousand rows.
-            Self::Cuda(_) => 2 << 30,
+            Self::Cuda(_) => 1 << 30,
         }
     }
 

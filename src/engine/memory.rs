@@ -1,9 +1,13 @@
 //! How many tokens fit into one forward and backward pass.
 
+use super::compute::Compute;
+use super::error::EngineError;
 use crate::modelfile::config::ModelConfig;
 
 /// Tokens beyond which a pass gets no faster.
 const MOST: u64 = 4096;
+/// The same on a GPU.
+const MOST_ON_DEVICE: u64 = 16_384;
 /// Tokens below which products are too small to be fast.
 const FEWEST: u64 = 256;
 /// Share of the free memory that activations may take; the rest is for logits, verifiers and other processes.
@@ -25,12 +29,27 @@ pub fn bytes_per_token(config: &ModelConfig, recompute: bool) -> u64 {
 }
 
 /// Tokens for one pass, for a model whose optimizer and gradients are not in memory yet.
-pub fn micro_batch_tokens(config: &ModelConfig, parameters: usize, recompute: bool) -> u64 {
-    let model = parameters as u64 * size_of::<f32>() as u64;
-    // Gradients, two moments, and the weights as products read them.
-    let free = available().map_or(u64::MAX / 2, |free| free.saturating_sub(4 * model));
-    let fits = (free as f64 * SHARE) as u64 / bytes_per_token(config, recompute);
-    fits.clamp(FEWEST, MOST)
+pub fn micro_batch_tokens(
+    config: &ModelConfig,
+    parameters: usize,
+    recompute: bool,
+    compute: &Compute,
+) -> Result<u64, EngineError> {
+    let numbers = parameters as u64 * size_of::<f32>() as u64;
+    let of_token = bytes_per_token(config, recompute);
+    Ok(match compute {
+        Compute::Cpu => {
+            // Gradients, two moments, and the weights as products read them.
+            let free = available().map_or(u64::MAX / 2, |free| free.saturating_sub(4 * numbers));
+            ((free as f64 * SHARE) as u64 / of_token).clamp(FEWEST, MOST)
+        }
+        Compute::Cuda(cuda) => {
+            // Gradients and two moments, and logits.
+            let taken = 3 * numbers + compute.logits_bytes() as u64 * 2;
+            let free = cuda.available()?.saturating_sub(taken);
+            ((free as f64 * SHARE) as u64 / of_token).clamp(FEWEST, MOST_ON_DEVICE)
+        }
+    })
 }
 
 /// Bytes that may still be taken: what the kernel calls available, or what a container's limit leaves.
@@ -52,8 +71,9 @@ mod tests {
     fn a_small_model_takes_the_largest_batch_and_recomputing_takes_less_memory() {
         let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
         let config = crate::modelfile::inspect(&directory).unwrap().config;
-        assert_eq!(micro_batch_tokens(&config, 1 << 20, false), MOST);
+        let on_cpu = |parameters| micro_batch_tokens(&config, parameters, false, &Compute::Cpu).unwrap();
+        assert_eq!(on_cpu(1 << 20), MOST);
         assert!(bytes_per_token(&config, true) < bytes_per_token(&config, false));
-        assert_eq!(micro_batch_tokens(&config, 1 << 50, false), FEWEST);
+        assert_eq!(on_cpu(1 << 50), FEWEST);
     }
 }

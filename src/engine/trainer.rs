@@ -95,7 +95,7 @@ impl<'a> Trainer<'a> {
             MicroBatchTokens::Tokens(count) => count as usize,
             MicroBatchTokens::Auto(_) => {
                 let (config, count) = (actor.weights.config(), actor.weights.parameter_count());
-                memory::micro_batch_tokens(config, count, job.spec.train.recompute) as usize
+                memory::micro_batch_tokens(config, count, job.spec.train.recompute, actor.decoder.compute())? as usize
             }
         };
         // All ranks cut their batches at the same places.

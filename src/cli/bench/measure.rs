@@ -236,7 +236,8 @@ impl Bench<'_> {
         let spec = SamplingSpec { max_new_tokens: new, batch_size: requests.len() as u32, ..SamplingSpec::default() };
         let sampler = Sampler { decoder: &self.subject.decoder, tokenizer, spec: &spec, stream };
         let began = Instant::now();
-        let (completions, statistics) = sampler.run_within(&Limits::default(), requests, |_, _| Ok(()))?;
+        let (completions, statistics) =
+            sampler.run_within(&Limits::of(sampler.decoder.compute())?, requests, |_, _| Ok(()))?;
         let seconds = began.elapsed().as_secs_f64();
         let whole = completions.iter().all(|completion| completion.tokens.len() == new as usize);
         ensure!(whole && completions.len() == requests.len(), "completions ended early");

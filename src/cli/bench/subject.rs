@@ -45,7 +45,7 @@ impl Subject {
             }
             (None, Some(builtin)) => load_builtin(builtin, with_text)?,
             (None, None) => load_path(Path::new(name), with_text).with_context(|| {
-                format!("`{name}` is neither one of the shapes that `anneal bench --help` lists nor a model that can be used")
+                format!("`{name}` is neither {TINY}, {SMOLLM2}, {QWEN3_SMALL}, {QWEN3_LARGE} or builtin:arith-tiny nor a model that can be used")
             })?,
         };
         let weights = Arc::new(weights.placed(compute)?);

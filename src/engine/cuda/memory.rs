@@ -44,6 +44,11 @@ impl Pool {
         }
     }
 
+    /// Bytes that are free here.
+    pub fn free_bytes(&self) -> u64 {
+        self.free().iter().map(|(bytes, pointers)| (bytes * pointers.len()) as u64).sum()
+    }
+
     /// Gives all free memory back to the driver.
     pub fn trim(&self) {
         let free = std::mem::take(&mut *self.free());

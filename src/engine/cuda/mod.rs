@@ -18,7 +18,7 @@ mod nccl;
 mod ops;
 mod parameters;
 mod peaks;
-#[cfg(all(test, any(feature = "cuda", feature = "cuda-emulated")))]
+#[cfg(test)]
 mod tests;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -113,6 +113,11 @@ impl Cuda {
     /// Memory for `len` numbers of the device's kind.
     pub fn activations(&self, len: usize) -> Result<Memory> {
         self.memory(self.kind, len)
+    }
+
+    /// Bytes that may still be taken.
+    pub fn available(&self) -> Result<u64> {
+        Ok(self.driver.memory()?.0 + self.pool().free_bytes())
     }
 
     fn memory(&self, kind: Kind, len: usize) -> Result<Memory> {

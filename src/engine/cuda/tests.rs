@@ -1,6 +1,8 @@
 //! The device's form of everything against the CPU's, which is pinned to float64. They run on a GPU where there is one
 //! (feature `cuda`), and on the emulated device (feature `cuda-emulated`).
 
+#![cfg(any(feature = "cuda", feature = "cuda-emulated"))]
+
 use std::path::Path;
 use std::sync::Arc;
 

@@ -23,7 +23,7 @@ pub use choice::{Choice, choose};
 use schedule::{Group, LogitsRow, Part, Schedule, Seat, Start};
 use text::Text;
 
-use super::compute::Array;
+use super::compute::{Array, Compute};
 use super::error::EngineError;
 use super::model::cache::{BLOCK, KvCache};
 use super::model::decoder::{CachedRow, Decoder};
@@ -42,6 +42,21 @@ pub struct Limits {
     pub prefill_tokens: usize,
     /// Memory for logits, in bytes; the head is applied to as many rows at a time.
     pub logits_bytes: usize,
+}
+
+impl Limits {
+    /// What a phase may take where it computes.
+    pub fn of(compute: &Compute) -> Result<Self, EngineError> {
+        Ok(match compute {
+            Compute::Cpu => Self::default(),
+            // A device has nothing else to do meanwhile.
+            Compute::Cuda(cuda) => Self {
+                cache_bytes: (cuda.available()? as f64 * 0.6) as usize,
+                prefill_tokens: 8192,
+                logits_bytes: 1 << 30,
+            },
+        })
+    }
 }
 
 impl Default for Limits {
@@ -113,7 +128,7 @@ impl Sampler<'_> {
         requests: &[Request],
         observe: impl FnMut(usize, usize) -> Result<(), EngineError>,
     ) -> Result<Vec<Completion>, EngineError> {
-        Ok(self.run_within(&Limits::default(), requests, observe)?.0)
+        Ok(self.run_within(&Limits::of(self.decoder.compute())?, requests, observe)?.0)
     }
 
     /// The same within other limits, with what was computed.
