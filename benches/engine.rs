@@ -61,7 +61,7 @@ fn sample(criterion: &mut Criterion) {
     let spec = SamplingSpec { max_new_tokens: COMPLETION_TOKENS, batch_size: COMPLETIONS, ..SamplingSpec::default() };
     let stream = Stream::new(1, Purpose::Rollout, 0);
     let sampler = Sampler { decoder: &decoder, tokenizer: &tokenizer, spec: &spec, stream };
-    let run = || sampler.run(&requests, |_, _| Ok(())).expect("sampling works");
+    let run = || sampler.run(&requests, |_| Ok(())).expect("sampling works");
     assert!(run().iter().all(|completion| completion.tokens.len() == COMPLETION_TOKENS as usize));
 
     let mut group = criterion.benchmark_group("sample");

@@ -53,7 +53,7 @@ fn requests(tokenizer: &TextTokenizer) -> Vec<Request> {
 fn sample(decoder: &Decoder, tokenizer: &TextTokenizer, requests: &[Request], batch_size: u32) -> Vec<Completion> {
     let spec = SamplingSpec { max_new_tokens: 30, batch_size, ..SamplingSpec::default() };
     let stream = Stream::new(3, Purpose::Rollout, 0);
-    Sampler { decoder, tokenizer, spec: &spec, stream }.run(requests, |_, _| Ok(())).unwrap()
+    Sampler { decoder, tokenizer, spec: &spec, stream }.run(requests, |_| Ok(())).unwrap()
 }
 
 fn sequences(requests: &[Request], completions: &[Completion]) -> Vec<Sequence> {

@@ -186,7 +186,7 @@ fn smollm2_log_probabilities_and_greedy_tokens_match() {
         .collect();
     let stream = Stream::new(0, Purpose::Evaluation, 0);
     let sampler = Sampler { decoder: &decoder, tokenizer: &tokenizer, spec: &spec, stream };
-    let completions = sampler.run(&requests, |_, _| Ok(())).unwrap();
+    let completions = sampler.run(&requests, |_| Ok(())).unwrap();
     for (completion, case) in completions.iter().zip(chats) {
         let expected = ids(&case["greedy"]);
         assert_eq!(completion.tokens[..expected.len().min(completion.tokens.len())], expected[..]);

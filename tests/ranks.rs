@@ -32,7 +32,7 @@ fn weights(server: &Server, job: &Value) -> (HashMap<String, Vec<f32>>, String) 
     let file = server.get(&format!("/v1/checkpoints/{checkpoint}/files/model.safetensors"));
     let path: PathBuf = data_dir().keep().join("model.safetensors");
     std::fs::write(&path, &file.bytes).unwrap();
-    let tensors = load_safetensors(&[path.clone()]).unwrap();
+    let tensors = load_safetensors(std::slice::from_ref(&path)).unwrap();
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     let values = tensors.into_iter().map(|(name, tensor)| (name, tensor.values)).collect();
     (values, job["result"]["weights_sha256"].as_str().unwrap().to_owned())

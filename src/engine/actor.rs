@@ -2,7 +2,9 @@
 //! and jobs that only sample share it.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +28,8 @@ use crate::text::prompt::{Prompter, RenderedPrompt};
 use crate::text::tokenizer::TextTokenizer;
 use crate::verifier::{self, Score};
 
+/// How often the engine looks whether the last verifications are done.
+const VERIFY_POLL: Duration = Duration::from_millis(2);
 /// Threads that verify completions.
 const VERIFY_THREADS: usize = 2;
 /// Verifications after which an error rate says something.
@@ -183,15 +187,14 @@ impl<'a> Actor<'a> {
             }));
             prompts.push((row, prompt));
         }
-        let mut progress = Progress::new(wanted.phase, "completions", requests.len());
         let sampler = Sampler {
             decoder: &self.decoder,
             tokenizer: &self.tokenizer,
             spec: wanted.sampling,
             stream: wanted.stream,
         };
-        let completions = sampler.run(&requests, |done, _tokens| progress.update(reporter, done))?;
-        let scores = self.verify(wanted, &prompts, &completions, reporter)?;
+        let (completions, scores) =
+            sample_and_verify(&sampler, self.verify.as_mut(), &requests, &prompts, wanted, reporter)?;
         let failures = Failures::of(scores.iter().flatten());
 
         let mut scored = completions.into_iter().zip(scores).zip((0..wanted.samples).cycle());
@@ -208,41 +211,6 @@ impl<'a> Actor<'a> {
                 .collect(),
         });
         Ok(RolledOut { groups: groups.collect(), failures })
-    }
-
-    /// The verdicts, in order; none for each without a verifier.
-    fn verify(
-        &mut self,
-        wanted: &Wanted<'_>,
-        prompts: &[(Row, RenderedPrompt)],
-        completions: &[Completion],
-        reporter: &mut dyn Reporter,
-    ) -> Result<Vec<Option<Score>>, EngineError> {
-        let Some(pool) = &mut self.verify else { return Ok(vec![None; completions.len()]) };
-        if wanted.phase == Phase::Sampling {
-            reporter.phase(Phase::Verifying, wanted.step)?;
-        }
-        let cases = completions
-            .iter()
-            .enumerate()
-            .map(|(i, completion)| {
-                let (row, prompt) = &prompts[i / wanted.samples as usize];
-                OwnedCase {
-                    prompt: prompt.text.clone(),
-                    completion: completion.text.clone(),
-                    answer: row.answer.clone(),
-                    row: Arc::clone(&row.fields),
-                }
-            })
-            .collect();
-        let Some(mut scores) = pool.score_all(cases, || reporter.should_stop().is_some()) else {
-            reporter.check()?;
-            return Err(EngineError::Internal(String::from("verification stopped without a reason")));
-        };
-        for score in scores.iter_mut().filter(|score| score.is_scored() && !score.reward.is_finite()) {
-            *score = Score::error(format!("the reward {} is not a finite number", score.reward));
-        }
-        Ok(scores.into_iter().map(Some).collect())
     }
 
     /// Ends the job when too many verifications fail.
@@ -294,6 +262,62 @@ impl Failures {
             self.last = other.last;
         }
     }
+}
+
+/// Samples all requests, and scores each completion as soon as it is there, beside the sampling of the others. Without a
+/// verifier there are no scores.
+fn sample_and_verify(
+    sampler: &Sampler<'_>,
+    verify: Option<&mut VerifyPool>,
+    requests: &[Request],
+    prompts: &[(Row, RenderedPrompt)],
+    wanted: &Wanted<'_>,
+    reporter: &mut dyn Reporter,
+) -> Result<(Vec<Completion>, Vec<Option<Score>>), EngineError> {
+    let mut progress = Progress::new(wanted.phase, "completions", requests.len());
+    let Some(pool) = verify else {
+        let completions = sampler.run(requests, |seen| progress.update(reporter, seen.done))?;
+        return Ok((completions, vec![None; requests.len()]));
+    };
+    let case = |place: usize, completion: &Completion| {
+        let (row, prompt) = &prompts[place / wanted.samples as usize];
+        OwnedCase {
+            prompt: prompt.text.clone(),
+            completion: completion.text.clone(),
+            answer: row.answer.clone(),
+            row: Arc::clone(&row.fields),
+        }
+    };
+    let (cases, inbox) = mpsc::channel();
+    let stop = &AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let verifying = scope.spawn(move || pool.score(requests.len(), &inbox, || stop.load(Ordering::Relaxed)));
+        let sampled = sampler.run(requests, |seen| {
+            // The other end is gone when the pool has given up, which it says in its answer.
+            seen.ended.iter().for_each(|(place, completion)| drop(cases.send((*place, case(*place, completion)))));
+            progress.update(reporter, seen.done)
+        });
+        drop(cases);
+        let waited = sampled.and_then(|completions| {
+            if wanted.phase == Phase::Sampling && !verifying.is_finished() {
+                reporter.phase(Phase::Verifying, wanted.step)?;
+            }
+            while !verifying.is_finished() {
+                reporter.check()?;
+                std::thread::sleep(VERIFY_POLL);
+            }
+            Ok(completions)
+        });
+        stop.store(true, Ordering::Relaxed);
+        let scores = verifying.join();
+        let completions = waited?;
+        let lost = || EngineError::Internal(String::from("verification stopped without a reason"));
+        let mut scores = scores.ok().flatten().ok_or_else(lost)?;
+        for score in scores.iter_mut().filter(|score| score.is_scored() && !score.reward.is_finite()) {
+            *score = Score::error(format!("the reward {} is not a finite number", score.reward));
+        }
+        Ok((completions, scores.into_iter().map(Some).collect()))
+    })
 }
 
 fn rollout(sample: u32, completion: Completion, score: Option<&Score>) -> Rollout {

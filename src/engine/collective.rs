@@ -5,7 +5,7 @@
 //! Sums have the ranks' order, so that all ranks end with the same bits, and a run with the same number of ranks repeats.
 
 use std::fmt::Debug;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -151,7 +151,14 @@ impl Sockets {
     fn exchange(&self, own: &[u8], combine: impl FnOnce(Vec<Vec<u8>>) -> Vec<u8>) -> Result<Vec<u8>> {
         let mut links = self.links();
         let name = |place: usize| if self.rank == 0 { place + 1 } else { 0 };
-        let failed = |place: usize| move |error: std::io::Error| lost(format!("rank {}: {error}", name(place)));
+        let failed = |place: usize| {
+            move |error: std::io::Error| match error.kind() {
+                ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
+                    lost(format!("the process of rank {} has ended; its log says why", name(place)))
+                }
+                _ => lost(format!("rank {}: {error}", name(place))),
+            }
+        };
         if self.rank > 0 {
             send(&mut links[0], own).map_err(failed(0))?;
             return receive(&mut links[0]).map_err(failed(0));

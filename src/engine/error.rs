@@ -39,7 +39,7 @@ pub enum EngineError {
     VerifierErrors { failed: usize, total: usize, last: String },
     #[error("{action} {path} failed: {source}")]
     Io { action: &'static str, path: String, source: std::io::Error },
-    #[error("{0}")]
+    #[error(transparent)]
     Device(#[from] DeviceError),
     #[error("{0}")]
     Internal(String),

@@ -222,5 +222,5 @@ fn load_teacher(path: &Path, student: &Actor<'_>, precision: Precision) -> Resul
             ),
         });
     }
-    Ok(Decoder::new(Arc::new(weights), precision.into())?)
+    Decoder::new(Arc::new(weights), precision.into())
 }

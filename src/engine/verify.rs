@@ -6,9 +6,10 @@
 //! that a later verification could see.
 
 use std::any::Any;
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,7 +19,7 @@ use crate::verifier::{Case, Score, Verifier};
 
 /// The most threads a pool gives up in its life.
 const MAX_ABANDONED: usize = 8;
-/// How long [`VerifyPool::score_all`] waits before it looks at the limits again.
+/// How long [`VerifyPool::score`] waits before it looks at the limits again.
 const POLL: Duration = Duration::from_millis(10);
 
 /// A [`Case`] that can move to another thread; rows are shared between the completions of a prompt.
@@ -63,9 +64,10 @@ struct Finished {
     score: Score,
 }
 
-/// The state of one call of [`VerifyPool::score_all`].
+/// The state of one call of [`VerifyPool::score`].
 struct Batch {
-    waiting: std::iter::Enumerate<std::vec::IntoIter<OwnedCase>>,
+    /// Cases that have come, with their places.
+    waiting: VecDeque<(usize, OwnedCase)>,
     scores: Vec<Option<Score>>,
     missing: usize,
 }
@@ -87,11 +89,35 @@ impl VerifyPool {
     }
 
     /// The scores of `cases` in their order, or None as soon as `stop` holds, which is asked all the while.
-    pub fn score_all(&mut self, cases: Vec<OwnedCase>, mut stop: impl FnMut() -> bool) -> Option<Vec<Score>> {
-        let missing = cases.len();
-        let mut batch = Batch { scores: vec![None; missing], missing, waiting: cases.into_iter().enumerate() };
+    #[cfg(test)]
+    fn score_all(&mut self, cases: Vec<OwnedCase>, stop: impl FnMut() -> bool) -> Option<Vec<Score>> {
+        let (sender, receiver) = mpsc::channel();
+        let count = cases.len();
+        cases.into_iter().enumerate().for_each(|case| drop(sender.send(case)));
+        self.score(count, &receiver, stop)
+    }
+
+    /// The scores of `count` cases, which come with their places while others are scored; None as soon as `stop` holds,
+    /// which is asked all the while, or when some never come.
+    pub fn score(
+        &mut self,
+        count: usize,
+        cases: &Receiver<(usize, OwnedCase)>,
+        mut stop: impl FnMut() -> bool,
+    ) -> Option<Vec<Score>> {
+        let mut batch = Batch { scores: vec![None; count], missing: count, waiting: VecDeque::new() };
         let mut asked: Option<Instant> = None;
         while batch.missing > 0 {
+            let gone = loop {
+                match cases.try_recv() {
+                    Ok(case) => batch.waiting.push_back(case),
+                    Err(TryRecvError::Empty) => break false,
+                    Err(TryRecvError::Disconnected) => break true,
+                }
+            };
+            if gone && batch.waiting.is_empty() && self.busy_lanes() == 0 {
+                return None;
+            }
             if asked.is_none_or(|asked| asked.elapsed() >= POLL) {
                 asked = Some(Instant::now());
                 if stop() {
@@ -123,7 +149,7 @@ impl VerifyPool {
             }
         }
         for lane in self.lanes.iter_mut().filter(|lane| lane.busy.is_none()) {
-            let Some((place, case)) = batch.waiting.next() else { break };
+            let Some((place, case)) = batch.waiting.pop_front() else { break };
             lane.busy = Some(Busy { since: Instant::now(), place: Some(place) });
             if lane.cases.send(case).is_err() {
                 lane.busy = None;

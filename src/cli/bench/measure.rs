@@ -237,7 +237,7 @@ impl Bench<'_> {
         let sampler = Sampler { decoder: &self.subject.decoder, tokenizer, spec: &spec, stream };
         let began = Instant::now();
         let (completions, statistics) =
-            sampler.run_within(&Limits::of(sampler.decoder.compute())?, requests, |_, _| Ok(()))?;
+            sampler.run_within(&Limits::of(sampler.decoder.compute())?, requests, |_| Ok(()))?;
         let seconds = began.elapsed().as_secs_f64();
         let whole = completions.iter().all(|completion| completion.tokens.len() == new as usize);
         ensure!(whole && completions.len() == requests.len(), "completions ended early");

@@ -228,7 +228,7 @@ impl Samples {
         let stream = Stream::new(7, Purpose::Rollout, 0);
         let sampler = Sampler { decoder: &self.decoder, tokenizer: &self.tokenizer, spec: &spec, stream };
         let limits = Limits { prefill_tokens, ..Limits::default() };
-        sampler.run_within(&limits, &self.requests(), |_, _| Ok(())).unwrap().0
+        sampler.run_within(&limits, &self.requests(), |_| Ok(())).unwrap().0
     }
 
     fn requests(&self) -> Vec<Request> {

@@ -10,7 +10,7 @@ use crate::engine::optimizer::GradientSum;
 /// A block as the backward pass finds it.
 #[derive(Debug)]
 enum Kept {
-    Whole(Activations),
+    Whole(Box<Activations>),
     /// Only its input; the rest is computed again.
     Input(Array),
 }
@@ -40,7 +40,7 @@ impl Decoder {
         for layer in &self.layers {
             let input = if recompute { Some(self.compute.copy(&x)?) } else { None };
             let (activations, result) = self.packed_block(layer, x, &packed, false)?;
-            layers.push(input.map_or_else(|| Kept::Whole(activations), Kept::Input));
+            layers.push(input.map_or_else(|| Kept::Whole(Box::new(activations)), Kept::Input));
             x = result;
         }
         Ok(Pass { packed, layers, last: self.finish(x)? })
@@ -56,7 +56,7 @@ impl Decoder {
         drop(last);
         for (layer, kept) in self.layers.iter().zip(layers).rev() {
             let activations = match kept {
-                Kept::Whole(activations) => activations,
+                Kept::Whole(activations) => *activations,
                 Kept::Input(input) => self.packed_block(layer, input, &packed, false)?.0,
             };
             self.block_backward(layer, activations, &packed, &mut dx, sums)?;

@@ -111,6 +111,17 @@ pub struct Completion {
     pub text: String,
 }
 
+/// A phase after one of its passes.
+#[derive(Clone, Copy, Debug)]
+pub struct Observed<'a> {
+    /// The completions that the pass has finished, with their places among the requests.
+    pub ended: &'a [(usize, &'a Completion)],
+    /// Completions that are finished.
+    pub done: usize,
+    /// Tokens sampled so far.
+    pub tokens: usize,
+}
+
 /// What a sampling phase needs besides its requests.
 pub struct Sampler<'a> {
     pub decoder: &'a Decoder,
@@ -121,12 +132,11 @@ pub struct Sampler<'a> {
 
 impl Sampler<'_> {
     /// Samples all requests and returns their completions in the same order. Requests with equal `prompt` stand next
-    /// to each other. `observe` is called after every pass with the number of finished completions and the tokens
-    /// sampled so far; its error ends the phase.
+    /// to each other. `observe` is called after every pass; its error ends the phase.
     pub fn run(
         &self,
         requests: &[Request],
-        observe: impl FnMut(usize, usize) -> Result<(), EngineError>,
+        observe: impl FnMut(Observed<'_>) -> Result<(), EngineError>,
     ) -> Result<Vec<Completion>, EngineError> {
         Ok(self.run_within(&Limits::of(self.decoder.compute())?, requests, observe)?.0)
     }
@@ -136,13 +146,14 @@ impl Sampler<'_> {
         &self,
         limits: &Limits,
         requests: &[Request],
-        mut observe: impl FnMut(usize, usize) -> Result<(), EngineError>,
+        mut observe: impl FnMut(Observed<'_>) -> Result<(), EngineError>,
     ) -> Result<(Vec<Completion>, Statistics), EngineError> {
         let mut phase = Phase::new(self, limits, requests)?;
         // Every step computes a row or draws a token, so that the loop ends.
         while phase.done < requests.len() {
-            phase.step()?;
-            observe(phase.done, phase.tokens)?;
+            let ended = phase.step()?;
+            let ended: Vec<_> = ended.iter().filter_map(|at| Some((*at, phase.finished[*at].as_ref()?))).collect();
+            observe(Observed { ended: &ended, done: phase.done, tokens: phase.tokens })?;
         }
         Ok((phase.finished.into_iter().flatten().collect(), phase.statistics))
     }
@@ -281,8 +292,9 @@ impl<'a> Phase<'a> {
         })
     }
 
-    /// Fills the free seats, runs one pass and draws a token for every completion whose prompt is computed.
-    fn step(&mut self) -> Result<(), EngineError> {
+    /// Fills the free seats, runs one pass and draws a token for every completion whose prompt is computed. Says which
+    /// completions have ended.
+    fn step(&mut self) -> Result<Vec<usize>, EngineError> {
         while let Some(seat) = self.schedule.admit() {
             self.active.push(Active::new(seat));
         }
@@ -292,8 +304,7 @@ impl<'a> Phase<'a> {
         let parts = self.schedule.prompt_parts(self.limits.prefill_tokens.max(1));
         self.run_pass(&parts)?;
         self.start()?;
-        self.retire();
-        Ok(())
+        Ok(self.retire())
     }
 
     /// One pass of the decoder: the newest token of every started completion, and parts of prompts.
@@ -396,13 +407,16 @@ impl<'a> Phase<'a> {
         Ok(())
     }
 
-    /// Puts down the completions that have ended and frees their places.
-    fn retire(&mut self) {
+    /// Puts down the completions that have ended and frees their places; says which.
+    fn retire(&mut self) -> Vec<usize> {
+        let mut ended = Vec::new();
         for Active { seat, state } in self.active.extract_if(.., |active| active.state.over) {
             self.schedule.leave(&seat);
             let completion = Completion { text: state.text.into_string(), ..state.done };
             self.finished[seat.request] = Some(completion);
             self.done += 1;
+            ended.push(seat.request);
         }
+        ended
     }
 }

@@ -52,7 +52,7 @@ impl Fixture {
     }
 
     fn run(&self, limits: &Limits, requests: &[Request]) -> (Vec<Completion>, Statistics) {
-        self.sampler().run_within(limits, requests, |_, _| Ok(())).unwrap()
+        self.sampler().run_within(limits, requests, |_| Ok(())).unwrap()
     }
 
     /// A cache of so many blocks.
@@ -185,8 +185,8 @@ fn a_long_prompt_does_not_keep_others_waiting() {
     fixture.spec.max_new_tokens = 6;
     let some = requests(&[0, 4]);
     let mut drawn = Vec::new();
-    let observe = |_, tokens| {
-        drawn.push(tokens);
+    let observe = |seen: Observed<'_>| {
+        drawn.push(seen.tokens);
         Ok(())
     };
     fixture.sampler().run_within(&fixture.limits(4096, 5), &some, observe).unwrap();
@@ -198,7 +198,7 @@ fn a_long_prompt_does_not_keep_others_waiting() {
 fn observing_can_end_a_phase() {
     let fixture = Fixture::new();
     let mut calls = 0;
-    let observe = |_, _| {
+    let observe = |_: Observed<'_>| {
         calls += 1;
         if calls == 4 { Err(EngineError::Stopped(Stop::Cancel)) } else { Ok(()) }
     };
@@ -210,7 +210,7 @@ fn observing_can_end_a_phase() {
 #[test]
 fn what_cannot_fit_is_refused_before_anything_is_computed() {
     let fixture = Fixture::new();
-    let observe = |_, _| panic!("nothing is computed");
+    let observe = |_: Observed<'_>| panic!("nothing is computed");
     // 58 tokens and 6 more, of which the last is never read, take 4 blocks, and one for the copy of the prompt's end.
     let refused = fixture.sampler().run_within(&fixture.limits(4, 512), &all(), observe);
     let Err(EngineError::InvalidData { code, detail }) = refused else { panic!("it is not refused") };
