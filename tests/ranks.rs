@@ -88,12 +88,42 @@ fn a_job_that_loses_one_of_its_processes_goes_on_from_its_checkpoint() {
         .unwrap()
         .iter()
         .find(|device| device["job"] == json!(job) && !children(device["pid"].as_u64().unwrap() as u32).is_empty());
-    let peers = children(lead.unwrap()["pid"].as_u64().unwrap() as u32);
+    let lead = lead.unwrap();
+    let peers = children(lead["pid"].as_u64().unwrap() as u32);
     assert_eq!(peers.len(), 1);
     signal(peers[0], "KILL");
     let done = server.wait(&job);
     assert_eq!(done["attempt"], 2, "{done:#}");
+    let (first, other) = (&lead["id"], |device: &&Value| device["faults"] == 1);
+    let after = server.get("/v1/devices").json();
+    let blamed: Vec<&Value> = after["data"].as_array().unwrap().iter().filter(other).collect();
+    assert!(blamed.len() == 1 && blamed[0]["id"] != *first, "the device of the lost process is checked: {after:#}");
     assert_eq!(weights(&server, &done).1, weights(&server, &calm).1, "the same bits as undisturbed");
+}
+
+/// What only one rank meets ends the job with that reason, and not as a lost device.
+#[test]
+fn a_failure_of_another_rank_is_told_as_it_is() {
+    let data = data_dir();
+    let server = start(data.path());
+    // Rank 1 samples the second half of the prompts, of which one is too long for the model.
+    let row = |text: &str| json!({"prompt": text, "answer": "3"}).to_string();
+    let mut rows: Vec<String> = (0..10_100).map(|i| row(&format!("{i}+1="))).collect();
+    rows[10_050] = row(&"1+".repeat(400));
+    let dataset = server.post_bytes("/v1/datasets?name=long", rows.join("\n").as_bytes(), &[]);
+    assert_eq!(dataset.status, 201, "{}", dataset.problem());
+    let set = server.post(
+        "/v1/rollout-sets",
+        &json!({
+            "model": "builtin:arith-tiny", "dataset": {"train": dataset.json()["id"]},
+            "verifier": {"type": "numeric"}, "prompts": 10_100, "group_size": 1,
+            "sampling": {"max_new_tokens": 1, "batch_size": 1024}, "resources": {"devices": 2}
+        }),
+    );
+    assert_eq!(set.status, 201, "{}", set.problem());
+    let job = server.wait(set.json()["job"].as_str().unwrap());
+    assert_eq!((&job["status"], &job["attempt"]), (&json!("failed"), &json!(1)), "{job:#}");
+    assert_eq!(job["failure"]["kind"], "invalid_data", "{job:#}");
 }
 
 #[test]

@@ -50,8 +50,12 @@ pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
     if args.check_device {
         return check(&config, &args);
     }
+    if args.rank.is_some() {
+        // However rank 0 ends, this process must not keep its device.
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    }
     start_pool(config.threads)?;
-    if args.supervised || args.rank.is_some() {
+    if args.supervised {
         // Requests to the API come before the work of jobs on the same cores.
         if let Err(error) = rustix::process::nice(NICENESS) {
             tracing::debug!(%error, "the worker keeps its priority");
@@ -61,8 +65,6 @@ pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
     let result = runtime.block_on(async {
         let store = Store::open(&config.data_dir).await?;
         if let (Some(rank), Some(lease)) = (args.rank, args.lease) {
-            // However rank 0 ends, this process must not keep its device.
-            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
             take_part(&store, &args.device, rank, lease).await?;
             return Ok(ExitCode::SUCCESS);
         }

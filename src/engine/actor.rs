@@ -120,9 +120,11 @@ impl<'a> Actor<'a> {
     /// Loads model and tokenizer and starts the verifier.
     pub fn load(spec: &'a ActorSpec) -> Result<Self, EngineError> {
         let compute = spec.device.compute(spec.precision);
-        if let Device::Gpu(driver) = &spec.device {
-            spec.collective.join(driver)?;
-        }
+        let driver = match &spec.device {
+            Device::Cpu => None,
+            Device::Gpu(driver) => Some(driver),
+        };
+        spec.collective.join(driver)?;
         let (inspection, weights) = spec.load_weights(&compute)?;
         let pool = |config: &verifier::Config| VerifyPool::new(config.build(), config.time_limit(), VERIFY_THREADS);
         Ok(Self {

@@ -4,23 +4,27 @@
 //!
 //! Sums have the ranks' order, so that all ranks end with the same bits, and a run with the same number of ranks repeats.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::cuda::Flat;
 use super::cuda::driver::{DeviceError, Driver};
-use super::error::EngineError;
+use super::error::{EngineError, Stop};
+use crate::job::{Failure, FailureKind};
 
 /// What one rank sends at a time, at most: the completions of a large round.
 const MOST_BYTES: u64 = 16 << 30;
-/// A rank that is silent for so long is given up; sampling phases are that long at most.
-const PATIENCE: Duration = Duration::from_secs(3600);
+/// How often a rank that computes says so.
+const SIGNS: Duration = Duration::from_secs(1);
+/// How often rank 0 looks around while it waits.
+const LOOK: Duration = Duration::from_millis(100);
 
 type Result<T> = std::result::Result<T, EngineError>;
 
@@ -39,8 +43,8 @@ pub trait Collective: Send + Sync + Debug {
     /// The same for numbers on a device.
     fn sum_on_device(&self, numbers: &Flat) -> Result<()>;
 
-    /// Lets devices talk to each other, where they can.
-    fn join(&self, driver: &Arc<dyn Driver>) -> Result<()>;
+    /// Lets devices talk to each other, where they can; every rank calls it once, with its device if that is one.
+    fn join(&self, driver: Option<&Arc<dyn Driver>>) -> Result<()>;
 }
 
 impl dyn Collective + '_ {
@@ -55,8 +59,9 @@ impl dyn Collective + '_ {
             return Ok(vec![own]);
         }
         // Unlike JSON this keeps what is not finite.
-        let bytes = rmp_serde::to_vec(&own).map_err(|error| lost(error.to_string()))?;
-        let read = |bytes: &Vec<u8>| rmp_serde::from_slice(bytes).map_err(|error| lost(error.to_string()));
+        let unreadable = |error: &dyn std::error::Error| EngineError::Internal(format!("between ranks: {error}"));
+        let bytes = rmp_serde::to_vec(&own).map_err(|error| unreadable(&error))?;
+        let read = |bytes: &Vec<u8>| rmp_serde::from_slice(bytes).map_err(|error| unreadable(&error));
         self.gather(&bytes)?.iter().map(read).collect()
     }
 
@@ -77,10 +82,6 @@ impl dyn Collective + '_ {
         let count: usize = all.iter().map(ExactSizeIterator::len).sum();
         Ok((0..count).filter_map(|index| all[index % self.size()].next()).collect())
     }
-}
-
-fn lost(detail: impl Into<String>) -> EngineError {
-    EngineError::Device(DeviceError::Failed { what: "another device of the job was lost", detail: detail.into() })
 }
 
 /// A job with one rank.
@@ -108,9 +109,39 @@ impl Collective for Alone {
         Ok(())
     }
 
-    fn join(&self, _driver: &Arc<dyn Driver>) -> Result<()> {
+    fn join(&self, _driver: Option<&Arc<dyn Driver>>) -> Result<()> {
         Ok(())
     }
+}
+
+/// What rank 0 does while it waits for the others.
+#[derive(Clone)]
+pub struct Watch {
+    /// A rank that gives no sign of life for so long is given up.
+    pub patience: Duration,
+    /// Looks whether to stop; it is also rank 0's own sign of life.
+    pub look: Arc<dyn Fn() -> Option<Stop> + Send + Sync>,
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Watch({:?})", self.patience)
+    }
+}
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A part of an exchange.
+    Data,
+    /// Nothing but that the rank computes.
+    Sign,
+    /// Why the rank ends.
+    Failure,
+}
+
+impl Kind {
+    const ALL: [Self; 3] = [Self::Data, Self::Sign, Self::Failure];
 }
 
 /// Ranks that are processes of one machine, connected through rank 0.
@@ -120,59 +151,131 @@ pub struct Sockets {
     size: usize,
     /// Rank 0 has one to each other rank, the others one to rank 0.
     links: Mutex<Vec<UnixStream>>,
+    /// Rank 0's.
+    watch: Option<Watch>,
+    /// Exchanges so far; the ranks must be at the same one.
+    exchanges: AtomicU64,
+    /// When the last sign was given.
+    signed: Mutex<Instant>,
     /// The device that sums among devices by itself.
     device: OnceLock<Arc<dyn Driver>>,
 }
 
 impl Sockets {
     /// Rank 0, with its connections to ranks 1, 2, ...
-    pub fn hub(links: Vec<UnixStream>) -> Result<Self> {
+    pub fn hub(links: Vec<UnixStream>, watch: Watch) -> Self {
         let size = links.len() + 1;
-        Self::new(0, size, links)
+        Self::new(0, size, links, Some(watch))
     }
 
     /// Another rank, with its connection to rank 0.
-    pub fn spoke(rank: usize, size: usize, link: UnixStream) -> Result<Self> {
-        Self::new(rank, size, vec![link])
+    pub fn spoke(rank: usize, size: usize, link: UnixStream) -> Self {
+        Self::new(rank, size, vec![link], None)
     }
 
-    fn new(rank: usize, size: usize, links: Vec<UnixStream>) -> Result<Self> {
-        for link in &links {
-            link.set_read_timeout(Some(PATIENCE)).map_err(|error| lost(error.to_string()))?;
-        }
-        Ok(Self { rank, size, links: Mutex::new(links), device: OnceLock::new() })
+    fn new(rank: usize, size: usize, links: Vec<UnixStream>, watch: Option<Watch>) -> Self {
+        let (exchanges, signed) = (AtomicU64::new(0), Mutex::new(Instant::now()));
+        Self { rank, size, links: Mutex::new(links), watch, exchanges, signed, device: OnceLock::new() }
     }
 
     fn links(&self) -> MutexGuard<'_, Vec<UnixStream>> {
         self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Tells rank 0 now and then that this one computes. That rank 0 is gone shows at the next exchange.
+    pub fn sign(&self) {
+        let mut signed = self.signed.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.rank > 0 && signed.elapsed() >= SIGNS {
+            *signed = Instant::now();
+            drop(send(&mut self.links()[0], Kind::Sign, 0, &[]));
+        }
+    }
+
+    /// Tells rank 0 why this one ends. Without rank 0 there is nobody to tell.
+    pub fn fail(&self, failure: &Failure) {
+        if let Ok(text) = serde_json::to_vec(failure) {
+            drop(send(&mut self.links()[0], Kind::Failure, 0, &text));
+        }
+    }
+
     /// Rank 0 reads a message of every other rank, makes one of them all, and sends it to them; returns it.
-    fn exchange(&self, own: &[u8], combine: impl FnOnce(Vec<Vec<u8>>) -> Vec<u8>) -> Result<Vec<u8>> {
+    fn exchange(&self, own: &[u8], combine: impl FnOnce(Vec<Vec<u8>>) -> Result<Vec<u8>>) -> Result<Vec<u8>> {
+        let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
         let mut links = self.links();
-        let name = |place: usize| if self.rank == 0 { place + 1 } else { 0 };
-        let failed = |place: usize| {
-            move |error: std::io::Error| match error.kind() {
-                ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
-                    lost(format!("the process of rank {} has ended; its log says why", name(place)))
-                }
-                _ => lost(format!("rank {}: {error}", name(place))),
-            }
+        let Some(watch) = &self.watch else {
+            send(&mut links[0], Kind::Data, number, own).map_err(|error| lost(0, &error))?;
+            let (_, other, bytes) = receive(&mut links[0]).map_err(|error| lost(0, &error))?;
+            return if other == number { Ok(bytes) } else { Err(diverged(0)) };
         };
-        if self.rank > 0 {
-            send(&mut links[0], own).map_err(failed(0))?;
-            return receive(&mut links[0]).map_err(failed(0));
-        }
         let mut all = vec![own.to_vec()];
-        for (place, link) in links.iter_mut().enumerate() {
-            all.push(receive(link).map_err(failed(place))?);
+        for (link, rank) in links.iter_mut().zip(1..) {
+            all.push(watched(link, rank, number, watch)?);
         }
-        let combined = combine(all);
-        for (place, link) in links.iter_mut().enumerate() {
-            send(link, &combined).map_err(failed(place))?;
+        let combined = combine(all)?;
+        for (link, rank) in links.iter_mut().zip(1..) {
+            send(link, Kind::Data, number, &combined).map_err(|error| lost(rank, &error))?;
         }
         Ok(combined)
     }
+}
+
+/// Waits for a rank's part of an exchange, as long as it gives signs of life and rank 0 is not to stop.
+fn watched(link: &mut UnixStream, rank: usize, number: u64, watch: &Watch) -> Result<Vec<u8>> {
+    let mut heard = Instant::now();
+    let failed = |error: &std::io::Error| lost(rank, error);
+    loop {
+        link.set_read_timeout(Some(LOOK)).map_err(|error| failed(&error))?;
+        let mut first = [0];
+        match link.read(&mut first) {
+            Ok(0) => return Err(lost(rank, &ErrorKind::UnexpectedEof.into())),
+            Ok(_) => {
+                // What has begun comes whole.
+                link.set_read_timeout(Some(watch.patience)).map_err(|error| failed(&error))?;
+                heard = Instant::now();
+                let (kind, other, bytes) = rest_of(link, first[0]).map_err(|error| failed(&error))?;
+                match kind {
+                    Kind::Data if other == number => return Ok(bytes),
+                    Kind::Data => return Err(diverged(rank)),
+                    Kind::Sign => {}
+                    Kind::Failure => {
+                        let failure = serde_json::from_slice(&bytes).map_err(|error| failed(&error.into()))?;
+                        return Err(EngineError::Rank { rank, failure });
+                    }
+                }
+            }
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) =>
+            {
+                if heard.elapsed() > watch.patience {
+                    return Err(gone(rank, format!("no sign of life for {} s", watch.patience.as_secs())));
+                }
+            }
+            Err(error) => return Err(failed(&error)),
+        }
+        if let Some(stop) = (watch.look)() {
+            return Err(EngineError::Stopped(stop));
+        }
+    }
+}
+
+/// A rank whose process or device is gone.
+fn gone(rank: usize, message: String) -> EngineError {
+    let failure = Failure { kind: FailureKind::DeviceLost, code: String::from("device_lost"), message };
+    EngineError::Rank { rank, failure }
+}
+
+fn lost(rank: usize, error: &std::io::Error) -> EngineError {
+    match error.kind() {
+        ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
+            gone(rank, String::from("its process has ended; its log says why"))
+        }
+        _ => gone(rank, format!("its process cannot be talked to: {error}")),
+    }
+}
+
+/// Ranks that are not at the same place of the same job.
+fn diverged(rank: usize) -> EngineError {
+    EngineError::Internal(format!("ranks 0 and {rank} are not at the same place"))
 }
 
 impl Collective for Sockets {
@@ -187,34 +290,39 @@ impl Collective for Sockets {
     fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
         // Each message behind its length.
         let joined = self.exchange(own, |all| {
-            all.iter()
-                .flat_map(|bytes| (bytes.len() as u64).to_le_bytes().into_iter().chain(bytes.iter().copied()))
-                .collect()
+            let mut joined = Vec::with_capacity(all.iter().map(|bytes| bytes.len() + 8).sum());
+            for bytes in all {
+                joined.extend((bytes.len() as u64).to_le_bytes());
+                joined.extend(bytes);
+            }
+            Ok(joined)
         })?;
         let (mut rest, mut all) = (&joined[..], Vec::with_capacity(self.size));
         while let Some((length, behind)) = rest.split_first_chunk::<8>() {
-            let bytes = behind.get(..u64::from_le_bytes(*length) as usize);
-            let bytes = bytes.ok_or_else(|| lost("a message is cut short"))?;
+            let bytes = behind.get(..u64::from_le_bytes(*length) as usize).ok_or_else(|| diverged(0))?;
             all.push(bytes.to_vec());
             rest = &behind[bytes.len()..];
         }
-        Ok(all)
+        if all.len() == self.size { Ok(all) } else { Err(diverged(0)) }
     }
 
     fn sum(&self, numbers: &mut [f32]) -> Result<()> {
         let sums = self.exchange(bytemuck::cast_slice(numbers), |all| {
             let mut parts = all.into_iter();
             let mut sums = parts.next().unwrap_or_default();
-            for part in parts {
+            for (part, rank) in parts.zip(1..) {
+                if part.len() != sums.len() {
+                    return Err(diverged(rank));
+                }
                 for (sum, number) in sums.chunks_exact_mut(4).zip(part.chunks_exact(4)) {
                     let [a, b] = [&*sum, number].map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
                     sum.copy_from_slice(&(a + b).to_le_bytes());
                 }
             }
-            sums
+            Ok(sums)
         })?;
         if sums.len() != size_of_val(numbers) {
-            return Err(lost("the ranks do not add up the same weights"));
+            return Err(diverged(0));
         }
         bytemuck::cast_slice_mut(numbers).copy_from_slice(&sums);
         Ok(())
@@ -229,7 +337,12 @@ impl Collective for Sockets {
         Ok(numbers.write_all(&values)?)
     }
 
-    fn join(&self, driver: &Arc<dyn Driver>) -> Result<()> {
+    fn join(&self, driver: Option<&Arc<dyn Driver>>) -> Result<()> {
+        let ranks: &dyn Collective = self;
+        if ranks.gather_values(driver.is_some())?.iter().any(|other| *other != driver.is_some()) {
+            return Err(EngineError::Internal(String::from("a job runs on GPUs or on the CPU, not on both")));
+        }
+        let Some(driver) = driver else { return Ok(()) };
         let mut exchange = |own: Vec<u8>| {
             let all = self.gather(&own).map_err(|error| match error {
                 EngineError::Device(error) => error,
@@ -237,28 +350,44 @@ impl Collective for Sockets {
             })?;
             Ok(all.into_iter().next().unwrap_or_default())
         };
-        if driver.join(self.rank, self.size, &mut exchange)? {
+        let joined = driver.join(self.rank, self.size, &mut exchange)?;
+        // Unless all can, sums go through the sockets.
+        if ranks.gather_values(joined)?.iter().all(|joined| *joined) {
             self.device.get_or_init(|| Arc::clone(driver));
         }
         Ok(())
     }
 }
 
-fn send(link: &mut UnixStream, bytes: &[u8]) -> std::io::Result<()> {
-    link.write_all(&(bytes.len() as u64).to_le_bytes())?;
+fn send(link: &mut UnixStream, kind: Kind, number: u64, bytes: &[u8]) -> std::io::Result<()> {
+    let mut head = vec![Kind::ALL.iter().position(|other| *other == kind).unwrap_or(0) as u8];
+    head.extend(number.to_le_bytes());
+    head.extend((bytes.len() as u64).to_le_bytes());
+    link.write_all(&head)?;
     link.write_all(bytes)
 }
 
-fn receive(link: &mut UnixStream) -> std::io::Result<Vec<u8>> {
-    let mut length = [0; 8];
-    link.read_exact(&mut length)?;
-    let length = u64::from_le_bytes(length);
+fn receive(link: &mut UnixStream) -> std::io::Result<(Kind, u64, Vec<u8>)> {
+    let mut first = [0];
+    link.read_exact(&mut first)?;
+    rest_of(link, first[0])
+}
+
+/// The rest of a message whose first byte was read.
+fn rest_of(link: &mut UnixStream, first: u8) -> std::io::Result<(Kind, u64, Vec<u8>)> {
+    let unknown = || std::io::Error::other("a message of no known kind");
+    let kind = *Kind::ALL.get(usize::from(first)).ok_or_else(unknown)?;
+    let mut numbers = [[0; 8]; 2];
+    for number in &mut numbers {
+        link.read_exact(number)?;
+    }
+    let [number, length] = numbers.map(u64::from_le_bytes);
     if length > MOST_BYTES {
         return Err(std::io::Error::other(format!("a message of {length} bytes is too long")));
     }
     let mut bytes = vec![0; length as usize];
     link.read_exact(&mut bytes)?;
-    Ok(bytes)
+    Ok((kind, number, bytes))
 }
 
 #[cfg(test)]
@@ -266,10 +395,11 @@ mod tests {
     use super::*;
 
     /// Runs `work` on so many ranks, as threads.
-    fn ranks<T: Send>(size: usize, work: impl Fn(&dyn Collective) -> T + Sync) -> Vec<T> {
+    fn ranks<T: Send>(size: usize, work: impl Fn(&Sockets) -> T + Sync) -> Vec<T> {
         let (hub, spokes): (Vec<_>, Vec<_>) = (1..size).map(|_| UnixStream::pair().unwrap()).unzip();
-        let mut all = vec![Sockets::hub(hub).unwrap()];
-        all.extend((1..).zip(spokes).map(|(rank, link)| Sockets::spoke(rank, size, link).unwrap()));
+        let watch = Watch { patience: Duration::from_secs(30), look: Arc::new(|| None) };
+        let mut all = vec![Sockets::hub(hub, watch)];
+        all.extend((1..).zip(spokes).map(|(rank, link)| Sockets::spoke(rank, size, link)));
         std::thread::scope(|scope| {
             let threads: Vec<_> = all.into_iter().map(|sockets| scope.spawn(|| work(&{ sockets }))).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
@@ -283,9 +413,14 @@ mod tests {
                 let rank = collective.rank();
                 let mut numbers: Vec<f32> = (0..1000).map(|i| (i * (rank + 1)) as f32).collect();
                 collective.sum(&mut numbers).unwrap();
-                let own: Vec<usize> = (0..7).filter(|index| collective.owns(*index)).collect();
-                let names = collective.gather_values(format!("rank {rank}")).unwrap();
-                (numbers, collective.collect(own).unwrap(), names, collective.gather(&[]).unwrap().len())
+                let own: Vec<usize> = (0..7).filter(|index| (collective as &dyn Collective).owns(*index)).collect();
+                let names = (collective as &dyn Collective).gather_values(format!("rank {rank}")).unwrap();
+                (
+                    numbers,
+                    (collective as &dyn Collective).collect(own).unwrap(),
+                    names,
+                    collective.gather(&[]).unwrap().len(),
+                )
             });
             let factor = (1..=size).sum::<usize>();
             for (numbers, pieces, names, empty) in results {
@@ -299,19 +434,64 @@ mod tests {
     #[test]
     fn shares_follow_on_each_other() {
         let items: Vec<usize> = (0..10).collect();
-        let shares = ranks(3, |collective| collective.share(&items).to_vec());
+        let shares = ranks(3, |collective| (collective as &dyn Collective).share(&items).to_vec());
         assert_eq!(shares.concat(), items);
         assert!(shares.iter().all(|share| (3..=4).contains(&share.len())));
     }
 
+    /// The rank that rank 0 blames, and why.
+    fn blamed(results: &[Option<EngineError>]) -> (usize, String) {
+        match &results[0] {
+            Some(EngineError::Rank { rank, failure }) => (*rank, failure.code.clone()),
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
-    fn a_rank_that_goes_away_is_an_error_for_the_others() {
-        let results = ranks(3, |collective| {
-            if collective.rank() == 1 {
+    fn rank_0_learns_which_rank_is_gone_and_why() {
+        let ended = ranks(3, |sockets| if sockets.rank() == 2 { None } else { sockets.gather(b"here").err() });
+        assert_eq!(blamed(&ended), (2, String::from("device_lost")));
+        assert!(ended[1].is_some(), "nobody waits for ever");
+        let told = ranks(3, |sockets| {
+            if sockets.rank() == 1 {
+                let code = String::from("row_missing_column");
+                sockets.fail(&Failure { kind: FailureKind::InvalidData, code, message: String::from("row 7") });
                 return None;
             }
-            Some(collective.gather(b"here").map(|_| ()).map_err(|error| error.failure().code))
+            sockets.gather(b"here").err()
         });
-        assert_eq!(results, [Some(Err(String::from("device_lost"))), None, Some(Err(String::from("device_lost")))]);
+        assert_eq!(blamed(&told), (1, String::from("row_missing_column")));
+        assert_eq!(told[0].as_ref().unwrap().failure().kind, FailureKind::InvalidData);
+    }
+
+    #[test]
+    fn ranks_at_different_places_are_found() {
+        let results = ranks(2, |sockets| {
+            if sockets.rank() == 1 {
+                sockets.exchanges.store(5, Ordering::Relaxed);
+            }
+            sockets.gather(b"here").is_err()
+        });
+        assert!(results[0]);
+        let results = ranks(2, |sockets| sockets.sum(&mut vec![1.0; 3 + sockets.rank()]).is_err());
+        assert_eq!(results, [true, true]);
+    }
+
+    #[test]
+    fn rank_0_stops_while_it_waits_and_a_silent_rank_is_given_up() {
+        let wait = |watch: Watch, sign: bool| {
+            let (hub, link) = UnixStream::pair().unwrap();
+            let (hub, spoke) = (Sockets::hub(vec![hub], watch), Sockets::spoke(1, 2, link));
+            *spoke.signed.lock().unwrap() -= SIGNS;
+            if sign {
+                spoke.sign();
+            }
+            hub.gather(b"here").unwrap_err()
+        };
+        let look = Arc::new(|| Some(Stop::Cancel));
+        let stopped = wait(Watch { patience: Duration::from_secs(30), look }, true);
+        assert!(matches!(stopped, EngineError::Stopped(Stop::Cancel)));
+        let silent = wait(Watch { patience: Duration::from_millis(150), look: Arc::new(|| None) }, false);
+        assert!(matches!(silent, EngineError::Rank { rank: 1, .. }), "{silent}");
     }
 }

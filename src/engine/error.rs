@@ -41,6 +41,9 @@ pub enum EngineError {
     Io { action: &'static str, path: String, source: std::io::Error },
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// Another process of a job on several devices ended.
+    #[error("rank {rank} of the job: {}", failure.message)]
+    Rank { rank: usize, failure: Failure },
     #[error("{0}")]
     Internal(String),
 }
@@ -52,6 +55,9 @@ impl EngineError {
 
     /// What the client of the failed job reads.
     pub fn failure(&self) -> Failure {
+        if let Self::Rank { failure, .. } = self {
+            return Failure { message: self.to_string(), ..failure.clone() };
+        }
         let (kind, code) = match self {
             Self::Model(error) => (FailureKind::InvalidData, error.code()),
             Self::Dataset(error) => (FailureKind::InvalidData, error.code()),
@@ -63,7 +69,9 @@ impl EngineError {
                 (FailureKind::StorageFull, "storage_full")
             }
             Self::Device(DeviceError::OutOfMemory { .. }) => (FailureKind::OutOfMemory, "out_of_memory"),
-            Self::Device(_) => (FailureKind::DeviceLost, "device_lost"),
+            Self::Device(DeviceError::Unusable(_)) => (FailureKind::InvalidData, "device_unusable"),
+            Self::Device(DeviceError::Failed { .. }) => (FailureKind::DeviceLost, "device_lost"),
+            Self::Rank { failure, .. } => (failure.kind, "rank"),
             Self::Io { .. } | Self::Tensor(_) | Self::Internal(_) | Self::Stopped(_) => {
                 (FailureKind::Internal, "internal")
             }

@@ -75,14 +75,16 @@ impl Trainer<'_> {
             code: "checkpoint_corrupt",
             detail: format!("{} cannot be read: {e}", path.display()),
         })?;
+        // Everything is read before anything is taken over.
+        let moments = load_safetensors(&[directory.join(OPTIMIZER)])?;
+        let rollouts = rollout::read(&directory.join(ROLLOUTS))?;
         self.objective.restore(&state.objective).map_err(|error| EngineError::InvalidData {
             code: "checkpoint_corrupt",
             detail: format!("{}: {error}", path.display()),
         })?;
         self.actor.weights.restore(&directory.join(WEIGHTS))?;
-        let moments = load_safetensors(&[directory.join(OPTIMIZER)])?;
         self.optimizer.restore(state.optimizer_steps, moments.into_iter().map(|(name, t)| (name, t.values)));
-        self.rollouts = rollout::read(&directory.join(ROLLOUTS))?.into_iter().map(Arc::new).collect();
+        self.rollouts = rollouts.into_iter().map(Arc::new).collect();
         self.step = state.step;
         self.evaluations = state.evaluations;
         self.idle_steps = state.idle_steps;

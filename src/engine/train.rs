@@ -61,6 +61,7 @@ pub fn run(job: &Job, reporter: &mut dyn Reporter) -> Result<Option<Outcome>, En
         trainer.actor.check_prompts(dataset, reporter)?;
     }
     trainer.resume(reporter)?;
+    trainer.check_ranks()?;
     if job.resume.is_empty() {
         for warning in objective::warnings(&job.objective, &job.spec) {
             let data = json!({"code": warning.code, "pointer": warning.pointer});
@@ -84,6 +85,8 @@ impl Trainer<'_> {
                     let message = format!("goes on from step {} of {}", self.step, self.plan.steps);
                     return Ok(reporter.event(NewEvent::info(EventKind::Log, message, json!({"step": self.step})))?);
                 }
+                // Not the checkpoint's fault.
+                Err(error @ EngineError::Device(_)) => return Err(error),
                 Err(error) => {
                     let message = format!(
                         "a checkpoint cannot be used: {error}; the one before it is tried, or else the job starts anew"
@@ -93,6 +96,15 @@ impl Trainer<'_> {
             }
         }
         Ok(())
+    }
+
+    /// All ranks must have begun from the same checkpoint.
+    fn check_ranks(&self) -> Result<(), EngineError> {
+        let all = self.ranks().gather_values((self.step, self.rollouts.len()))?;
+        if all.iter().all(|other| *other == all[0]) {
+            return Ok(());
+        }
+        Err(EngineError::Internal(format!("the ranks began from other checkpoints: {all:?}")))
     }
 
     fn run(&mut self, reporter: &mut dyn Reporter) -> Result<Option<Outcome>, EngineError> {

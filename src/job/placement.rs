@@ -28,6 +28,11 @@ pub struct Slot {
 }
 
 impl Slot {
+    /// `cpu`, `cuda` or `simulated`.
+    fn kind(&self) -> &str {
+        self.name.split(':').next().unwrap_or_default()
+    }
+
     /// Whether a job of this size fits when nothing else is on the device.
     fn could(&self, memory: u64) -> bool {
         self.memory_total >= memory
@@ -113,17 +118,30 @@ impl Placement {
     /// Offers the free devices to the next job of the queue. Returns the devices on which it can start, in order.
     pub fn offer(&mut self, request: &Request) -> Option<Vec<usize>> {
         let devices = request.devices as usize;
-        let mut usable: Vec<usize> = self.free().filter(|slot| self.slots[*slot].can(request.memory)).collect();
-        if usable.len() >= devices {
-            usable.sort_by_key(|slot| self.slots[*slot].memory_total);
-            usable.truncate(devices);
-            usable.sort_unstable();
-            self.promise(&usable, Claimant::Starts(request.job));
-            return Some(usable);
+        let mut kinds: Vec<String> = self.slots.iter().map(|slot| slot.kind().to_owned()).collect();
+        kinds.dedup();
+        for kind in &kinds {
+            // A job's devices compute together and must be of one kind.
+            let of_kind = |slot: &usize| self.slots[*slot].kind() == kind;
+            let can = |slot: &usize| self.slots[*slot].can(request.memory);
+            let mut usable: Vec<usize> = self.free().filter(of_kind).filter(can).collect();
+            if usable.len() >= devices {
+                usable.sort_by_key(|slot| self.slots[*slot].memory_total);
+                usable.truncate(devices);
+                usable.sort_unstable();
+                self.promise(&usable, Claimant::Starts(request.job));
+                return Some(usable);
+            }
         }
-        let prospects = self.slots.iter().filter(|slot| slot.will(request.memory)).count();
-        if prospects >= devices {
-            self.promise(&usable, Claimant::Waits(request.job));
+        for kind in &kinds {
+            let of_kind = |slot: &usize| self.slots[*slot].kind() == kind;
+            let prospects = (0..self.slots.len()).filter(of_kind).filter(|slot| self.slots[*slot].will(request.memory));
+            if prospects.count() >= devices {
+                let can = |slot: &usize| self.slots[*slot].can(request.memory);
+                let usable: Vec<usize> = self.free().filter(of_kind).filter(can).collect();
+                self.promise(&usable, Claimant::Waits(request.job));
+                return None;
+            }
         }
         None
     }

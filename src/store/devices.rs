@@ -149,7 +149,8 @@ impl Store {
             .fetch_optional(tx.connection())
             .await?;
             if let Some(row) = held {
-                let loss = Loss { kind: FailureKind::DeviceLost, reason: format!("{name} failed: {reason}") };
+                let loss =
+                    Loss { kind: FailureKind::DeviceLost, reason: format!("{name} failed: {reason}"), device: None };
                 lose(tx.connection(), &row, &loss, now).await?;
             }
         }

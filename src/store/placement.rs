@@ -511,7 +511,11 @@ mod tests {
         for attempt in 1..=3 {
             let lease = machine.claim(0).await.unwrap().lease;
             assert_eq!(lease.attempt, attempt);
-            let loss = Loss { kind: FailureKind::OutOfMemory, reason: String::from("simulated:0: out of memory") };
+            let loss = Loss {
+                kind: FailureKind::OutOfMemory,
+                reason: String::from("simulated:0: out of memory"),
+                device: None,
+            };
             machine.store.end_attempt(lease, Ended::Lost(loss), NOW).await.unwrap();
             assert_eq!(machine.statuses().await, [Faulted, Idle]);
             machine.store.begin_check("simulated:0", NOW).await.unwrap();

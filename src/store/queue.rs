@@ -35,7 +35,7 @@ pub struct Claim {
     pub spec_digest: String,
     /// Directories of the job's training checkpoints, newest first.
     pub resume: Vec<String>,
-    /// The devices that it holds; the first is that of the worker.
+    /// The devices that it holds; the first is that of the worker. Empty for a process that only takes part.
     pub devices: Vec<String>,
 }
 
@@ -70,11 +70,13 @@ pub struct Loss {
     /// `poison` when nothing is known but that the worker is gone.
     pub kind: FailureKind,
     pub reason: String,
+    /// The device to blame, when that is not the first of the attempt.
+    pub device: Option<String>,
 }
 
 impl Loss {
     fn of_worker(reason: &str) -> Self {
-        Self { kind: FailureKind::Poison, reason: reason.to_owned() }
+        Self { kind: FailureKind::Poison, reason: reason.to_owned(), device: None }
     }
 }
 
@@ -254,7 +256,8 @@ async fn lose_with_device(connection: &mut SqliteConnection, lease: Lease, loss:
         .bind(lease.attempt)
         .fetch_one(&mut *connection)
         .await?;
-    devices::mark_faulted(connection, &device, &loss.reason, now).await?;
+    let blamed = loss.device.as_ref().unwrap_or(&device);
+    devices::mark_faulted(connection, blamed, &loss.reason, now).await?;
     lose(connection, &row, loss, now).await
 }
 
@@ -268,7 +271,7 @@ pub(super) async fn lose(
     let lease = Lease { job: read("job id", row.try_get("id")?)?, attempt: row.try_get("attempt")? };
     let status: JobStatus = read("job status", row.try_get("status")?)?;
     let crashes: u32 = row.try_get::<u32, _>("crashes")? + 1;
-    let Loss { kind, reason } = loss;
+    let Loss { kind, reason, .. } = loss;
     end_attempt_row(connection, lease, "lost", now).await?;
     if *kind != FailureKind::Poison {
         append(connection, lease.job, &devices::lost_event(*kind, reason), now).await?;

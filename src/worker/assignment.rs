@@ -57,7 +57,10 @@ impl Work {
 
 /// Makes the engine's job, or says why it cannot run.
 pub async fn prepare(store: &Store, claim: &Claim, device: &Device) -> Result<Work, Failure> {
-    sweep(store, claim).await.map_err(|error| internal(chain(&error)))?;
+    // A process that only takes part holds no device and removes nothing.
+    if !claim.devices.is_empty() {
+        sweep(store, claim).await.map_err(|error| internal(chain(&error)))?;
+    }
     match claim.kind {
         JobKind::Train => Ok(Work::Train(Box::new(training(store, claim, device).await?))),
         JobKind::Rollouts => Ok(Work::Sample(Box::new(sampling(store, claim, device).await?))),

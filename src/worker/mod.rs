@@ -19,11 +19,12 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use crate::clock;
 use crate::device::DeviceReading;
 use crate::engine::checkpoint::Saved;
+use crate::engine::collective::Watch;
 use crate::engine::device::Device;
 use crate::engine::{self, EngineError, Outcome, Reporter, Stop};
 use crate::job::rollout_set::SUMMARY_FILE;
 use crate::job::{
-    CheckpointId, CheckpointKind, Failure, FailureKind, NewEvent, RolloutSetId, RolloutSummary, WorkerId,
+    CheckpointId, CheckpointKind, EventKind, Failure, FailureKind, NewEvent, RolloutSetId, RolloutSummary, WorkerId,
 };
 use crate::store::{Claim, Ended, Heartbeat, Lease, Loss, Store, StoreError, WorkerRow};
 use pulse::Pulse;
@@ -45,8 +46,6 @@ pub enum WorkerError {
     Thread(#[source] std::io::Error),
     #[error("a process for another device of the job could not be started")]
     Peer(#[source] std::io::Error),
-    #[error("the job cannot be computed")]
-    Engine(#[source] EngineError),
     /// Whoever started this process has to end it, for its device cannot be trusted.
     #[error("{0}; the device must be checked before it is used again")]
     DeviceLost(String),
@@ -147,6 +146,10 @@ struct LeaseReporter {
 
 impl Reporter for LeaseReporter {
     fn event(&mut self, event: NewEvent) -> Result<(), Stop> {
+        let phase = event.data["phase"].as_str().filter(|_| event.kind == EventKind::Phase);
+        if let Some(phase) = phase.and_then(|phase| phase.parse().ok()) {
+            self.pulse.phase(phase);
+        }
         let send = || self.messages.blocking_send(Message::Event(event)).map_err(|_| Stop::LeaseLost);
         self.pulse.wait(send)
     }
@@ -207,18 +210,25 @@ async fn run_claim(
             return end(store, lease, Ended::Failed(failure)).await;
         }
     };
-    // They end when this function does.
-    let _peers = match claim.devices.len() {
-        0 | 1 => ranks::Peers::default(),
-        _ => ranks::gather(store, &claim, &mut work).await?,
-    };
+    let mut peers = ranks::Peers::default();
+    if claim.devices.len() > 1 {
+        let (pulse, stop) = (Arc::clone(&pulse), Arc::clone(&stop));
+        let look = Arc::new(move || {
+            pulse.beat();
+            stop.get()
+        });
+        peers = ranks::gather(store, &claim, &mut work, Watch { patience: options.watchdog, look }).await?;
+    }
     let (lease_seconds, keep) = (options.lease_seconds, work.keep_last());
     let mut tending = Tending { store, lease, lease_seconds, keep, stop: &stop, model: None, rollout_set: None };
     let (engine, finished) = start_engine(work, reporter)?;
 
     let result = tokio::select! {
         result = tending.tend(inbox, finished, shutdown) => result,
-        () = stillness(&pulse, options.watchdog) => return lose(store, lease, hang(options)).await,
+        () = stillness(&pulse, options.watchdog) => {
+            drop(peers);
+            return lose(store, lease, hang(options)).await;
+        }
     };
     // The device is free only when the engine has let go of it; without an inbox it does so at its next report.
     tokio::select! {
@@ -231,6 +241,8 @@ async fn run_claim(
             return Err(WorkerError::DeviceLost(reason));
         }
     }
+    // Their devices are free before the job gives them back.
+    drop(peers);
     let ended = match result {
         Ok(outcome) => Ended::Succeeded { result: tending.result(outcome.as_ref()) },
         Err(EngineError::Stopped(Stop::LeaseLost)) => {
@@ -242,7 +254,8 @@ async fn run_claim(
         Err(error) => {
             tracing::error!(job = %lease.job, error = chain(&error), "the job failed");
             let failure = error.failure();
-            if let Some(loss) = loss(&failure, &options.name) {
+            let rank = if let EngineError::Rank { rank, .. } = &error { *rank } else { 0 };
+            if let Some(loss) = loss(&failure, claim.devices.get(rank).unwrap_or(&options.name)) {
                 return lose(store, lease, loss).await;
             }
             Ended::Failed(failure)
@@ -288,14 +301,15 @@ async fn stillness(pulse: &Pulse, limit: Duration) {
 fn hang(options: &Options) -> Loss {
     let (name, seconds) = (&options.name, options.watchdog.as_secs());
     let reason = format!("{name} hangs: the engine showed no sign of life for {seconds} s");
-    Loss { kind: FailureKind::DeviceLost, reason }
+    Loss { kind: FailureKind::DeviceLost, reason, device: None }
 }
 
 /// Whether a failure is the device's, so that another attempt elsewhere or later may go well.
 fn loss(failure: &Failure, device: &str) -> Option<Loss> {
     match failure.kind {
         FailureKind::DeviceLost | FailureKind::OutOfMemory => {
-            Some(Loss { kind: failure.kind, reason: format!("{device}: {}", failure.message) })
+            let reason = format!("{device}: {}", failure.message);
+            Some(Loss { kind: failure.kind, reason, device: Some(device.to_owned()) })
         }
         FailureKind::InvalidData
         | FailureKind::Diverged

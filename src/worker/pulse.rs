@@ -6,8 +6,13 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::job::Phase;
+
 /// How often a simulated device looks whether it still hangs.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// How much longer the engine may be silent while it reads or writes models.
+const PATIENCE: u32 = 6;
 
 /// Signs of life of one run of the engine.
 #[derive(Debug)]
@@ -16,13 +21,21 @@ pub struct Pulse {
     /// Milliseconds from `began` to the last sign.
     last: AtomicU64,
     waits: AtomicBool,
+    /// Whether files of the model's size are read or written, during which there are few signs.
+    slow: AtomicBool,
     /// Of a simulated device: the engine stands still while this file is there.
     hang: Option<PathBuf>,
 }
 
 impl Pulse {
     pub fn new(hang: Option<PathBuf>) -> Self {
-        Self { began: Instant::now(), last: AtomicU64::new(0), waits: AtomicBool::new(false), hang }
+        Self {
+            began: Instant::now(),
+            last: AtomicU64::new(0),
+            waits: AtomicBool::new(false),
+            slow: AtomicBool::new(false),
+            hang,
+        }
     }
 
     /// A sign of life.
@@ -36,6 +49,12 @@ impl Pulse {
         self.last.store(elapsed, Ordering::Release);
     }
 
+    /// What the engine is at now.
+    pub fn phase(&self, phase: Phase) {
+        let slow = matches!(phase, Phase::Loading | Phase::Checkpointing | Phase::Exporting);
+        self.slow.store(slow, Ordering::Release);
+    }
+
     /// Hands something to the part that writes, however long that takes.
     pub fn wait<T>(&self, hand_over: impl FnOnce() -> T) -> T {
         self.beat();
@@ -46,8 +65,9 @@ impl Pulse {
         result
     }
 
-    /// Whether there was no sign of life for `limit`.
+    /// Whether there was no sign of life for `limit`, or for several times as long where there are few signs.
     pub fn is_still(&self, limit: Duration) -> bool {
+        let limit = if self.slow.load(Ordering::Acquire) { limit * PATIENCE } else { limit };
         let last = Duration::from_millis(self.last.load(Ordering::Acquire));
         !self.waits.load(Ordering::Acquire) && self.began.elapsed().saturating_sub(last) >= limit
     }
@@ -66,5 +86,12 @@ mod tests {
         let still = pulse.wait(|| pulse.is_still(Duration::ZERO));
         assert!(!still, "the engine waits for us");
         assert!(pulse.is_still(Duration::ZERO));
+        let limit = Duration::from_millis(20);
+        std::thread::sleep(limit);
+        assert!(pulse.is_still(limit));
+        pulse.phase(Phase::Checkpointing);
+        assert!(!pulse.is_still(Duration::from_secs(600)));
+        pulse.phase(Phase::Training);
+        assert!(pulse.is_still(limit));
     }
 }

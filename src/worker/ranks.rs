@@ -9,30 +9,32 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::assignment::{self, Work};
-use super::{WorkerError, chain};
+use super::{WorkerError, chain, internal};
 use crate::device;
 use crate::engine::checkpoint::Saved;
-use crate::engine::collective::{Collective, Sockets};
-use crate::engine::{self, EngineError, Reporter, Stop};
-use crate::job::NewEvent;
+use crate::engine::collective::{Collective, Sockets, Watch};
+use crate::engine::{self, Reporter, Stop};
+use crate::job::{Failure, NewEvent};
 use crate::store::{Claim, Lease, Store};
 
-/// The other processes of a job; they are ended with it.
+/// The other processes of a job; they are ended before it gives its devices back.
 #[derive(Debug, Default)]
 pub struct Peers(Vec<Child>);
 
 impl Drop for Peers {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            if let Err(error) = child.kill().and_then(|()| child.wait()) {
-                tracing::warn!(%error, "a process of the job could not be ended");
+            // One that has ended by itself cannot be killed, and is waited for all the same.
+            drop(child.kill());
+            if let Err(error) = child.wait() {
+                tracing::warn!(%error, "a process of the job could not be waited for");
             }
         }
     }
 }
 
 /// Starts the processes of a job's other devices and makes the job theirs as well.
-pub async fn gather(store: &Store, claim: &Claim, work: &mut Work) -> Result<Peers, WorkerError> {
+pub async fn gather(store: &Store, claim: &Claim, work: &mut Work, watch: Watch) -> Result<Peers, WorkerError> {
     let size = claim.devices.len();
     let (mut peers, mut links) = (Peers::default(), Vec::new());
     for (rank, name) in claim.devices.iter().enumerate().skip(1) {
@@ -51,7 +53,7 @@ pub async fn gather(store: &Store, claim: &Claim, work: &mut Work) -> Result<Pee
         peers.0.push(child);
         links.push(own);
     }
-    work.spread(Arc::new(Sockets::hub(links).map_err(WorkerError::Engine)?));
+    work.spread(Arc::new(Sockets::hub(links, watch)));
     Ok(peers)
 }
 
@@ -89,28 +91,30 @@ pub fn parse_lease(text: &str) -> Result<Lease, String> {
 /// Takes part in a job as another rank than the first, and ends with it.
 pub async fn take_part(store: &Store, device: &str, rank: Rank, lease: Lease) -> Result<(), WorkerError> {
     let link = std::io::stdin().as_fd().try_clone_to_owned().map_err(WorkerError::Peer)?;
-    let ranks = Sockets::spoke(rank.rank, rank.size, UnixStream::from(link)).map_err(WorkerError::Engine)?;
-    let device = engine::device::open(device).map_err(WorkerError::Engine)?;
-    let claim = store.claimed(lease).await?;
-    let mut work = match assignment::prepare(store, &claim, &device).await {
-        Ok(work) => work,
-        Err(failure) => return Err(WorkerError::Engine(EngineError::Internal(failure.message))),
+    let ranks = Arc::new(Sockets::spoke(rank.rank, rank.size, UnixStream::from(link)));
+    let failure = match compute(store, device, lease, Arc::clone(&ranks)).await {
+        Ok(()) => return Ok(()),
+        Err(failure) => failure,
     };
-    work.spread(Arc::new(ranks) as Arc<dyn Collective>);
-    let run = move || rayon::scope(|_| work.run(&mut Quiet));
-    let done = tokio::task::spawn_blocking(run).await.map_err(|error| {
-        let detail = format!("rank {} panicked: {error}", rank.rank);
-        WorkerError::Engine(EngineError::Internal(detail))
-    })?;
-    if let Err(error) = done {
-        // Most often rank 0 has stopped, which is its right.
-        tracing::warn!(job = %lease.job, rank = rank.rank, error = chain(&error), "the rank ends before its job");
-    }
+    // Most often rank 0 has stopped, which is its right; otherwise it wants to know.
+    ranks.fail(&failure);
+    tracing::warn!(job = %lease.job, rank = rank.rank, failure.message, "the rank ends before its job");
     Ok(())
 }
 
-/// Ranks other than the first have nothing to say and write nothing; they end when rank 0 does.
-struct Quiet;
+async fn compute(store: &Store, device: &str, lease: Lease, ranks: Arc<Sockets>) -> Result<(), Failure> {
+    let device = engine::device::open(device).map_err(|error| error.failure())?;
+    let claim = store.claimed(lease).await.map_err(|error| internal(chain(&error)))?;
+    let mut work = assignment::prepare(store, &claim, &device).await?;
+    work.spread(Arc::clone(&ranks) as Arc<dyn Collective>);
+    let run = move || rayon::scope(|_| work.run(&mut Quiet(ranks)));
+    let done =
+        tokio::task::spawn_blocking(run).await.map_err(|error| internal(format!("the rank panicked: {error}")))?;
+    done.map(|_| ()).map_err(|error| error.failure())
+}
+
+/// Ranks other than the first report nothing but that they live, and write nothing; they end when rank 0 does.
+struct Quiet(Arc<Sockets>);
 
 impl Reporter for Quiet {
     fn event(&mut self, _event: NewEvent) -> Result<(), Stop> {
@@ -122,6 +126,7 @@ impl Reporter for Quiet {
     }
 
     fn should_stop(&self) -> Option<Stop> {
+        self.0.sign();
         None
     }
 }

@@ -21,7 +21,8 @@ const TENSOR_WIDTHS: [usize; 4] = [32, 64, 96, 128];
 #[derive(Debug)]
 pub struct PackedTables {
     pub(super) tokens: Vec<u32>,
-    /// `{begin, end, first}` of each tile of rows.
+    /// `{begin, end, first}` of each tile of rows: those of queries, then those of keys. Those with the most work come
+    /// first in each sequence.
     tiles: Memory,
     count: usize,
 }
@@ -105,16 +106,18 @@ impl Cuda {
     pub fn packed_tables(&self, packed: &Packed<'_>) -> Result<(Indices, PackedTables)> {
         let count = packed.tokens.len();
         let words = self.upload(Kind::U32, &[packed.tokens, packed.positions].concat())?;
-        let mut tiles = Vec::new();
+        let (mut tiles, mut of_keys) = (Vec::new(), Vec::new());
         for pair in packed.boundaries.windows(2) {
             let tile = |first| [pair[0] as u32, pair[1] as u32, first as u32];
-            tiles.extend((pair[0]..pair[1]).step_by(self.tile()).flat_map(tile));
+            let firsts = || (pair[0]..pair[1]).step_by(self.tile());
+            // The last queries see the most keys, the first keys are seen by the most queries.
+            tiles.extend(firsts().rev().flat_map(tile));
+            of_keys.extend(firsts().flat_map(tile));
         }
-        let tables = PackedTables {
-            tokens: packed.tokens.to_vec(),
-            count: tiles.len() / 3,
-            tiles: self.upload(Kind::U32, &tiles)?,
-        };
+        let tile_count = tiles.len() / 3;
+        tiles.extend(of_keys);
+        let tiles = self.upload(Kind::U32, &tiles)?;
+        let tables = PackedTables { tokens: packed.tokens.to_vec(), count: tile_count, tiles };
         let (tokens, positions) = (words.at(0), words.at(count));
         Ok((Indices { tokens, positions, count, _memory: Some(words) }, tables))
     }
@@ -141,7 +144,7 @@ impl Cuda {
         let count = rows.len() / heads.row();
         let out = self.activations(count * heads.query_row())?;
         let log_sums = self.memory(Kind::F32, count * heads.query)?;
-        let arguments = [&[at(&out), at(&log_sums), at(rows)][..], &self.packed_arguments(heads, tables)].concat();
+        let arguments = [&[at(&out), at(&log_sums), at(rows)][..], &packed_arguments(heads, tables, 0)].concat();
         let shared = [4 * (64 * (heads.width + 4) + 544), 512 * heads.width];
         self.tiles("attention", heads.width, (tables.count, heads.query), shared, &arguments)?;
         Ok((out, log_sums))
@@ -162,20 +165,14 @@ impl Cuda {
         self.run("attention_delta", (count * heads.query).div_ceil(8), &arguments)?;
         let of_rows = self.activations(rows.len())?;
         let first = [at(&of_rows), at(rows), at(grad), at(log_sums), at(&delta)];
-        let arguments = [&first[..], &self.packed_arguments(heads, tables)].concat();
+        let arguments = [&first[..], &packed_arguments(heads, tables, 0)].concat();
         let (width, plain) = (heads.width, 4 * (80 * (heads.width + 4)));
         let shared = [plain + 4 * 544, 512 * width];
         self.tiles("attention_backward_queries", width, (tables.count, heads.query), shared, &arguments)?;
         let shared = [plain + 4 * 576, 768 * width + 1024];
+        let arguments = [&first[..], &packed_arguments(heads, tables, tables.count)].concat();
         self.tiles("attention_backward_keys", width, (tables.count, heads.key_value), shared, &arguments)?;
         Ok(of_rows)
-    }
-
-    fn packed_arguments(&self, heads: Heads, tables: &PackedTables) -> Vec<Argument> {
-        let mut arguments = vec![at(&tables.tiles), number(tables.count)];
-        arguments.extend([heads.query, heads.key_value, heads.width].map(number));
-        arguments.push(Argument::F32(heads.scale()));
-        arguments
     }
 
     /// Whether tensor cores compute the attention of heads of that width.
@@ -241,6 +238,14 @@ impl Cuda {
         self.launch(&name, [count, heads.query], 32, 0, &[&first[..], &sizes].concat())?;
         Ok(out)
     }
+}
+
+/// What all kernels of packed attention take last; `first` is the first tile.
+fn packed_arguments(heads: Heads, tables: &PackedTables, first: usize) -> Vec<Argument> {
+    let mut arguments = vec![Argument::Pointer(tables.tiles.at(3 * first)), number(tables.count)];
+    arguments.extend([heads.query, heads.key_value, heads.width].map(number));
+    arguments.push(Argument::F32(heads.scale()));
+    arguments
 }
 
 #[cfg(test)]

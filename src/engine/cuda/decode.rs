@@ -15,15 +15,23 @@ use crate::engine::model::cache::BLOCK;
 use crate::engine::model::decoder::CachedRow;
 use crate::engine::model::head::Draws;
 use crate::engine::sampler::Choice;
+use crate::job::spec::SamplingSpec;
 
 /// More rows than this are computed without a recording: their work takes longer than the calls.
 const MOST_ROWS: usize = 512;
 /// Blocks of a sequence that the shortest recording has room for.
 const FEWEST_BLOCKS: usize = 16;
 
+/// Recorded passes that are kept.
+const MOST_RECORDINGS: usize = 64;
+
 /// The recorded passes of one cache, by rows and blocks of a sequence.
 #[derive(Debug, Default)]
-pub struct Recordings(HashMap<(usize, usize), Recorded>);
+pub struct Recordings {
+    passes: HashMap<(usize, usize), Recorded>,
+    /// What they compute in between, all in the same memory: they run one after the other.
+    pool: Option<Arc<Pool>>,
+}
 
 /// A recorded pass with the memory that it works on.
 #[derive(Debug)]
@@ -34,8 +42,6 @@ struct Recorded {
     /// Tokens, log-probabilities and entropies.
     drawn: Memory,
     recording: Box<dyn Recording>,
-    /// What the pass computes in between.
-    _pool: Arc<Pool>,
 }
 
 /// The numbers of rows that passes are recorded for: 1, 2, 4, 8, then multiples of a quarter of the next power of two.
@@ -65,7 +71,7 @@ impl Recordings {
         let words = CachedTables::fill(rows, count, stride, spare);
         let mut uniforms = draws.uniforms.to_vec();
         uniforms.resize(count, 0.0);
-        match self.0.get(&(count, stride)) {
+        match self.passes.get(&(count, stride)) {
             Some(recorded) => {
                 cuda.driver.upload(recorded.inputs.pointer(), bytemuck::cast_slice(&words))?;
                 cuda.driver.upload(recorded.uniforms.pointer(), bytemuck::cast_slice(&uniforms))?;
@@ -74,28 +80,51 @@ impl Recordings {
                 Ok(cuda.choices(&recorded.drawn, count, rows.len())?)
             }
             None => {
-                let inputs = cuda.upload(Kind::U32, &words)?;
-                let uniforms = cuda.upload(Kind::F64, &uniforms)?;
-                let drawn = cuda.memory(Kind::U32, 3 * count)?;
-                let mut pass = || -> Result<(), EngineError> {
-                    let tables = CachedTables::over(&inputs, count, stride);
-                    let indices = Indices::over(&inputs, count);
-                    let logits = logits(&CachedRows::on_device(tables, indices))?;
-                    let vocabulary = logits.len() / count;
-                    let rows = inputs.at(CachedTables::row_numbers(count));
-                    Ok(cuda.draw_into(&drawn, (logits.device(), vocabulary), (rows, count), draws.spec, &uniforms)?)
-                };
-                // The first pass takes the memory that the recorded one then finds.
-                let pool = Pool::new(Arc::clone(&cuda.driver));
-                cuda.within(&pool, &mut pass)?;
+                let mut first = self.record(cuda, (&words, &uniforms), (count, stride), draws.spec, &mut logits);
+                if let Err(EngineError::Device(DeviceError::OutOfMemory { .. })) = first {
+                    // The memory of other recordings may be what is missing.
+                    *self = Self::default();
+                    first = self.record(cuda, (&words, &uniforms), (count, stride), draws.spec, &mut logits);
+                }
+                first?;
                 meanwhile()?;
-                let choices = cuda.choices(&drawn, count, rows.len())?;
-                let recording = cuda.within(&pool, || record(cuda, pass))?;
-                let recorded = Recorded { inputs, uniforms, drawn, recording, _pool: pool };
-                self.0.insert((count, stride), recorded);
-                Ok(choices)
+                match self.passes.get(&(count, stride)) {
+                    Some(recorded) => Ok(cuda.choices(&recorded.drawn, count, rows.len())?),
+                    None => Err(EngineError::Internal(String::from("a recorded pass is gone"))),
+                }
             }
         }
+    }
+
+    /// Runs a pass for the first time and records it.
+    fn record(
+        &mut self,
+        cuda: &Arc<Cuda>,
+        (words, uniforms): (&[u32], &[f64]),
+        (count, stride): (usize, usize),
+        spec: &SamplingSpec,
+        logits: &mut impl FnMut(&CachedRows<'_>) -> Result<Array, EngineError>,
+    ) -> Result<(), EngineError> {
+        if self.passes.len() >= MOST_RECORDINGS {
+            *self = Self::default();
+        }
+        // What training has left would be missing here.
+        cuda.pool().trim();
+        let pool = Arc::clone(self.pool.get_or_insert_with(|| Pool::for_recordings(Arc::clone(&cuda.driver))));
+        let (inputs, uniforms) = (cuda.upload(Kind::U32, words)?, cuda.upload(Kind::F64, uniforms)?);
+        let drawn = cuda.memory(Kind::U32, 3 * count)?;
+        let mut pass = || -> Result<(), EngineError> {
+            let tables = CachedTables::over(&inputs, count, stride);
+            let logits = logits(&CachedRows::on_device(tables, Indices::over(&inputs, count)))?;
+            let vocabulary = logits.len() / count;
+            let rows = inputs.at(CachedTables::row_numbers(count));
+            Ok(cuda.draw_into(&drawn, (logits.device(), vocabulary), (rows, count), spec, &uniforms)?)
+        };
+        // The first pass takes the memory that the recorded one then finds.
+        cuda.within(&pool, &mut pass)?;
+        let recording = cuda.within(&pool, || record(cuda, pass))?;
+        self.passes.insert((count, stride), Recorded { inputs, uniforms, drawn, recording });
+        Ok(())
     }
 }
 

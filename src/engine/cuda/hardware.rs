@@ -16,6 +16,8 @@ use super::driver::{Argument, DeviceError, Driver, Kind, Launch, Pointer, Produc
 static KERNELS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/kernels.fatbin"));
 /// What products may use beside their factors.
 const WORKSPACE_BYTES: usize = 64 << 20;
+/// The version of CUDA that the kernels were compiled with, as the driver counts.
+const BUILT_WITH: c_int = 13_000;
 /// Shared memory that a kernel gets without asking.
 const PLAIN_SHARED_BYTES: u32 = 48 << 10;
 
@@ -30,7 +32,7 @@ pub struct Gpu {
     cublas: cublas_sys::cublasHandle_t,
     workspace: Pointer,
     #[cfg(feature = "nccl")]
-    ranks: std::sync::OnceLock<super::nccl::Ranks>,
+    ranks: Mutex<Option<super::nccl::Ranks>>,
 }
 
 #[derive(Clone, Copy)]
@@ -84,6 +86,7 @@ impl Gpu {
         cuda::init().map_err(|error| {
             DeviceError::Unusable(format!("the NVIDIA driver cannot be used ({}); use `--devices cpu`", explain(error)))
         })?;
+        check_version()?;
         let count = cuda::device::get_count().map_err(failed("counting devices"))?;
         if ordinal >= count as usize {
             let detail = format!("there is no device cuda:{ordinal}; this process sees {count}");
@@ -99,6 +102,9 @@ impl Gpu {
             let workspace = cuda::malloc_sync(WORKSPACE_BYTES).map_err(failed("taking memory"))?;
             let cublas = cublas::create_handle().map_err(products)?;
             cublas::set_stream(cublas, stream.cast()).map_err(products)?;
+            // Sums are f32, also where a product is cut along its inner dimension.
+            let strict = cublas_sys::cublasMath_t::CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+            cublas_sys::cublasSetMathMode(cublas, strict).result().map_err(products)?;
             // Memory of our own, so that products can be recorded and repeat bit for bit.
             cublas_sys::cublasSetWorkspace_v2(cublas, workspace as *mut c_void, WORKSPACE_BYTES)
                 .result()
@@ -112,9 +118,15 @@ impl Gpu {
                 cublas,
                 workspace,
                 #[cfg(feature = "nccl")]
-                ranks: std::sync::OnceLock::new(),
+                ranks: Mutex::default(),
             })
         }
+    }
+
+    /// Lets go of the other processes of a job.
+    #[cfg(feature = "nccl")]
+    fn leave(&self) {
+        drop(self.ranks.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
     /// Makes the device the calling thread's.
@@ -137,14 +149,34 @@ impl Gpu {
         let function = unsafe { cuda::module::get_function(self.module, text) }
             .map_err(|error| no_kernel(format!("{name}: {}", explain(error))))?;
         if shared > PLAIN_SHARED_BYTES {
-            let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            // Safety: the function was found above.
-            unsafe { cuda::function::set_function_attribute(function, most, shared as c_int) }
-                .map_err(failed("asking for shared memory"))?;
+            use sys::CUfunction_attribute as Attribute;
+            let most = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            let carveout = Attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+            // As much of the cache as shared memory as there is, so that several blocks fit.
+            for (attribute, value) in [(most, shared as c_int), (carveout, 100)] {
+                // Safety: the function was found above.
+                unsafe { cuda::function::set_function_attribute(function, attribute, value) }
+                    .map_err(failed("asking for shared memory"))?;
+            }
         }
         functions.insert(name.to_owned(), (Function(function), shared.max(PLAIN_SHARED_BYTES)));
         Ok(function)
     }
+}
+
+/// The driver takes programs of its own version and older ones.
+fn check_version() -> Result<()> {
+    let mut version = 0;
+    // Safety: the number is written before it is read.
+    unsafe { sys::cuDriverGetVersion(&raw mut version) }.result().map_err(failed("asking for the driver's version"))?;
+    if version < BUILT_WITH {
+        let [major, minor] = [version / 1000, version % 1000 / 10];
+        return Err(DeviceError::Unusable(format!(
+            "the NVIDIA driver knows CUDA {major}.{minor}, and the kernels in this program are of CUDA 13.0; update the \
+             driver to 580 or later, or use `--devices cpu`"
+        )));
+    }
+    Ok(())
 }
 
 /// Safety: a context must be current.
@@ -321,8 +353,11 @@ impl Driver for Gpu {
     #[cfg(feature = "nccl")]
     fn join(&self, rank: usize, size: usize, exchange: &mut dyn FnMut(Vec<u8>) -> Result<Vec<u8>>) -> Result<bool> {
         self.enter()?;
+        // Each job has other ranks.
+        self.leave();
         let ranks = super::nccl::Ranks::join(rank, size, exchange)?;
-        Ok(self.ranks.set(ranks).is_ok())
+        *self.ranks.lock().unwrap_or_else(PoisonError::into_inner) = Some(ranks);
+        Ok(true)
     }
 
     #[cfg(not(feature = "nccl"))]
@@ -336,7 +371,7 @@ impl Driver for Gpu {
     #[cfg(feature = "nccl")]
     fn sum_over_ranks(&self, at: Pointer, len: usize) -> Result<()> {
         self.enter()?;
-        match self.ranks.get() {
+        match &*self.ranks.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(ranks) => ranks.sum(at, len, self.stream),
             None => Err(DeviceError::Unusable(String::from("the device has not joined others"))),
         }
@@ -348,6 +383,8 @@ impl Drop for Gpu {
         if self.enter().is_err() {
             return;
         }
+        #[cfg(feature = "nccl")]
+        self.leave();
         // Safety: nothing uses the handles any more. What fails here fails with the device, which is let go of.
         unsafe {
             let _ = cublas::destroy_handle(self.cublas);

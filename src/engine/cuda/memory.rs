@@ -13,12 +13,19 @@ const GRAIN: usize = 512;
 /// Free memory by size.
 pub struct Pool {
     driver: Arc<dyn Driver>,
+    /// Whether free memory may go back to the driver: not while a recorded pass will use it again.
+    trims: bool,
     free: Mutex<BTreeMap<usize, Vec<Pointer>>>,
 }
 
 impl Pool {
     pub fn new(driver: Arc<dyn Driver>) -> Arc<Self> {
-        Arc::new(Self { driver, free: Mutex::default() })
+        Arc::new(Self { driver, trims: true, free: Mutex::default() })
+    }
+
+    /// A pool that keeps what it has taken until it is dropped, for passes that are recorded with its memory.
+    pub fn for_recordings(driver: Arc<dyn Driver>) -> Arc<Self> {
+        Arc::new(Self { driver, trims: false, free: Mutex::default() })
     }
 
     /// `len` numbers of any value.
@@ -34,7 +41,7 @@ impl Pool {
 
     fn allocate(&self, bytes: usize) -> Result<Pointer> {
         match self.driver.allocate(bytes) {
-            Err(DeviceError::OutOfMemory { .. }) => {
+            Err(DeviceError::OutOfMemory { .. }) if self.trims => {
                 // Free memory of other sizes may be what is missing.
                 self.driver.synchronize()?;
                 self.trim();

@@ -14,7 +14,7 @@ unsafe impl Send for Ranks {}
 unsafe impl Sync for Ranks {}
 
 fn failed(error: nccl::NcclError) -> DeviceError {
-    DeviceError::Failed { what: "NCCL", detail: format!("{error:?}") }
+    DeviceError::Failed { what: "NCCL", detail: format!("{:?}", error.0) }
 }
 
 impl Ranks {
@@ -23,8 +23,8 @@ impl Ranks {
         // Safety: only looks for the library and loads it.
         if !unsafe { sys::is_culib_present() } {
             return Err(DeviceError::Unusable(String::from(
-                "NCCL was not found (libnccl.so), which a job on several GPUs needs; install it and name its folder in \
-                 LD_LIBRARY_PATH, or set `resources.devices` to 1",
+                "NCCL was not found (libnccl.so, which may be a link to libnccl.so.2), which a job on several GPUs needs; \
+                 install it and name its folder in LD_LIBRARY_PATH, or set `resources.devices` to 1",
             )));
         }
         let own =

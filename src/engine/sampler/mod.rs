@@ -52,7 +52,7 @@ impl Limits {
             // A device has nothing else to do meanwhile.
             Compute::Cuda(cuda) => Self {
                 cache_bytes: (cuda.available()? as f64 * 0.6) as usize,
-                prefill_tokens: 8192,
+                prefill_tokens: 2048,
                 logits_bytes: 1 << 30,
             },
         })

@@ -63,7 +63,7 @@ struct Softmax {
 
 // logprobs[i] = log softmax at the target, entropies[i] = the entropy of the row, in nats
 // launch: grid (n), 1024 threads, shared 0
-KERNEL(read_rows, 1024,
+KERNEL_RESIDENT(read_rows, 1024, 2,
        (float* logprobs, float* entropies, const float* logits, const u32* targets, u32 n, u32 vocab)) {
     const float* row = logits + u64(blockIdx.x) * vocab;
     Softmax softmax;

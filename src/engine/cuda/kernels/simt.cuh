@@ -74,7 +74,8 @@ DEVICE float exp2_fast(float x) {
     return y;
 }
 
-DEVICE u64 round_to_u64(float x) { return __float2ull_rn(x); }
+// Zero for what is no number.
+DEVICE u64 round_to_u64(float x) { return x >= 0 ? __float2ull_rn(x) : 0; }
 
 DEVICE u32 shared_address(const void* p) { return static_cast<u32>(__cvta_generic_to_shared(p)); }
 
@@ -210,6 +211,7 @@ template <class Op, class N> DEVICE N reduce_block(N x) {
     __syncthreads(); // of_warps may still be read for the reduction before
     if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = x;
     __syncthreads();
+    if (blockDim.x == 1024) return reduce_warp<Op>(of_warps[threadIdx.x % 32]);
     N all = of_warps[0];
     for (u32 warp = 1; warp < blockDim.x / 32; warp++) all = Op::of(all, of_warps[warp]);
     return all;

@@ -50,8 +50,8 @@ DEVICE void tensor_attention(bf16* out, float* log_sums, const bf16* rows, const
         copy_async_wait<0>();
         __syncthreads(); // the tile is there, and the other buffer is no longer read
         if (at + ROWS < last) begin_copy(stage ^ 1, at + ROWS);
-        if (at > top + 15) continue;
-        u32 visible = least(GROUPS, (top + 15 - at) / 16 + 1); // groups of 16 keys that some row of the warp sees
+        // All groups of 16 keys are multiplied, also those of the last tile that no row of the warp sees: a condition
+        // would keep the loads of one group from being under way beside the products of another.
 
         float score[2 * GROUPS][4];
         UNROLL for (u32 tile = 0; tile < 2 * GROUPS; tile++) {
@@ -59,11 +59,9 @@ DEVICE void tensor_attention(bf16* out, float* log_sums, const bf16* rows, const
         }
         UNROLL for (u32 step = 0; step < STEPS; step++) {
             UNROLL for (u32 group = 0; group < GROUPS; group++) {
-                if (group < visible) {
-                    u32 b[4];
-                    keys(stage).right_transpose(b, 16 * group, step);
-                    multiply_add_pair(score[2 * group], score[2 * group + 1], query[step], b);
-                }
+                u32 b[4];
+                keys(stage).right_transpose(b, 16 * group, step);
+                multiply_add_pair(score[2 * group], score[2 * group + 1], query[step], b);
             }
         }
         if (at + ROWS - 1 > top) { // some keys come after some rows
@@ -95,14 +93,12 @@ DEVICE void tensor_attention(bf16* out, float* log_sums, const bf16* rows, const
             }
         }
         UNROLL for (u32 group = 0; group < GROUPS; group++) {
-            if (group < visible) {
-                u32 a[4];
-                as_left(a, score[2 * group], score[2 * group + 1]);
-                UNROLL for (u32 step = 0; step < STEPS; step++) {
-                    u32 b[4];
-                    values(stage).right(b, 16 * group, step);
-                    multiply_add_pair(weighted[2 * step], weighted[2 * step + 1], a, b);
-                }
+            u32 a[4];
+            as_left(a, score[2 * group], score[2 * group + 1]);
+            UNROLL for (u32 step = 0; step < STEPS; step++) {
+                u32 b[4];
+                values(stage).right(b, 16 * group, step);
+                multiply_add_pair(weighted[2 * step], weighted[2 * step + 1], a, b);
             }
         }
     }
