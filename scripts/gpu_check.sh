@@ -71,5 +71,12 @@ found = [d for f in folders for d in glob.glob(f + "/nvidia/cu13/lib") + glob.gl
 print(":".join(dict.fromkeys(found + glob.glob("/usr/local/cuda/lib64"))))
 END
 )
-export LD_LIBRARY_PATH="$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-exec python3 "$script" "$@"
+# NCCL's wheel has only the name with the version, which the program does not look for.
+links=$(mktemp -d)
+trap 'rm -rf "$links"' EXIT
+IFS=: read -ra folders <<<"$libraries"
+for folder in "${folders[@]}"; do
+  [ ! -e "$folder/libnccl.so.2" ] || ln -sf "$folder/libnccl.so.2" "$links/libnccl.so"
+done
+export LD_LIBRARY_PATH="$libraries:$links${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+python3 "$script" "$@"

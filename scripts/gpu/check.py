@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parent
 # Seconds for everything, and what the last part must leave for the table.
 BUDGET = 8 * 60
 # The device of a build with the emulated GPU, for CI.
-EMULATED = "simulated:1"
+EMULATED = "simulated:2"
 OBJECTIVES = {
     "sft": {"type": "sft", "source": "successes"},
     "bolt": {"type": "bolt", "beta": 0.25},
@@ -86,6 +86,7 @@ class Server:
             found = re.search(r"http://[\d.:]+", Path(self.log.name).read_text(encoding="utf-8"))
             self.base = found.group(0) if found and "serves" in Path(self.log.name).read_text(encoding="utf-8") else None
             if self.process.poll() is not None or time.monotonic() > deadline:
+                self.process.kill()
                 raise RuntimeError("the server did not start: " + Path(self.log.name).read_text(encoding="utf-8")[-500:])
             time.sleep(0.05)
 
@@ -168,12 +169,26 @@ def kill_and_resume(check, server, steps):
     calm = finished(check, server, what, server.ask("/v1/jobs", spec(OBJECTIVES["grpo"], steps)), 120)
     job = server.ask("/v1/jobs", spec(OBJECTIVES["grpo"], steps))
     server.wait(job["id"], 60, lambda job: job["step"] >= 3 or job["status"] in ("succeeded", "failed"))
-    os.kill(server.ask("/v1/devices")["data"][0]["pid"], signal.SIGKILL)
+    holds = [device for device in server.ask("/v1/devices")["data"] if device["job"] == job["id"]]
+    os.kill(holds[0]["pid"], signal.SIGKILL)
     killed = finished(check, server, what, job, 120)
     if calm and killed:
         attempts, same = killed[0]["attempt"], killed[1] == calm[1]
         told = "the same weights" if same else "OTHER WEIGHTS than the undisturbed job"
         check.note(what, f"attempt {attempts}, {told}", good=same and attempts == 2)
+
+
+def wide(check, server, steps):
+    """Two jobs one after the other on two devices each, where there are two."""
+    devices = [device for device in server.ask("/v1/devices")["data"] if device["status"] == "idle"]
+    if len(devices) < 2:
+        return check.note("two devices", "there is only one here")
+    for number in (1, 2):
+        body = spec(OBJECTIVES["grpo"], steps) | {"resources": {"devices": 2}}
+        done = finished(check, server, "two devices", server.ask("/v1/jobs", body), 120)
+        if done:
+            check.note("two devices", f"job {number} succeeded on {', '.join(done[0]['devices'])}")
+    return None
 
 
 def tests(check, program):
@@ -186,7 +201,7 @@ def tests(check, program):
     chosen = "engine::ops" if check.device == "cpu" else "engine::cuda"
     printed = check.run(what, [str(program), chosen, "--test-threads", "1"], 150)
     if printed is not None:
-        found = re.search(r"test result: ok. (\d+) passed", printed)
+        found = re.search(r"test result: ok. ([1-9]\d*) passed", printed)
         check.note(what, f"{found.group(1)} tests passed" if found else printed.strip()[-200:], good=bool(found))
 
 
@@ -239,7 +254,7 @@ def peer(check, model, batches):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--device", default="cuda:0", help="or `cpu`; jobs may use all GPUs")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--steps", type=int, default=3, help="of each job")
     args = parser.parse_args()
@@ -251,9 +266,11 @@ def main():
     check.note("program", subprocess.run([anneal, "--version"], capture_output=True, text=True).stdout.strip())
     tests(check, find("ANNEAL_TESTS", "anneal-tests", [HERE, root / "target/release"]))
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(anneal, args.device, Path(folder))
+        # Jobs on several GPUs need all of them.
+        server = Server(anneal, "all" if args.device.startswith("cuda") else args.device, Path(folder))
         try:
-            for part, steps in ((jobs, args.steps), (kill_and_resume, 40 if args.device != EMULATED else 6)):
+            long = 40 if args.device != EMULATED else 6
+            for part, steps in ((jobs, args.steps), (wide, args.steps), (kill_and_resume, long)):
                 try:
                     part(check, server, steps)
                 except (OSError, TimeoutError, KeyError, RuntimeError) as error:

@@ -245,28 +245,39 @@ async fn run_claim(
     drop(peers);
     let ended = match result {
         Ok(outcome) => Ended::Succeeded { result: tending.result(outcome.as_ref()) },
-        Err(EngineError::Stopped(Stop::LeaseLost)) => {
-            tracing::warn!(job = %lease.job, "the lease is lost; nothing more is written");
-            return Ok(());
-        }
-        Err(EngineError::Stopped(Stop::Drain)) => Ended::Drained,
-        Err(EngineError::Stopped(Stop::Cancel)) => Ended::Cancelled,
-        Err(error) => {
-            tracing::error!(job = %lease.job, error = chain(&error), "the job failed");
-            let failure = error.failure();
-            let rank = if let EngineError::Rank { rank, .. } = &error { *rank } else { 0 };
-            if let Some(loss) = loss(&failure, claim.devices.get(rank).unwrap_or(&options.name)) {
-                return lose(store, lease, loss).await;
-            }
-            Ended::Failed(failure)
-        }
+        Err(error) => match conclude(&error, lease, &claim.devices) {
+            Some(ended) => ended,
+            None => return Ok(()),
+        },
     };
+    if let Ended::Lost(loss) = ended {
+        return lose(store, lease, loss).await;
+    }
     let succeeded = matches!(ended, Ended::Succeeded { .. });
     end(store, lease, ended).await?;
     if succeeded && let Err(error) = engine::rollout_set::remove_parts(&store.files().job(lease.job)) {
         tracing::warn!(job = %lease.job, error = chain(&error), "kept completions could not be removed");
     }
     Ok(())
+}
+
+/// What becomes of an attempt that the engine ended with an error; nothing when it is somebody else's by now.
+fn conclude(error: &EngineError, lease: Lease, devices: &[String]) -> Option<Ended> {
+    match error {
+        EngineError::Stopped(Stop::LeaseLost) => {
+            tracing::warn!(job = %lease.job, "the lease is lost; nothing more is written");
+            None
+        }
+        EngineError::Stopped(Stop::Drain) => Some(Ended::Drained),
+        EngineError::Stopped(Stop::Cancel) => Some(Ended::Cancelled),
+        error => {
+            tracing::error!(job = %lease.job, error = chain(error), "the job failed");
+            let failure = error.failure();
+            let rank = if let EngineError::Rank { rank, .. } = error { *rank } else { 0 };
+            let lost = devices.get(rank).and_then(|device| loss(&failure, device));
+            Some(lost.map_or(Ended::Failed(failure), Ended::Lost))
+        }
+    }
 }
 
 /// What a run of the engine ends with; none when nothing was trained.
