@@ -169,37 +169,38 @@ mod present {
 
     /// Notes the errors that GPUs report, for as long as the process lives and the driver answers.
     fn listen(nvml: &Nvml, count: u32, known: &Memory) {
-        let registered = nvml.create_event_set().and_then(|mut set| {
-            for number in 0..count {
-                let device = nvml.device_by_index(number)?;
-                // A GPU without such events is looked at all the same.
-                match device.register_events(EventTypes::CRITICAL_XID_ERROR, set) {
-                    Ok(registered) => set = registered,
-                    Err(_) => return Err(NvmlError::NotSupported),
-                }
-            }
-            Ok(set)
-        });
-        let set = match registered {
-            Ok(set) => set,
-            Err(error) => return tracing::warn!(%error, "errors that GPUs report are not followed"),
+        // A set for each GPU, so that one without such events keeps no other from being heard.
+        let register = |number| {
+            let set = nvml.create_event_set()?;
+            nvml.device_by_index(number)?.register_events(EventTypes::CRITICAL_XID_ERROR, set)
         };
-        loop {
-            match set.wait(WAIT_MILLISECONDS) {
-                Ok(event) => {
-                    let xid = match event.event_data {
-                        Some(XidError::Value(value)) => value,
-                        Some(XidError::Unknown) | None => continue,
-                    };
-                    let Ok(number) = event.device.index() else { continue };
-                    tracing::warn!(device = format!("cuda:{number}"), xid, "a GPU reported an error");
-                    if !OF_PROGRAMS.contains(&xid) {
-                        known.lock().entry(number).or_default().xid = Some(xid);
-                    }
+        let mut sets = Vec::new();
+        for number in 0..count {
+            match register(number) {
+                Ok(set) => sets.push((number, set)),
+                Err(error) => {
+                    tracing::warn!(%error, device = format!("cuda:{number}"), "errors of a GPU are not followed")
                 }
-                Err(NvmlError::Timeout) => {}
-                Err(error) => return tracing::warn!(%error, "errors that GPUs report are no longer followed"),
             }
+        }
+        let wait = WAIT_MILLISECONDS / sets.len().max(1) as u32;
+        while !sets.is_empty() {
+            sets.retain(|(number, set)| match set.wait(wait) {
+                Ok(event) => {
+                    if let Some(XidError::Value(xid)) = event.event_data {
+                        tracing::warn!(device = format!("cuda:{number}"), xid, "a GPU reported an error");
+                        if !OF_PROGRAMS.contains(&xid) {
+                            known.lock().entry(*number).or_default().xid = Some(xid);
+                        }
+                    }
+                    true
+                }
+                Err(NvmlError::Timeout) => true,
+                Err(error) => {
+                    tracing::warn!(%error, device = format!("cuda:{number}"), "errors of a GPU are no longer followed");
+                    false
+                }
+            });
         }
     }
 }

@@ -149,8 +149,12 @@ impl Store {
             .fetch_optional(tx.connection())
             .await?;
             if let Some(row) = held {
-                let loss =
-                    Loss { kind: FailureKind::DeviceLost, reason: format!("{name} failed: {reason}"), device: None };
+                let loss = Loss {
+                    kind: FailureKind::DeviceLost,
+                    reason: format!("{name} failed: {reason}"),
+                    device: None,
+                    blameless: false,
+                };
                 lose(tx.connection(), &row, &loss, now).await?;
             }
         }

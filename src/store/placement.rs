@@ -403,7 +403,9 @@ mod tests {
             assert_eq!(machine.store.job(job).await.unwrap().devices, claim.devices);
             match end() {
                 Some(ended) => machine.store.end_attempt(claim.lease, ended, NOW).await.unwrap(),
-                None => assert_eq!(machine.store.release_worker(machine.workers[0], "killed", NOW).await.unwrap(), 1),
+                None => {
+                    assert_eq!(machine.store.release_worker(machine.workers[0], "killed", false, NOW).await.unwrap(), 1)
+                }
             }
             assert_eq!(machine.statuses().await, [Idle; 3]);
             if machine.store.waiting(job, NOW).await.unwrap().is_some() {
@@ -415,6 +417,20 @@ mod tests {
         let later = NOW.plus_seconds(LEASE_SECONDS + 1);
         assert_eq!(machine.store.reap_expired(later).await.unwrap(), 1);
         assert_eq!((machine.statuses().await, machine.store.job(job).await.unwrap().attempt), (vec![Idle; 3], 1));
+    }
+
+    #[tokio::test]
+    async fn restarts_of_the_server_give_no_job_up_and_crashes_do() {
+        let machine = Machine::new(&[24]).await;
+        let job = machine.submit(0, 1, 1).await;
+        for (blameless, times) in [(true, 5), (false, 3)] {
+            for _ in 0..times {
+                assert_eq!(machine.store.job(job).await.unwrap().status, JobStatus::Queued);
+                machine.claim(0).await.unwrap();
+                machine.store.release_worker(machine.workers[0], "ended", blameless, NOW).await.unwrap();
+            }
+        }
+        assert_eq!(machine.store.job(job).await.unwrap().status, JobStatus::Failed);
     }
 
     #[tokio::test]
@@ -515,6 +531,7 @@ mod tests {
                 kind: FailureKind::OutOfMemory,
                 reason: String::from("simulated:0: out of memory"),
                 device: None,
+                blameless: false,
             };
             machine.store.end_attempt(lease, Ended::Lost(loss), NOW).await.unwrap();
             assert_eq!(machine.statuses().await, [Faulted, Idle]);

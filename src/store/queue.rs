@@ -72,11 +72,13 @@ pub struct Loss {
     pub reason: String,
     /// The device to blame, when that is not the first of the attempt.
     pub device: Option<String>,
+    /// Whether it does not count against the job.
+    pub blameless: bool,
 }
 
 impl Loss {
     fn of_worker(reason: &str) -> Self {
-        Self { kind: FailureKind::Poison, reason: reason.to_owned(), device: None }
+        Self { kind: FailureKind::Poison, reason: reason.to_owned(), device: None, blameless: false }
     }
 }
 
@@ -169,8 +171,15 @@ impl Store {
         tx.commit().await
     }
 
-    /// Requeues the jobs of a worker that is known to be dead. Returns how many.
-    pub async fn release_worker(&self, worker: WorkerId, reason: &str, now: Timestamp) -> Result<usize> {
+    /// Requeues the jobs of a worker that is known to be dead; `blameless` where it was ended by its server, which is no
+    /// crash of the job's. Returns how many.
+    pub async fn release_worker(
+        &self,
+        worker: WorkerId,
+        reason: &str,
+        blameless: bool,
+        now: Timestamp,
+    ) -> Result<usize> {
         let mut tx = self.begin().await?;
         let rows = sqlx::query(
             "select id, attempt, status, crashes from job
@@ -185,7 +194,7 @@ impl Store {
             .execute(tx.connection())
             .await?;
         for row in &rows {
-            lose(tx.connection(), row, &Loss::of_worker(reason), now).await?;
+            lose(tx.connection(), row, &Loss { blameless, ..Loss::of_worker(reason) }, now).await?;
         }
         tx.commit().await?;
         Ok(rows.len())
@@ -270,7 +279,7 @@ pub(super) async fn lose(
 ) -> Result<()> {
     let lease = Lease { job: read("job id", row.try_get("id")?)?, attempt: row.try_get("attempt")? };
     let status: JobStatus = read("job status", row.try_get("status")?)?;
-    let crashes: u32 = row.try_get::<u32, _>("crashes")? + 1;
+    let crashes: u32 = row.try_get::<u32, _>("crashes")? + u32::from(!loss.blameless);
     let Loss { kind, reason, .. } = loss;
     end_attempt_row(connection, lease, "lost", now).await?;
     if *kind != FailureKind::Poison {

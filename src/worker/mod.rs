@@ -96,7 +96,7 @@ pub async fn run(store: Store, options: Options, mut shutdown: watch::Receiver<b
             }
         }
     }
-    store.release_worker(options.id, "the worker ended", clock::now()).await?;
+    store.release_worker(options.id, "the worker ended", true, clock::now()).await?;
     Ok(())
 }
 
@@ -312,7 +312,7 @@ async fn stillness(pulse: &Pulse, limit: Duration) {
 fn hang(options: &Options) -> Loss {
     let (name, seconds) = (&options.name, options.watchdog.as_secs());
     let reason = format!("{name} hangs: the engine showed no sign of life for {seconds} s");
-    Loss { kind: FailureKind::DeviceLost, reason, device: None }
+    Loss { kind: FailureKind::DeviceLost, reason, device: None, blameless: false }
 }
 
 /// Whether a failure is the device's, so that another attempt elsewhere or later may go well.
@@ -320,7 +320,7 @@ fn loss(failure: &Failure, device: &str) -> Option<Loss> {
     match failure.kind {
         FailureKind::DeviceLost | FailureKind::OutOfMemory => {
             let reason = format!("{device}: {}", failure.message);
-            Some(Loss { kind: failure.kind, reason, device: Some(device.to_owned()) })
+            Some(Loss { kind: failure.kind, reason, device: Some(device.to_owned()), blameless: false })
         }
         FailureKind::InvalidData
         | FailureKind::Diverged

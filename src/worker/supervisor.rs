@@ -101,7 +101,9 @@ pub async fn supervise(
             Err(error) => tracing::error!(%error, device = post.device, "a worker could not be started"),
             Ok(child) => {
                 let how = post.tend(child, &mut shutdown).await;
-                release(&post.store, id, &how).await;
+                // What the end of the server cuts off is no fault of the job's.
+                let ended_by_us = *shutdown.borrow();
+                release(&post.store, id, &how, ended_by_us).await;
             }
         }
         if *shutdown.borrow() {
@@ -299,8 +301,8 @@ async fn kill(child: &mut Child) {
 }
 
 /// Gives a dead worker's job back to the queue, at once instead of when its lease runs out.
-async fn release(store: &Store, id: WorkerId, reason: &str) {
-    match store.release_worker(id, reason, clock::now()).await {
+async fn release(store: &Store, id: WorkerId, reason: &str, blameless: bool) {
+    match store.release_worker(id, reason, blameless, clock::now()).await {
         Ok(0) => {}
         Ok(count) => tracing::warn!(%id, count, "jobs of a dead worker went back to the queue"),
         Err(error) => tracing::warn!(error = chain(&error), "leases of a dead worker run out by themselves"),

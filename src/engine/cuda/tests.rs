@@ -8,21 +8,25 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::Kind;
 use super::driver::Driver;
 use crate::engine::batch::{Sequence, pack};
-use crate::engine::compute::{Array, Compute};
+use crate::engine::compute::{Array, Compute, Output};
 use crate::engine::device::{Device, open};
 use crate::engine::kernels::gemm::Precision as CpuPrecision;
 use crate::engine::learn::Learner;
-use crate::engine::model::decoder::Decoder;
+use crate::engine::model::decoder::{Decoder, Packed, Projection};
 use crate::engine::model::weights::Weights;
 use crate::engine::ops::Buffer;
+use crate::engine::ops::attention::Heads;
+use crate::engine::ops::linear::Linear;
+use crate::engine::ops::rotary::Rotary;
 use crate::engine::optimizer::{AdamW, GradientSum};
 use crate::engine::random::{Purpose, Stream};
 use crate::engine::sampler::{Completion, Limits, Request, Sampler, choose};
 use crate::job::spec::{OptimizerSpec, Precision, SamplingSpec, TrainSpec};
 use crate::modelfile::ModelConfig;
-use crate::objective::{Config, Objective};
+use crate::objective::{Config, Objective, TeacherView};
 use crate::text::tokenizer::TextTokenizer;
 
 /// The device of this build.
@@ -114,6 +118,153 @@ fn tolerance(precision: Precision) -> f64 {
     match precision {
         Precision::F32 => 2e-5,
         Precision::Bf16 => 0.03,
+    }
+}
+
+/// Numbers without a pattern that matters, which bf16 holds exactly.
+fn wave(count: usize, speed: f64) -> Vec<f32> {
+    (0..count).map(|i| half::bf16::from_f64((i as f64 * speed).sin() * 1.5).to_f32()).collect()
+}
+
+/// Numbers where `compute` wants them; of its own kind, or f32 as in the residual stream.
+fn array(compute: &Compute, values: &[f32], narrow: bool) -> Array {
+    let Compute::Cuda(cuda) = compute else { return Array::Host(Buffer::copy(values)) };
+    let memory = cuda.upload(Kind::F32, values).unwrap();
+    Array::Device(if narrow && cuda.is_narrow() { cuda.narrowed(&memory).unwrap() } else { memory })
+}
+
+fn numbers(compute: &Compute, array: &Array) -> Vec<f32> {
+    match (compute, array) {
+        (Compute::Cuda(cuda), Array::Device(memory)) if memory.kind() == Kind::Bf16 => {
+            let bits: Vec<u16> = cuda.download(memory).unwrap();
+            bits.into_iter().map(|bits| half::bf16::from_bits(bits).to_f32()).collect()
+        }
+        (Compute::Cuda(cuda), Array::Device(memory)) => cuda.download(memory).unwrap(),
+        (_, array) => array.host().to_vec(),
+    }
+}
+
+/// What an operation gives, by name.
+type Results = Vec<(&'static str, Vec<f32>)>;
+
+const ROWS: usize = 37;
+const BOUNDARIES: [usize; 4] = [0, 1, 18, ROWS];
+
+/// Every operation over rows, forward and backward, on the same inputs.
+fn operations(compute: &Compute, config: &ModelConfig) -> Results {
+    let weights = Weights::random(config, 9).unwrap().placed(compute).unwrap();
+    let hidden = config.hidden_size;
+    let (norm, embedding) = (weights.index("model.norm.weight"), weights.index("model.embed_tokens.weight"));
+    let (norm, embedding) = (norm.unwrap(), embedding.unwrap());
+    let of = |array: &Array| numbers(compute, array);
+    let given = |len: usize, speed: f64, narrow: bool| array(compute, &wave(len, speed), narrow);
+    let mut sums = GradientSum::default();
+
+    let (mut x, residual) = (given(ROWS * hidden, 0.7, false), given(ROWS * hidden, 0.3, false));
+    let normed = compute.norm(&mut x, Some(&residual), &weights, norm, 1e-5).unwrap();
+    let again = compute.norm_again(&x, &normed.inverses, &weights, norm).unwrap();
+    let (mut dx, grad) = (given(ROWS * hidden, 1.1, false), given(ROWS * hidden, 0.9, true));
+    compute.norm_backward((&x, &normed.inverses), (&weights, norm), &grad, &mut dx, &mut sums).unwrap();
+    let mut results = vec![
+        ("norm", of(&normed.out)),
+        ("norm, sum", of(&x)),
+        ("norm, inverses", of(&normed.inverses)),
+        ("norm, again", of(&again)),
+        ("norm, gradient", of(&dx)),
+    ];
+
+    let names = ["q_proj", "k_proj", "v_proj"].map(|name| format!("model.layers.0.self_attn.{name}.weight"));
+    let places = names.map(|name| weights.index(&name).unwrap()).to_vec();
+    let width: usize = places.iter().map(|place| weights.shape(*place)[0]).sum();
+    let projection = Projection { linear: Linear::new(hidden, width, CpuPrecision::F32), weights: places };
+    let (states, dy) = (given(ROWS * hidden, 0.4, true), given(ROWS * width, 0.6, true));
+    let product = compute.project(&projection, &weights, &states, Output::Sum, false).unwrap();
+    let of_states = compute.input_gradient(&projection, &weights, &dy).unwrap();
+    compute.weight_gradients(&projection, &weights, (&states, 0), &dy, &mut sums).unwrap();
+    results.extend([("linear", of(&product)), ("linear, gradient", of(&of_states))]);
+
+    let tokens = tokens(ROWS, 3);
+    let positions: Vec<u32> = BOUNDARIES.windows(2).flat_map(|pair| 0..(pair[1] - pair[0]) as u32).collect();
+    let packed = Packed { tokens: &tokens, positions: &positions, boundaries: &BOUNDARIES };
+    let packed = compute.packed(packed).unwrap();
+    let (query, key_value) = (config.num_attention_heads, config.num_key_value_heads);
+    let heads = Heads { query, key_value, width: config.head_dim };
+    let rotary = Rotary::new((0..config.head_dim / 2).map(|i| 0.5_f64.powi(i as i32)).collect(), 64);
+    let mut rows = given(ROWS * heads.row(), 0.8, true);
+    compute.rotate(&mut rows, heads, &packed.tokens, &rotary, false).unwrap();
+    let attended = compute.packed_attention(&rows, heads, &packed).unwrap();
+    let grad = given(ROWS * heads.query_row(), 0.5, true);
+    let mut of_rows = compute.packed_attention_backward(&rows, &attended, &grad, heads, &packed).unwrap();
+    results.extend([("rotation", of(&rows)), ("attention", of(&attended.out)), ("attention, gradient", of(&of_rows))]);
+    results.push(("attention, normalisers", of(attended.log_sums.as_ref().unwrap())));
+    compute.rotate(&mut of_rows, heads, &packed.tokens, &rotary, true).unwrap();
+    results.push(("rotation back", of(&of_rows)));
+
+    let inner = config.intermediate_size;
+    let (mut rows, mut grad) = (given(ROWS * 2 * inner, 1.3, true), given(ROWS * inner, 0.2, true));
+    results.push(("gate", of(&compute.gated(&rows, inner).unwrap())));
+    compute.gated_backward(&mut rows, &mut grad, inner).unwrap();
+    results.extend([("gate, gradient", of(&rows)), ("gate, again", of(&grad))]);
+
+    results.push(("embedding", of(&compute.embed(&weights, embedding, &packed.tokens).unwrap())));
+    compute.embedding_gradient(&weights, embedding, &packed, &dx, &mut sums).unwrap();
+    let chosen = [3_u32, 0, 36, 17];
+    let some = compute.gather(&states, hidden, &chosen).unwrap();
+    compute.scatter_add(&mut x, &some, hidden, &chosen).unwrap();
+    results.extend([("gathered", of(&some)), ("scattered", of(&x))]);
+    for index in [norm, embedding].into_iter().chain(projection.weights) {
+        results.push((
+            "gradient of a weight",
+            match compute {
+                Compute::Cpu => sums.get(index).unwrap().to_vec(),
+                Compute::Cuda(_) => sums.device().unwrap().read_one(index),
+            },
+        ));
+    }
+    results
+}
+
+/// What is read off logits, and their gradient, beside a teacher and without one.
+fn readings(compute: &Compute, vocabulary: usize) -> Results {
+    let logits = |speed: f64| array(compute, &wave(5 * vocabulary, speed), false);
+    let targets: Vec<u32> = [0, 7, 32, 1, 7].to_vec();
+    let weights = [0.5, -1.5, 2.0, 0.0, 1.0];
+    let alone = compute.read_rows(&logits(0.7), &targets).unwrap();
+    let gradient = compute.logits_gradient(logits(0.7), &targets, &weights, None).unwrap();
+    let mut results = vec![("log-probabilities", alone.logprobs), ("entropies", alone.entropies)];
+    results.push(("gradient of logits", numbers(compute, &gradient)));
+    for view in [TeacherView { temperature: 1.0, top_k: None }, TeacherView { temperature: 1.7, top_k: Some(9) }] {
+        let teacher = logits(1.9);
+        let pair = compute.read_pairs(&logits(0.7), &teacher, &targets, &view).unwrap();
+        results.extend([("log-ratios", pair.log_ratio), ("divergences", pair.divergence)]);
+        let of_divergence = Some((&[0.3, 1.0, -0.7, 0.2, 0.0][..], &teacher, &view));
+        let gradient = compute.logits_gradient(logits(0.7), &targets, &weights, of_divergence).unwrap();
+        results.push(("gradient beside a teacher", numbers(compute, &gradient)));
+    }
+    results
+}
+
+#[test]
+fn every_operation_is_that_of_the_cpu() {
+    for precision in [Precision::F32, Precision::Bf16] {
+        let near = if precision == Precision::F32 { 1e-5 } else { 1e-2 };
+        let compute = device(precision);
+        let compare = |what: String, got: Results, wanted: Results| {
+            assert_eq!(got.len(), wanted.len());
+            for ((name, got), (_, wanted)) in got.iter().zip(&wanted) {
+                let off = distance(got, wanted);
+                assert!(off < near && got.len() == wanted.len(), "{precision:?}, {what}: {name} is off by {off}");
+            }
+        };
+        for (width, heads, key_value, tied) in SHAPES {
+            let config = config(width, heads, key_value, tied);
+            let what = format!("heads of {width}");
+            compare(what, operations(&compute, &config), operations(&Compute::Cpu, &config));
+        }
+        for vocabulary in [33, 1000, 4099] {
+            let what = format!("a vocabulary of {vocabulary}");
+            compare(what, readings(&compute, vocabulary), readings(&Compute::Cpu, vocabulary));
+        }
     }
 }
 
@@ -293,7 +444,7 @@ fn draws_are_those_of_the_cpu() {
         let stream = Stream::new(case as u64, Purpose::Initialization, 0);
         let logits: Vec<f32> = (0..2 * vocabulary).map(|i| (stream.normal(i as u64) * 3.0) as f32).collect();
         let Compute::Cuda(cuda) = &compute else { unreachable!() };
-        let on_device = Array::Device(cuda.upload(super::Kind::F32, &logits).unwrap());
+        let on_device = Array::Device(cuda.upload(Kind::F32, &logits).unwrap());
         let rows: Vec<u32> = (0..64).map(|i| i % 2).collect();
         let numbers: Vec<f64> = (0..64).map(|i| uniforms.uniform(i, case as u32, 0)).collect();
         for (temperature, top_p, top_k) in
@@ -331,7 +482,7 @@ fn a_buffer_of_the_cpu_and_one_of_the_device_hold_the_same() {
     let compute = device(Precision::Bf16);
     let Compute::Cuda(cuda) = &compute else { unreachable!() };
     let values: Vec<f32> = (0..5000).map(|i| (i as f32).sin()).collect();
-    let memory = cuda.upload(super::Kind::F32, &values).unwrap();
+    let memory = cuda.upload(Kind::F32, &values).unwrap();
     assert_eq!(cuda.download::<f32>(&memory).unwrap(), values);
     let narrow = cuda.narrowed(&memory).unwrap();
     let wanted: Vec<u16> = values.iter().map(|x| half::bf16::from_f32(*x).to_bits()).collect();
