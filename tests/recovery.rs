@@ -167,8 +167,9 @@ fn a_terminated_server_saves_its_job_and_the_next_one_finishes_it() {
     let server = Server::start(data.path());
     let events = server.get(&format!("/v1/jobs/{job}/events?after={}&wait=60", before["last_seq"])).json();
     assert!(events.to_string().contains("the worker had to stop"), "{events}");
-    let log = server.wait_until(&job, |job| job["attempt"] == 2 && job["step"].as_u64() > before["step"].as_u64());
-    assert_eq!(log["status"], "running");
+    server.wait_until(&job, |job| {
+        job["attempt"] == 2 && job["status"] == "running" && job["step"].as_u64() > before["step"].as_u64()
+    });
     server.post(&format!("/v1/jobs/{job}/cancel"), &json!({}));
     assert_eq!(server.wait(&job)["status"], "cancelled");
 }
