@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::Kind;
 use super::driver::Driver;
 use crate::engine::batch::{Sequence, pack};
-use crate::engine::compute::{Array, Compute, Output};
+use crate::engine::compute::{Array, Compute, Output, PackedRows};
 use crate::engine::device::{Device, open};
 use crate::engine::kernels::gemm::Precision as CpuPrecision;
 use crate::engine::learn::Learner;
@@ -150,6 +150,26 @@ type Results = Vec<(&'static str, Vec<f32>)>;
 const ROWS: usize = 37;
 const BOUNDARIES: [usize; 4] = [0, 1, 18, ROWS];
 
+/// Rotary positions and attention, forward and backward.
+fn attention(compute: &Compute, config: &ModelConfig, packed: &PackedRows<'_>) -> Results {
+    let of = |array: &Array| numbers(compute, array);
+    let given = |len: usize, speed: f64| array(compute, &wave(len, speed), true);
+    let (query, key_value) = (config.num_attention_heads, config.num_key_value_heads);
+    let heads = Heads { query, key_value, width: config.head_dim };
+    let rotary = Rotary::new((0..config.head_dim / 2).map(|i| 0.5_f64.powi(i as i32)).collect(), 64);
+    let mut rows = given(ROWS * heads.row(), 0.8);
+    compute.rotate(&mut rows, heads, &packed.tokens, &rotary, false).unwrap();
+    let attended = compute.packed_attention(&rows, heads, packed).unwrap();
+    let grad = given(ROWS * heads.query_row(), 0.5);
+    let mut of_rows = compute.packed_attention_backward(&rows, &attended, &grad, heads, packed).unwrap();
+    let mut results =
+        vec![("rotation", of(&rows)), ("attention", of(&attended.out)), ("attention, gradient", of(&of_rows))];
+    results.push(("attention, normalisers", of(attended.log_sums.as_ref().unwrap())));
+    compute.rotate(&mut of_rows, heads, &packed.tokens, &rotary, true).unwrap();
+    results.push(("rotation back", of(&of_rows)));
+    results
+}
+
 /// Every operation over rows, forward and backward, on the same inputs.
 fn operations(compute: &Compute, config: &ModelConfig) -> Results {
     let weights = Weights::random(config, 9).unwrap().placed(compute).unwrap();
@@ -187,18 +207,7 @@ fn operations(compute: &Compute, config: &ModelConfig) -> Results {
     let positions: Vec<u32> = BOUNDARIES.windows(2).flat_map(|pair| 0..(pair[1] - pair[0]) as u32).collect();
     let packed = Packed { tokens: &tokens, positions: &positions, boundaries: &BOUNDARIES };
     let packed = compute.packed(packed).unwrap();
-    let (query, key_value) = (config.num_attention_heads, config.num_key_value_heads);
-    let heads = Heads { query, key_value, width: config.head_dim };
-    let rotary = Rotary::new((0..config.head_dim / 2).map(|i| 0.5_f64.powi(i as i32)).collect(), 64);
-    let mut rows = given(ROWS * heads.row(), 0.8, true);
-    compute.rotate(&mut rows, heads, &packed.tokens, &rotary, false).unwrap();
-    let attended = compute.packed_attention(&rows, heads, &packed).unwrap();
-    let grad = given(ROWS * heads.query_row(), 0.5, true);
-    let mut of_rows = compute.packed_attention_backward(&rows, &attended, &grad, heads, &packed).unwrap();
-    results.extend([("rotation", of(&rows)), ("attention", of(&attended.out)), ("attention, gradient", of(&of_rows))]);
-    results.push(("attention, normalisers", of(attended.log_sums.as_ref().unwrap())));
-    compute.rotate(&mut of_rows, heads, &packed.tokens, &rotary, true).unwrap();
-    results.push(("rotation back", of(&of_rows)));
+    results.extend(attention(compute, config, &packed));
 
     let inner = config.intermediate_size;
     let (mut rows, mut grad) = (given(ROWS * 2 * inner, 1.3, true), given(ROWS * inner, 0.2, true));
