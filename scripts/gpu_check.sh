@@ -39,9 +39,10 @@ pack() {
   [ -x "$anneal" ] || die "$anneal is not there; run scripts/cuda_build.sh --tests, or set ANNEAL"
   [ -x "$tests" ] || die "$tests is not there; run scripts/cuda_build.sh --tests, or set ANNEAL_TESTS"
   mkdir -p "$to"
-  cp "$anneal" "$to/anneal"
-  cp "$tests" "$to/anneal-tests"
-  strip "$to/anneal" "$to/anneal-tests" 2>/dev/null || true
+  strip -o "$to/anneal" "$anneal"
+  strip -o "$to/anneal-tests" "$tests"
+  # Both programs hold the whole engine; packed they are a third of it.
+  xz --force --threads=0 "$to/anneal" "$to/anneal-tests"
   cp "$here/gpu_check.sh" "$here/gpu/check.py" "$here/gpu/torch_peer.py" "$to/"
   local size
   size=$(du -sm "$to" | cut -f1)
@@ -61,6 +62,18 @@ case "${1:-}" in
     ;;
 esac
 
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+if [ -f "$here/anneal.xz" ]; then
+  for name in anneal anneal-tests; do
+    python3 -c 'import lzma, shutil, sys
+with lzma.open(sys.argv[1]) as packed, open(sys.argv[2], "wb") as out:
+    shutil.copyfileobj(packed, out)' "$here/$name.xz" "$work/$name"
+    chmod +x "$work/$name"
+  done
+  export ANNEAL=${ANNEAL:-$work/anneal} ANNEAL_TESTS=${ANNEAL_TESTS:-$work/anneal-tests}
+fi
+
 script=$here/check.py
 [ -f "$script" ] || script=$here/gpu/check.py
 # The libraries of CUDA, where a PyTorch wheel or the toolkit has them.
@@ -72,11 +85,10 @@ print(":".join(dict.fromkeys(found + glob.glob("/usr/local/cuda/lib64"))))
 END
 )
 # NCCL's wheel has only the name with the version, which the program does not look for.
-links=$(mktemp -d)
-trap 'rm -rf "$links"' EXIT
+mkdir "$work/links"
 IFS=: read -ra folders <<<"$libraries"
 for folder in "${folders[@]}"; do
-  [ ! -e "$folder/libnccl.so.2" ] || ln -sf "$folder/libnccl.so.2" "$links/libnccl.so"
+  [ ! -e "$folder/libnccl.so.2" ] || ln -sf "$folder/libnccl.so.2" "$work/links/libnccl.so"
 done
-export LD_LIBRARY_PATH="$libraries:$links${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+export LD_LIBRARY_PATH="$libraries:$work/links${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 python3 "$script" "$@"
