@@ -8,6 +8,7 @@ use super::resolve::ModelFiles;
 use crate::job::FieldError;
 use crate::job::device::gibibytes;
 use crate::job::memory::{MemoryNeed, Shape};
+use crate::modelfile;
 use crate::store::Store;
 
 /// The sizes of a model, from its files' headers.
@@ -15,20 +16,7 @@ pub async fn shape(files: &ModelFiles) -> Result<Result<Shape, FieldError>, Prob
     let files = files.clone();
     let inspected = tokio::task::spawn_blocking(move || files.inspect_weights()).await.map_err(io::Error::other)?;
     Ok(inspected
-        .map(|inspection| {
-            let config = &inspection.config;
-            Shape {
-                parameters: inspection.parameters,
-                vocab_size: config.vocab_size as u64,
-                hidden_size: config.hidden_size as u64,
-                intermediate_size: config.intermediate_size as u64,
-                layers: config.num_hidden_layers as u64,
-                heads: config.num_attention_heads as u64,
-                kv_heads: config.num_key_value_heads as u64,
-                head_dim: config.head_dim as u64,
-                context: config.max_position_embeddings as u64,
-            }
-        })
+        .map(|inspection| modelfile::shape(&inspection.config, inspection.parameters))
         .map_err(|error| FieldError::new("/model", error.code(), error.to_string())))
 }
 

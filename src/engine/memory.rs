@@ -2,7 +2,9 @@
 
 use super::compute::Compute;
 use super::error::EngineError;
+use crate::job::memory::bytes_per_token;
 use crate::modelfile::config::ModelConfig;
+use crate::modelfile::shape;
 
 /// Tokens beyond which a pass gets no faster.
 const MOST: u64 = 4096;
@@ -13,21 +15,6 @@ const FEWEST: u64 = 256;
 /// Share of the free memory that activations may take; the rest is for logits, verifiers and other processes.
 const SHARE: f64 = 0.5;
 
-/// Bytes that a forward pass keeps for each token.
-pub fn bytes_per_token(config: &ModelConfig, recompute: bool) -> u64 {
-    let hidden = config.hidden_size as u64;
-    let heads = (config.num_attention_heads + 2 * config.num_key_value_heads) as u64 * config.head_dim as u64;
-    let attended = config.num_attention_heads as u64 * config.head_dim as u64;
-    let layer = 2 * hidden + heads + attended + 2 * config.intermediate_size as u64;
-    let kept = if recompute {
-        hidden * config.num_hidden_layers as u64 + layer
-    } else {
-        layer * config.num_hidden_layers as u64
-    };
-    // A block's gradients have the size of what they are gradients of.
-    size_of::<f32>() as u64 * (kept + layer)
-}
-
 /// Tokens for one pass, for a model whose optimizer and gradients are not in memory yet.
 pub fn micro_batch_tokens(
     config: &ModelConfig,
@@ -36,7 +23,7 @@ pub fn micro_batch_tokens(
     compute: &Compute,
 ) -> Result<u64, EngineError> {
     let numbers = parameters as u64 * size_of::<f32>() as u64;
-    let of_token = bytes_per_token(config, recompute);
+    let of_token = bytes_per_token(&shape(config, parameters as u64), recompute);
     Ok(match compute {
         Compute::Cpu => {
             // Gradients, two moments, and the weights as products read them.
@@ -73,7 +60,8 @@ mod tests {
         let config = crate::modelfile::inspect(&directory).unwrap().config;
         let on_cpu = |parameters| micro_batch_tokens(&config, parameters, false, &Compute::Cpu).unwrap();
         assert_eq!(on_cpu(1 << 20), MOST);
-        assert!(bytes_per_token(&config, true) < bytes_per_token(&config, false));
+        let of_token = |recompute| bytes_per_token(&shape(&config, 1 << 20), recompute);
+        assert!(of_token(true) < of_token(false));
         assert_eq!(on_cpu(1 << 50), FEWEST);
     }
 }

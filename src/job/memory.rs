@@ -113,7 +113,7 @@ fn tokens_of_pass(train: &TrainSpec) -> u64 {
 }
 
 /// What a forward pass keeps for each token, and the gradients of one layer beside it.
-fn bytes_per_token(shape: &Shape, recompute: bool) -> u64 {
+pub fn bytes_per_token(shape: &Shape, recompute: bool) -> u64 {
     let attended = shape.heads.saturating_mul(shape.head_dim);
     let projected = (shape.heads + 2 * shape.kv_heads).saturating_mul(shape.head_dim);
     let layer = 2 * shape.hidden_size + projected + attended + 2 * shape.intermediate_size;

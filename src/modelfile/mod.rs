@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::job::memory::Shape;
+
 pub use config::{ModelConfig, RopeConfig, RopeScaling};
 pub use tokenizer::same_tokenizer;
 
@@ -188,6 +190,21 @@ pub fn decoder_tensors(config: &ModelConfig, format: Format) -> Vec<(String, Vec
         })
     });
     outside.chain(layers).collect()
+}
+
+/// The sizes of a model with so many parameters, as estimates of memory take them.
+pub fn shape(config: &ModelConfig, parameters: u64) -> Shape {
+    Shape {
+        parameters,
+        vocab_size: config.vocab_size as u64,
+        hidden_size: config.hidden_size as u64,
+        intermediate_size: config.intermediate_size as u64,
+        layers: config.num_hidden_layers as u64,
+        heads: config.num_attention_heads as u64,
+        kv_heads: config.num_key_value_heads as u64,
+        head_dim: config.head_dim as u64,
+        context: config.max_position_embeddings as u64,
+    }
 }
 
 /// Reads a JSON file of at most `limit_bytes`.

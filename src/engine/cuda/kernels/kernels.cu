@@ -69,9 +69,6 @@
 // convert_T(T* out, const float* in, u64 n)
 //     grid (ceil(n / 1024)), 256 threads, shared 0
 //
-// fill(float* x, float value, u64 n)
-//     grid (ceil(n / 1024)), 256 threads, shared 0
-//
 // ---- attention.cuh
 //
 // attention_T(T* out, float* log_sums, const T* rows, const u32* tiles, u32 tile_count, u32 query_heads,

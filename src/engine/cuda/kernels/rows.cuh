@@ -301,13 +301,3 @@ template <class T> DEVICE void convert(T* out, const float* in, u64 n) {
 }
 // launch: grid (ceil(n / 1024)), 256 threads, shared 0
 KERNELS(convert, 256, (T* out, const float* in, u64 n), (out, in, n))
-
-// launch: grid (ceil(n / 1024)), 256 threads, shared 0
-KERNEL(fill, 256, (float* x, float value, u64 n)) {
-    u64 i = 4 * (u64(blockIdx.x) * 256 + threadIdx.x);
-    if (i + 4 <= n) {
-        store4(x + i, {{value, value, value, value}});
-    } else {
-        for (; i < n; i++) x[i] = value;
-    }
-}

@@ -14,6 +14,22 @@ constexpr u32 ROWS = Tile<bf16>::ROWS;
 constexpr u32 WARP_ROWS = 16;
 constexpr u32 GROUPS = ROWS / 16; // of 16 rows in a tile that comes by
 
+// Keys and values that pass by, two tiles of each: while one is multiplied the next is copied.
+template <int WIDTH> struct Passing {
+    bf16* memory;
+    const bf16* rows;
+    const Heads& heads;
+    u32 kv_head, last; // the sequence's rows that are needed end before `last`
+
+    DEVICE Sheet<WIDTH> keys(u32 stage) const { return {memory + stage * ROWS * WIDTH}; }
+    DEVICE Sheet<WIDTH> values(u32 stage) const { return {memory + (2 + stage) * ROWS * WIDTH}; }
+    DEVICE void begin_copy(u32 stage, u32 at) const {
+        keys(stage).template copy<ROWS, 128>(rows + heads.key(at, kv_head), heads.row_width(), last - at);
+        values(stage).template copy<ROWS, 128>(rows + heads.value(at, kv_head), heads.row_width(), last - at);
+        copy_async_commit();
+    }
+};
+
 template <int WIDTH>
 DEVICE void tensor_attention(bf16* out, float* log_sums, const bf16* rows, const u32* tiles, const Heads& heads,
                              float scale) {
@@ -22,13 +38,10 @@ DEVICE void tensor_attention(bf16* out, float* log_sums, const bf16* rows, const
     u32 head = blockIdx.y, kv_head = head / heads.group(), lane = lane_id(), warp = threadIdx.x / 32;
     u32 last = least(end, first + ROWS);
     bf16* memory = shared_memory<bf16>();
-    auto keys = [&](u32 stage) { return Sheet<WIDTH>{memory + stage * ROWS * WIDTH}; };
-    auto values = [&](u32 stage) { return Sheet<WIDTH>{memory + (2 + stage) * ROWS * WIDTH}; };
-    auto begin_copy = [&](u32 stage, u32 at) {
-        keys(stage).template copy<ROWS, 128>(rows + heads.key(at, kv_head), heads.row_width(), last - at);
-        values(stage).template copy<ROWS, 128>(rows + heads.value(at, kv_head), heads.row_width(), last - at);
-        copy_async_commit();
-    };
+    Passing<WIDTH> passing{memory, rows, heads, kv_head, last};
+    auto keys = [&](u32 stage) { return passing.keys(stage); };
+    auto values = [&](u32 stage) { return passing.values(stage); };
+    auto begin_copy = [&](u32 stage, u32 at) { passing.begin_copy(stage, at); };
 
     // The queries stay in registers; they come through the buffer of the second tile of keys.
     keys(1).template copy<ROWS, 128>(rows + heads.query(first, head), heads.row_width(), last - first);
@@ -124,13 +137,10 @@ DEVICE void tensor_attention_backward_queries(bf16* drows, const bf16* rows, con
     u32 head = blockIdx.y, kv_head = head / heads.group(), lane = lane_id(), warp = threadIdx.x / 32;
     u32 last = least(end, first + ROWS);
     bf16* memory = shared_memory<bf16>();
-    auto keys = [&](u32 stage) { return Sheet<WIDTH>{memory + stage * ROWS * WIDTH}; };
-    auto values = [&](u32 stage) { return Sheet<WIDTH>{memory + (2 + stage) * ROWS * WIDTH}; };
-    auto begin_copy = [&](u32 stage, u32 at) {
-        keys(stage).template copy<ROWS, 128>(rows + heads.key(at, kv_head), heads.row_width(), last - at);
-        values(stage).template copy<ROWS, 128>(rows + heads.value(at, kv_head), heads.row_width(), last - at);
-        copy_async_commit();
-    };
+    Passing<WIDTH> passing{memory, rows, heads, kv_head, last};
+    auto keys = [&](u32 stage) { return passing.keys(stage); };
+    auto values = [&](u32 stage) { return passing.values(stage); };
+    auto begin_copy = [&](u32 stage, u32 at) { passing.begin_copy(stage, at); };
 
     // Queries and the gradient of the output stay in registers; they come through the second buffer.
     keys(1).template copy<ROWS, 128>(rows + heads.query(first, head), heads.row_width(), last - first);
