@@ -1,11 +1,11 @@
 //! `GET /v1/devices`
 
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::App;
+use super::access::Access;
 use super::error::Problem;
 use super::extract::List;
 use crate::clock;
@@ -136,6 +136,6 @@ impl Device {
 
 /// List devices
 #[utoipa::path(get, path = "/v1/devices", tag = "devices", responses((status = 200, body = List<Device>)))]
-pub async fn list_devices(State(app): State<App>) -> Result<Json<List<Device>>, Problem> {
+pub async fn list_devices(Access(app): Access) -> Result<Json<List<Device>>, Problem> {
     Ok(Json(List::new(devices(&app).await?, u32::MAX, |device| device.id.clone())))
 }

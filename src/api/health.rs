@@ -1,12 +1,11 @@
 //! `GET /healthz` and `GET /readyz`
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::App;
+use super::access::Access;
 use super::error::{Problem, ProblemBody};
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -36,7 +35,7 @@ pub async fn healthz() -> Json<Health> {
         (status = 503, description = "Not ready", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
-pub async fn readyz(State(app): State<App>) -> Result<Json<Health>, Problem> {
+pub async fn readyz(Access(app): Access) -> Result<Json<Health>, Problem> {
     if *app.shutdown.borrow() {
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", "the server is about to end"));
     }

@@ -3,11 +3,10 @@
 
 use std::fmt::Write;
 
-use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
-use super::App;
+use super::access::Access;
 use super::devices::{Device, devices};
 use super::error::Problem;
 use crate::job::{DeviceStatus, JobStatus};
@@ -26,7 +25,7 @@ const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
     tag = "health",
     responses((status = 200, description = "Prometheus text format", body = String, content_type = "text/plain"))
 )]
-pub async fn metrics(State(app): State<App>) -> Result<Response, Problem> {
+pub async fn metrics(Access(app): Access) -> Result<Response, Problem> {
     let devices = devices(&app).await?;
     let counts = app.store.count_jobs().await?;
     let text = exposition(&devices, &counts);

@@ -1,6 +1,7 @@
 //! The REST API. Handlers read the request, ask the store and shape the answer; they meet the workers only in the
 //! database. Every route is on this page; each endpoint has a file with its request, response and description.
 
+mod access;
 pub mod checkpoints;
 pub mod datasets;
 mod devices;

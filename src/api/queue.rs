@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::App;
+use super::access::Access;
 use super::error::Problem;
 use crate::clock;
 use crate::job::Timestamp;
@@ -125,7 +124,7 @@ impl From<QueueEntry> for Queued {
 /// priority and then in the order of submission; free devices are kept for a job that waits for more of them, and
 /// `waiting` says why each job waits.
 #[utoipa::path(get, path = "/v1/queue", tag = "devices", responses((status = 200, body = Queue)))]
-pub async fn get_queue(State(app): State<App>) -> Result<Json<Queue>, Problem> {
+pub async fn get_queue(Access(app): Access) -> Result<Json<Queue>, Problem> {
     let counts = app.store.count_jobs().await?;
     let entries = app.store.queue(LISTED, clock::now()).await?;
     let waiting = entries.into_iter().map(Queued::from).collect();

@@ -40,6 +40,9 @@ pub use rollout_sets::{NewRolloutSet, RolloutSetContent, RolloutSetRow};
 pub use verifiers::VerifierRow;
 pub use workers::WorkerRow;
 
+/// The project of whoever has no key, and of what was there before there were projects.
+pub const DEFAULT_PROJECT: &str = "default";
+
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("no {what} `{id}`")]
@@ -89,6 +92,8 @@ pub struct Store {
     writer: Arc<Mutex<Option<SqliteConnection>>>,
     options: SqliteConnectOptions,
     files: Files,
+    /// What this handle sees; everything when there is none.
+    project: Option<Arc<str>>,
 }
 
 impl Store {
@@ -109,7 +114,23 @@ impl Store {
             .max_connections(8)
             .acquire_timeout(Duration::from_secs(10))
             .connect_lazy_with(options.clone().read_only(true));
-        Ok(Self { readers, writer: Arc::new(Mutex::new(Some(writer))), options, files })
+        Ok(Self { readers, writer: Arc::new(Mutex::new(Some(writer))), options, files, project: None })
+    }
+
+    /// The same store, with nothing in it but what belongs to `project`: rows of others are not found, and new rows are
+    /// the project's. Without it, as workers use it, a store sees all projects.
+    pub fn within(&self, project: &str) -> Self {
+        Self { project: Some(project.into()), ..self.clone() }
+    }
+
+    /// The project to compare with; `project = coalesce($n, project)` holds for all rows when there is none.
+    fn project(&self) -> Option<&str> {
+        self.project.as_deref()
+    }
+
+    /// The project of new rows.
+    fn own_project(&self) -> &str {
+        self.project().unwrap_or(DEFAULT_PROJECT)
     }
 
     pub fn files(&self) -> &Files {

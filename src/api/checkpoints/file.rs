@@ -1,10 +1,9 @@
 //! `GET /v1/checkpoints/{id}/files/{path}`
 
-use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::download;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::PathText;
@@ -35,7 +34,7 @@ use crate::job::id::InvalidId;
     )
 )]
 pub async fn download_checkpoint_file(
-    State(app): State<App>,
+    Access(app): Access,
     PathText((id, path)): PathText<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {

@@ -1,11 +1,10 @@
 //! `GET /v1/checkpoints/{id}` and `GET /v1/checkpoints/{id}/manifest`
 
 use axum::Json;
-use axum::extract::State;
 use serde_json::Value;
 
 use super::Checkpoint;
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Id;
 use crate::job::CheckpointId;
@@ -21,7 +20,7 @@ use crate::job::CheckpointId;
         (status = 404, description = "No such checkpoint", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
-pub async fn get_checkpoint(State(app): State<App>, Id(id): Id<CheckpointId>) -> Result<Json<Checkpoint>, Problem> {
+pub async fn get_checkpoint(Access(app): Access, Id(id): Id<CheckpointId>) -> Result<Json<Checkpoint>, Problem> {
     Ok(Json(app.store.checkpoint(id).await?.into()))
 }
 
@@ -39,7 +38,7 @@ pub async fn get_checkpoint(State(app): State<App>, Id(id): Id<CheckpointId>) ->
         (status = 404, description = "No such checkpoint", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
-pub async fn get_checkpoint_manifest(State(app): State<App>, Id(id): Id<CheckpointId>) -> Result<Json<Value>, Problem> {
+pub async fn get_checkpoint_manifest(Access(app): Access, Id(id): Id<CheckpointId>) -> Result<Json<Value>, Problem> {
     let row = app.store.checkpoint(id).await?;
     Ok(Json(serde_json::json!(row.manifest)))
 }

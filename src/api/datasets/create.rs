@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::Dataset;
 use super::upload::{ColumnParams, receive};
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Params;
 use crate::job::DatasetId;
@@ -49,7 +48,7 @@ pub struct CreateDataset {
     )
 )]
 pub async fn create_dataset(
-    State(app): State<App>,
+    Access(app): Access,
     Params(params): Params<CreateDataset>,
     body: Body,
 ) -> Result<(StatusCode, Json<Dataset>), Problem> {

@@ -1,10 +1,9 @@
 //! `GET /v1/datasets/{id}`
 
 use axum::Json;
-use axum::extract::State;
 
 use super::Dataset;
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Id;
 use crate::job::DatasetId;
@@ -20,6 +19,6 @@ use crate::job::DatasetId;
         (status = 404, description = "No such data set", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
-pub async fn get_dataset(State(app): State<App>, Id(id): Id<DatasetId>) -> Result<Json<Dataset>, Problem> {
+pub async fn get_dataset(Access(app): Access, Id(id): Id<DatasetId>) -> Result<Json<Dataset>, Problem> {
     Ok(Json(app.store.dataset(id).await?.into()))
 }

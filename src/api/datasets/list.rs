@@ -1,10 +1,9 @@
 //! `GET /v1/datasets`
 
 use axum::Json;
-use axum::extract::State;
 
 use super::Dataset;
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{List, PageParams, Params};
 
@@ -20,7 +19,7 @@ use crate::api::extract::{List, PageParams, Params};
     )
 )]
 pub async fn list_datasets(
-    State(app): State<App>,
+    Access(app): Access,
     Params(page): Params<PageParams>,
 ) -> Result<Json<List<Dataset>>, Problem> {
     let rows = app.store.datasets(&page.page()?).await?;

@@ -2,12 +2,11 @@
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
 use axum::http::StatusCode;
 
 use super::DatasetVersion;
 use super::upload::{ColumnParams, receive};
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, Params};
 use crate::job::DatasetId;
@@ -31,7 +30,7 @@ use crate::job::DatasetId;
     )
 )]
 pub async fn create_dataset_version(
-    State(app): State<App>,
+    Access(app): Access,
     Id(id): Id<DatasetId>,
     Params(columns): Params<ColumnParams>,
     body: Body,

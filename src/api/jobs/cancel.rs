@@ -1,10 +1,9 @@
 //! `POST /v1/jobs/{id}/cancel`
 
 use axum::Json;
-use axum::extract::State;
 
 use super::Job;
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Id;
 use crate::clock;
@@ -25,6 +24,6 @@ use crate::job::JobId;
         (status = 409, description = "The job is finished", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
-pub async fn cancel_job(State(app): State<App>, Id(id): Id<JobId>) -> Result<Json<Job>, Problem> {
+pub async fn cancel_job(Access(app): Access, Id(id): Id<JobId>) -> Result<Json<Job>, Problem> {
     Ok(Json(app.store.cancel_job(id, clock::now()).await?.into()))
 }

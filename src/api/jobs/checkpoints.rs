@@ -1,9 +1,8 @@
 //! `GET /v1/jobs/{id}/checkpoints`
 
 use axum::Json;
-use axum::extract::State;
 
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::checkpoints::Checkpoint;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, List, PageParams, Params};
@@ -22,7 +21,7 @@ use crate::job::JobId;
     )
 )]
 pub async fn job_checkpoints(
-    State(app): State<App>,
+    Access(app): Access,
     Id(id): Id<JobId>,
     Params(page): Params<PageParams>,
 ) -> Result<Json<List<Checkpoint>>, Problem> {

@@ -1,7 +1,6 @@
 //! `POST /v1/jobs`
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
@@ -10,7 +9,7 @@ use utoipa::IntoParams;
 use super::Job;
 use super::preflight::{DryRun, Preflight, preflight};
 use super::resolve::resolve;
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{JsonBody, Params};
 use crate::api::idempotency;
@@ -49,7 +48,7 @@ pub struct CreateJob {
     )
 )]
 pub async fn create_job(
-    State(app): State<App>,
+    Access(app): Access,
     Params(params): Params<CreateJob>,
     headers: HeaderMap,
     JsonBody(body): JsonBody,

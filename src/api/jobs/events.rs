@@ -5,7 +5,6 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -17,6 +16,7 @@ use tokio::time::Instant;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::api::App;
+use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, List, Params};
 use crate::api::feed::Follower;
@@ -116,7 +116,7 @@ impl From<Event> for JobEvent {
     )
 )]
 pub async fn job_events(
-    State(app): State<App>,
+    Access(app): Access,
     Id(id): Id<JobId>,
     headers: HeaderMap,
     Params(params): Params<EventParams>,

@@ -1,10 +1,9 @@
 //! `GET /v1/jobs/{id}`
 
 use axum::Json;
-use axum::extract::State;
 
 use super::Job;
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Id;
 use crate::api::queue::Waiting;
@@ -22,7 +21,7 @@ use crate::job::JobId;
         (status = 404, description = "No such job", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
-pub async fn get_job(State(app): State<App>, Id(id): Id<JobId>) -> Result<Json<Job>, Problem> {
+pub async fn get_job(Access(app): Access, Id(id): Id<JobId>) -> Result<Json<Job>, Problem> {
     let mut job = Job::from(app.store.job(id).await?);
     job.waiting = app.store.waiting(id, clock::now()).await?.map(Waiting::from);
     Ok(Json(job))

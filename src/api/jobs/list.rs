@@ -1,12 +1,11 @@
 //! `GET /v1/jobs`
 
 use axum::Json;
-use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::Job;
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{List, PageParams, Params};
 use crate::store::JobFilter;
@@ -30,7 +29,7 @@ pub struct ListJobs {
     )
 )]
 pub async fn list_jobs(
-    State(app): State<App>,
+    Access(app): Access,
     Params(page): Params<PageParams>,
     Params(filter): Params<ListJobs>,
 ) -> Result<Json<List<Job>>, Problem> {

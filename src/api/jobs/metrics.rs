@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, Params};
 use crate::job::JobId;
@@ -77,7 +76,7 @@ struct Series {
     )
 )]
 pub async fn job_metrics(
-    State(app): State<App>,
+    Access(app): Access,
     Id(id): Id<JobId>,
     Params(params): Params<MetricParams>,
 ) -> Result<Response, Problem> {

@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::State;
 use serde::Deserialize;
 use tokio::time::Instant;
 use utoipa::IntoParams;
 
 use super::Job;
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, Params};
 use crate::job::JobId;
@@ -43,7 +42,7 @@ fn default_timeout() -> u64 {
     )
 )]
 pub async fn wait_for_job(
-    State(app): State<App>,
+    Access(app): Access,
     Id(id): Id<JobId>,
     Params(params): Params<WaitParams>,
 ) -> Result<Json<Job>, Problem> {

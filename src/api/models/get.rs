@@ -1,11 +1,10 @@
 //! `GET /v1/models/{id}`
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 
 use super::Model;
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::PathText;
 use crate::job::ModelId;
@@ -23,7 +22,7 @@ use crate::modelfile::builtin::Builtin;
         (status = 404, description = "No such model", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
-pub async fn get_model(State(app): State<App>, PathText(id): PathText<String>) -> Result<Json<Model>, Problem> {
+pub async fn get_model(Access(app): Access, PathText(id): PathText<String>) -> Result<Json<Model>, Problem> {
     if let Some(builtin) = Builtin::find(&id) {
         return Ok(Json(builtin.into()));
     }

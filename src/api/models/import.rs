@@ -5,14 +5,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use super::Model;
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::JsonBody;
 use crate::clock;
@@ -51,7 +50,7 @@ pub struct ImportModel {
     )
 )]
 pub async fn import_model(
-    State(app): State<App>,
+    Access(app): Access,
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<Model>), Problem> {
     let request: ImportModel = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;

@@ -1,10 +1,9 @@
 //! `GET /v1/models`
 
 use axum::Json;
-use axum::extract::State;
 
 use super::Model;
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{List, PageParams, Params};
 use crate::modelfile::builtin::BUILTINS;
@@ -23,7 +22,7 @@ use crate::modelfile::builtin::BUILTINS;
     )
 )]
 pub async fn list_models(
-    State(app): State<App>,
+    Access(app): Access,
     Params(page): Params<PageParams>,
 ) -> Result<Json<List<Model>>, Problem> {
     let rows = app.store.models(&page.page()?).await?;

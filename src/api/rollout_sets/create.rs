@@ -1,12 +1,11 @@
 //! `POST /v1/rollout-sets`
 
-use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 
 use super::RolloutSet;
 use super::resolve::resolve;
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::JsonBody;
 use crate::api::idempotency;
@@ -33,7 +32,7 @@ use crate::store::StoreError;
     )
 )]
 pub async fn create_rollout_set(
-    State(app): State<App>,
+    Access(app): Access,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {

@@ -1,11 +1,10 @@
 //! `GET /v1/rollout-sets/{id}/files/{path}`
 
-use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 
 use super::content;
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::download;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::PathText;
@@ -37,7 +36,7 @@ use crate::job::id::InvalidId;
     )
 )]
 pub async fn download_rollout_set_file(
-    State(app): State<App>,
+    Access(app): Access,
     PathText((id, path)): PathText<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {

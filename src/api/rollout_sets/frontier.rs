@@ -5,13 +5,12 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::content;
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody};
 use crate::job::rollout_set::GROUPS_FILE;
@@ -100,7 +99,7 @@ pub struct FrontierAnswer {
     )
 )]
 pub async fn frontier(
-    State(app): State<App>,
+    Access(app): Access,
     Id(id): Id<RolloutSetId>,
     JsonBody(body): JsonBody,
 ) -> Result<Json<FrontierAnswer>, Problem> {

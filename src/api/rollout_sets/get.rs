@@ -1,11 +1,10 @@
 //! `GET /v1/rollout-sets/{id}` and `GET /v1/rollout-sets/{id}/manifest`
 
 use axum::Json;
-use axum::extract::State;
 use serde_json::Value;
 
 use super::{RolloutSet, content};
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Id;
 use crate::job::RolloutSetId;
@@ -21,7 +20,7 @@ use crate::job::RolloutSetId;
         (status = 404, description = "No such rollout set", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
-pub async fn get_rollout_set(State(app): State<App>, Id(id): Id<RolloutSetId>) -> Result<Json<RolloutSet>, Problem> {
+pub async fn get_rollout_set(Access(app): Access, Id(id): Id<RolloutSetId>) -> Result<Json<RolloutSet>, Problem> {
     Ok(Json(app.store.rollout_set(id).await?.into()))
 }
 
@@ -40,7 +39,7 @@ pub async fn get_rollout_set(State(app): State<App>, Id(id): Id<RolloutSetId>) -
     )
 )]
 pub async fn get_rollout_set_manifest(
-    State(app): State<App>,
+    Access(app): Access,
     Id(id): Id<RolloutSetId>,
 ) -> Result<Json<Value>, Problem> {
     let content = content(app.store.rollout_set(id).await?)?;

@@ -1,10 +1,9 @@
 //! `GET /v1/rollout-sets`
 
 use axum::Json;
-use axum::extract::State;
 
 use super::RolloutSet;
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{List, PageParams, Params};
 
@@ -20,7 +19,7 @@ use crate::api::extract::{List, PageParams, Params};
     )
 )]
 pub async fn list_rollout_sets(
-    State(app): State<App>,
+    Access(app): Access,
     Params(page): Params<PageParams>,
 ) -> Result<Json<List<RolloutSet>>, Problem> {
     let rows = app.store.rollout_sets(&page.page()?).await?;

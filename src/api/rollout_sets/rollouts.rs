@@ -5,12 +5,11 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use axum::Json;
-use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::content;
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, List, Params};
 use crate::job::rollout_set::ROLLOUTS_FILE;
@@ -113,7 +112,7 @@ impl Rollout {
     )
 )]
 pub async fn list_rollouts(
-    State(app): State<App>,
+    Access(app): Access,
     Id(id): Id<RolloutSetId>,
     Params(params): Params<RolloutParams>,
 ) -> Result<Json<List<Rollout>>, Problem> {

@@ -1,14 +1,13 @@
 //! `POST /v1/verifiers`
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::Verifier;
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::JsonBody;
 use crate::clock;
@@ -42,7 +41,7 @@ pub struct CreateVerifier {
     )
 )]
 pub async fn create_verifier(
-    State(app): State<App>,
+    Access(app): Access,
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<Verifier>), Problem> {
     let request: CreateVerifier = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;

@@ -1,10 +1,9 @@
 //! `GET /v1/verifiers/{id}`
 
 use axum::Json;
-use axum::extract::State;
 
 use super::Verifier;
-use crate::api::App;
+use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Id;
 use crate::job::VerifierId;
@@ -20,6 +19,6 @@ use crate::job::VerifierId;
         (status = 404, description = "No such verifier", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
-pub async fn get_verifier(State(app): State<App>, Id(id): Id<VerifierId>) -> Result<Json<Verifier>, Problem> {
+pub async fn get_verifier(Access(app): Access, Id(id): Id<VerifierId>) -> Result<Json<Verifier>, Problem> {
     Ok(Json(app.store.verifier(id).await?.into()))
 }
