@@ -1,7 +1,7 @@
 //! Settings: from flags, then the environment (`ANNEAL_*`), then `anneal.toml`, then defaults. This is the only
 //! reader of the environment (through clap) and of the file.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -32,7 +32,8 @@ pub struct SettingArgs {
     #[arg(long, env = "ANNEAL_DATA_DIR", value_name = "DIR", global = true)]
     pub data_dir: Option<PathBuf>,
 
-    /// Address and port of the API; must be a loopback address [default: 127.0.0.1:8080]
+    /// Address and port of the API; one that is not a loopback address needs an API key first, see `anneal keys`
+    /// [default: 127.0.0.1:8080]
     #[arg(long, env = "ANNEAL_LISTEN", value_name = "ADDR:PORT", global = true)]
     pub listen: Option<SocketAddr>,
 
@@ -56,6 +57,10 @@ pub struct SettingArgs {
     /// Largest data set upload in bytes [default: 2147483648]
     #[arg(long, env = "ANNEAL_MAX_UPLOAD_BYTES", value_name = "BYTES", global = true)]
     pub max_upload_bytes: Option<u64>,
+
+    /// Requests a minute of each API key, unless its project has a limit of its own; 0 for no limit [default: 6000]
+    #[arg(long, env = "ANNEAL_REQUESTS_PER_MINUTE", value_name = "N", global = true)]
+    pub requests_per_minute: Option<u64>,
 
     /// Seconds after which a silent worker's job goes back to the queue [default: 15]
     #[arg(long, env = "ANNEAL_LEASE_SECONDS", value_name = "SECONDS", global = true)]
@@ -81,6 +86,7 @@ pub struct Config {
     pub import_roots: Vec<PathBuf>,
     pub allowed_hosts: Vec<String>,
     pub max_upload_bytes: u64,
+    pub requests_per_minute: u64,
     pub lease_seconds: u64,
     pub watchdog_seconds: u64,
     pub log: String,
@@ -102,6 +108,7 @@ impl Config {
             import_roots: args.import_roots.or(file.import_roots).unwrap_or_default(),
             allowed_hosts: args.allowed_hosts.or(file.allowed_hosts).unwrap_or_default(),
             max_upload_bytes: args.max_upload_bytes.or(file.max_upload_bytes).unwrap_or(2 << 30),
+            requests_per_minute: args.requests_per_minute.or(file.requests_per_minute).unwrap_or(6000),
             lease_seconds: args.lease_seconds.or(file.lease_seconds).unwrap_or(15),
             watchdog_seconds: args.watchdog_seconds.or(file.watchdog_seconds).unwrap_or(300),
             log: args.log.or(file.log).unwrap_or_else(|| String::from("info")),
@@ -110,15 +117,13 @@ impl Config {
         Ok(config)
     }
 
+    /// Whether only this machine can reach the API.
+    pub fn is_local(&self) -> bool {
+        self.listen.ip().to_canonical().is_loopback()
+    }
+
     fn check(&self) -> Result<(), ConfigError> {
         let wrong = |setting, detail: &str| Err(ConfigError::Setting { setting, detail: detail.to_owned() });
-        if !is_loopback(self.listen.ip()) {
-            return wrong(
-                "listen",
-                "only loopback addresses are served, because there are no API keys yet; put a proxy that \
-                 authenticates in front to reach it from elsewhere",
-            );
-        }
         if !(1..=1024).contains(&self.threads) {
             return wrong("threads", "must lie between 1 and 1024");
         }
@@ -134,10 +139,6 @@ impl Config {
 
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
-}
-
-fn is_loopback(ip: IpAddr) -> bool {
-    ip.to_canonical().is_loopback()
 }
 
 fn read(path: &Path) -> Result<SettingArgs, ConfigError> {
@@ -166,11 +167,11 @@ mod tests {
     }
 
     #[test]
-    fn unknown_settings_and_public_addresses_are_refused() {
+    fn unknown_settings_are_refused_and_public_addresses_are_known() {
         assert!(Config::load(file("data_dri = \"x\"").1).unwrap_err().to_string().contains("data_dri"));
         let public = SettingArgs { listen: Some(([0, 0, 0, 0], 80).into()), ..file("").1 };
         let (_folder, empty) = file("");
         let public = SettingArgs { config: empty.config, ..public };
-        assert!(Config::load(public).unwrap_err().to_string().contains("loopback"));
+        assert!(!Config::load(public).unwrap().is_local());
     }
 }

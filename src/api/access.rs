@@ -1,17 +1,42 @@
-//! Who makes a request, and what of the store they see.
+//! Who makes a request, what they may do, and what of the store they see.
+//!
+//! Until the first key is made, whoever reaches a server on a loopback address may do everything, in the project
+//! `default`. From the first key on, every request needs one; revoking all keys does not open the server again.
 
 use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use tokio::sync::watch;
 
 use super::App;
-use crate::store::DEFAULT_PROJECT;
+use super::error::Problem;
+use crate::clock;
+use crate::job::digest::sha256_hex;
+use crate::job::{ApiKeyId, Scope};
+use crate::store::{DEFAULT_PROJECT, Store, StoreError};
 
-/// Who makes a request; put beside it by the check of keys.
+/// How often an open server looks for a first key that was made beside it.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Who makes a request.
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub project: String,
+    /// None: nobody has a key yet.
+    pub key: Option<ApiKeyId>,
+}
+
+impl Default for Caller {
+    fn default() -> Self {
+        Self { project: DEFAULT_PROJECT.to_owned(), key: None }
+    }
 }
 
 /// The service as the caller may see it: its store holds what belongs to the caller's project and nothing else.
@@ -23,5 +48,180 @@ impl FromRequestParts<App> for Access {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
         let project = parts.extensions.get::<Caller>().map_or(DEFAULT_PROJECT, |caller| &caller.project);
         Ok(Self(App { store: app.store.within(project), ..app.clone() }))
+    }
+}
+
+/// The service with all projects, for routes that only `admin` keys reach.
+pub struct Everything(pub App);
+
+impl FromRequestParts<App> for Everything {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(_parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
+        Ok(Self(app.clone()))
+    }
+}
+
+/// Whether requests need a key.
+#[derive(Clone, Debug)]
+pub struct Door {
+    open: Arc<AtomicBool>,
+}
+
+impl Door {
+    /// An open door closes for good once there is a key. Without `may_open`, as for a server that others can reach, it
+    /// is closed from the start.
+    pub fn start(store: Store, may_open: bool, mut shutdown: watch::Receiver<bool>) -> Self {
+        let open = Arc::new(AtomicBool::new(may_open));
+        let door = Self { open: Arc::clone(&open) };
+        if may_open {
+            tokio::spawn(async move {
+                while open.load(Ordering::Acquire) && !*shutdown.borrow() {
+                    match store.has_api_keys().await {
+                        Ok(false) => {}
+                        Ok(true) => open.store(false, Ordering::Release),
+                        Err(error) => tracing::warn!(%error, "keys cannot be looked for"),
+                    }
+                    // An error means that the time is up.
+                    drop(tokio::time::timeout(LOOK, shutdown.changed()).await);
+                }
+            });
+        }
+        door
+    }
+
+    pub fn close(&self) {
+        self.open.store(false, Ordering::Release);
+    }
+
+    fn is_open(&self) -> bool {
+        self.open.load(Ordering::Acquire)
+    }
+}
+
+/// What a route asks of the caller's key; none for what everybody may see.
+pub fn required_scope(method: &Method, path: &str) -> Option<Scope> {
+    let below = |prefix: &str| path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    if matches!(path, "/healthz" | "/readyz" | "/openapi.json" | "/") || below("/docs") {
+        return None;
+    }
+    if ["/v1/api-keys", "/v1/projects", "/v1/audit-log"].into_iter().any(below) {
+        return Some(Scope::Admin);
+    }
+    // These are questions whose text does not fit into an address.
+    let question = path.ends_with("/frontier")
+        || path == "/v1/evaluations/compare"
+        || below("/v1/fine_tuning/alpha/graders")
+        || (below("/v1/verifiers") && (path.ends_with("/test") || path.ends_with("/audit")))
+        || matches!(path, "/v1/chat/completions" | "/v1/completions");
+    let reads = method == Method::GET || method == Method::HEAD || method == Method::OPTIONS || question;
+    Some(if reads { Scope::Read } else { Scope::Write })
+}
+
+/// Lets a request through when its caller may make it, and puts the caller beside it.
+pub async fn check(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let Some(scope) = required_scope(request.method(), request.uri().path()) else {
+        return next.run(request).await;
+    };
+    let authorization = request.headers().get(header::AUTHORIZATION).cloned();
+    match admit(&app, authorization, scope).await {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller.clone());
+            let mut response = next.run(request).await;
+            response.extensions_mut().insert(caller);
+            response
+        }
+        Err((problem, caller)) => {
+            let unauthorized = problem.status == StatusCode::UNAUTHORIZED;
+            let mut response = problem.into_response();
+            if let Some(caller) = caller {
+                response.extensions_mut().insert(caller);
+            }
+            if unauthorized {
+                response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            response
+        }
+    }
+}
+
+/// A refusal, and whose it is where that is known.
+type Refusal = (Problem, Option<Caller>);
+
+async fn admit(app: &App, authorization: Option<HeaderValue>, scope: Scope) -> Result<Caller, Refusal> {
+    if app.door.is_open() {
+        return Ok(Caller::default());
+    }
+    let refuse = |code, detail: &str| (Problem::new(StatusCode::UNAUTHORIZED, code, detail), None);
+    let value = authorization.ok_or_else(|| {
+        refuse("missing_api_key", "this server needs a key: send the header `Authorization: Bearer ak_...`")
+    })?;
+    let secret = value
+        .to_str()
+        .ok()
+        .and_then(bearer)
+        .ok_or_else(|| refuse("invalid_api_key", "the Authorization header must be `Bearer` and a key `ak_...`"))?;
+    let failed = |error: StoreError| (Problem::from(error), None);
+    let now = clock::now();
+    let key = app.store.api_key_with_digest(&sha256_hex(secret.as_bytes())).await.map_err(failed)?;
+    let key = key.ok_or_else(|| refuse("invalid_api_key", "this key is not known here; ask who runs the server"))?;
+    let caller = Caller { project: key.project.clone(), key: Some(key.id) };
+    if !key.is_usable(now) {
+        let (code, what) = match key.revoked_at {
+            Some(_) => ("api_key_revoked", "revoked"),
+            None => ("api_key_expired", "expired"),
+        };
+        let detail = format!("the key {} is {what}; make another with `anneal keys create`", key.id);
+        return Err((Problem::new(StatusCode::UNAUTHORIZED, code, detail), Some(caller)));
+    }
+    if !key.scopes.contains(&scope) {
+        let detail = format!("the key {} lacks the scope `{scope}` that this request needs", key.id);
+        return Err((Problem::new(StatusCode::FORBIDDEN, "insufficient_scope", detail), Some(caller)));
+    }
+    if let Err(error) = app.store.touch_api_key(&key, now).await {
+        // A full disk must not keep anyone from reading.
+        tracing::warn!(%error, "the use of a key could not be noted");
+    }
+    Ok(caller)
+}
+
+fn bearer(value: &str) -> Option<&str> {
+    let (scheme, secret) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim()).filter(|secret| !secret.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_route_asks_for_the_least_that_it_needs() {
+        let table = [
+            ("GET", "/healthz", None),
+            ("GET", "/docs/index.html", None),
+            ("GET", "/docsx", Some(Scope::Read)),
+            ("GET", "/metrics", Some(Scope::Read)),
+            ("GET", "/v1/jobs", Some(Scope::Read)),
+            ("POST", "/v1/jobs", Some(Scope::Write)),
+            ("DELETE", "/v1/jobs/job_1", Some(Scope::Write)),
+            ("POST", "/v1/rollout-sets/rs_1/frontier", Some(Scope::Read)),
+            ("POST", "/v1/verifiers", Some(Scope::Write)),
+            ("POST", "/v1/verifiers/vf_1/test", Some(Scope::Read)),
+            ("GET", "/v1/api-keys", Some(Scope::Admin)),
+            ("PUT", "/v1/projects/a", Some(Scope::Admin)),
+            ("GET", "/nothing", Some(Scope::Read)),
+        ];
+        for (method, path, scope) in table {
+            assert_eq!(required_scope(&method.parse().unwrap(), path), scope, "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn a_bearer_is_read_as_rfc_6750_writes_it() {
+        assert_eq!(bearer("Bearer ak_1"), Some("ak_1"));
+        assert_eq!(bearer("bearer  ak_1 "), Some("ak_1"));
+        for wrong in ["ak_1", "Basic ak_1", "Bearer", "Bearer "] {
+            assert_eq!(bearer(wrong), None, "{wrong}");
+        }
     }
 }

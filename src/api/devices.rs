@@ -40,7 +40,7 @@ pub struct Device {
     /// it.
     #[schema(example = "idle")]
     status: &'static str,
-    /// The job that holds it, or that it is reserved for.
+    /// The job that holds it, or that it is reserved for; null where that is another project's.
     job: Option<String>,
     /// Why it takes no jobs.
     fault: Option<String>,
@@ -112,7 +112,13 @@ impl Device {
 pub async fn devices(app: &App) -> Result<Vec<Device>, Problem> {
     let now = clock::now();
     let (rows, reserved) = (app.store.devices(now).await?, app.store.reserved(now).await?);
-    Ok(rows.into_iter().map(|row| Device::of(row, &reserved)).collect())
+    let mut devices: Vec<Device> = rows.into_iter().map(|row| Device::of(row, &reserved)).collect();
+    let jobs: Vec<String> = devices.iter().filter_map(|device| device.job.clone()).collect();
+    let own = app.store.own_jobs(jobs).await?;
+    for device in &mut devices {
+        device.job.take_if(|job| !own.contains(job));
+    }
+    Ok(devices)
 }
 
 impl Device {

@@ -106,15 +106,26 @@ impl Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        match &error {
+        Self::of_store(&error)
+    }
+}
+
+impl Problem {
+    fn of_store(error: &StoreError) -> Self {
+        match error {
             StoreError::NotFound { .. } => Self::new(StatusCode::NOT_FOUND, "not_found", error.to_string()),
             StoreError::Conflict(detail) => Self::new(StatusCode::CONFLICT, "conflict", detail.clone()),
             StoreError::KeyReused => {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", error.to_string())
             }
             StoreError::Full(_) => Self::storage_full(),
+            StoreError::Shared(error) => Self::of_store(error),
+            StoreError::QuotaExceeded(detail) => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "quota_exceeded", detail.clone())
+            }
+            StoreError::Overloaded => Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", error.to_string()),
             StoreError::LeaseLost | StoreError::Database(_) | StoreError::Io { .. } | StoreError::Corrupt { .. } => {
-                Self::internal(&error)
+                Self::internal(error)
             }
         }
     }
@@ -160,14 +171,25 @@ pub async fn finish(request: Request, next: Next) -> Response {
     let body = body(&problem, instance, id);
     let mut finished = (problem.status, Json(body)).into_response();
     finished.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-    if problem.status == StatusCode::CONFLICT {
-        // Deterministic: the same request will fail the same way.
-        finished.headers_mut().insert("x-should-retry", HeaderValue::from_static("false"));
+    if let Some(retry) = should_retry(&problem) {
+        finished.headers_mut().insert("x-should-retry", HeaderValue::from_static(retry));
     }
-    if let Some(range) = response.headers().get(header::CONTENT_RANGE) {
-        finished.headers_mut().insert(header::CONTENT_RANGE, range.clone());
+    for (name, value) in response.headers() {
+        if !finished.headers().contains_key(name) {
+            finished.headers_mut().insert(name, value.clone());
+        }
     }
     finished
+}
+
+/// What OpenAI's clients are told where the status alone would mislead them: they repeat a 409 and a 429, which helps
+/// only when time changes something.
+fn should_retry(problem: &Problem) -> Option<&'static str> {
+    match (problem.status, problem.code) {
+        (StatusCode::CONFLICT, "request_in_progress") => Some("true"),
+        (StatusCode::CONFLICT, _) | (_, "quota_exceeded") => Some("false"),
+        _ => None,
+    }
 }
 
 fn body(problem: &Problem, instance: String, request_id: String) -> ProblemBody {

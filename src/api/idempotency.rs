@@ -1,29 +1,135 @@
 //! Requests that can be repeated without making a thing twice.
+//!
+//! A request that makes a job is known again by its key, which is written in the same transaction as the job
+//! ([`key`]). Any other keyed POST is answered from what the first one was answered ([`replay`]); only if the server
+//! dies between the two is the thing made again.
 
 use axum::Json;
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::App;
+use super::access::Caller;
 use super::error::Problem;
+use super::extract::MAX_JSON_BYTES;
+use crate::clock;
 use crate::job::digest;
-use crate::store::IdempotencyKey;
+use crate::store::{IdempotencyKey, Recorded};
 
-/// The request's `Idempotency-Key` with the digest of its body, if it has one.
+/// Routes whose handlers know a repeated request themselves.
+const TRANSACTIONAL: [&str; 4] = ["/v1/jobs", "/v1/rollout-sets", "/v1/evaluations", "/v1/fine_tuning/jobs"];
+/// Actions on a job that make another job.
+const TRANSACTIONAL_ACTIONS: [&str; 2] = ["/fork", "/verify-resume"];
+
+/// By what the request that makes a job is known again: by its `Idempotency-Key`, or for ten minutes by its body where
+/// the client counts its retries, as OpenAI's clients do.
 pub fn key(headers: &HeaderMap, body: &Value) -> Result<Option<IdempotencyKey>, Problem> {
+    let digest = digest::of_json(body);
+    if let Some(name) = name(headers)? {
+        return Ok(Some(IdempotencyKey { name: Some(name), digest, repeats: false }));
+    }
+    let Some(count) = headers.get("x-stainless-retry-count") else { return Ok(None) };
+    let repeats = count.to_str().ok().and_then(|count| count.parse::<u32>().ok()).is_some_and(|count| count > 0);
+    Ok(Some(IdempotencyKey { name: None, digest, repeats }))
+}
+
+fn name(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
-    let key = value.to_str().ok().filter(|key| (1..=255).contains(&key.len())).ok_or_else(|| {
+    let name = value.to_str().ok().filter(|key| (1..=255).contains(&key.len())).ok_or_else(|| {
         Problem::bad_request("invalid_idempotency_key", "an Idempotency-Key has 1 to 255 printable ASCII characters")
     })?;
-    Ok(Some(IdempotencyKey { key: key.to_owned(), digest: digest::of_json(body) }))
+    Ok(Some(name.to_owned()))
 }
 
 /// The answer with what was made, now or by an earlier request with the same key.
 pub fn created(body: impl Serialize, replayed: bool) -> Response {
     let mut response = (StatusCode::CREATED, Json(body)).into_response();
     if replayed {
-        response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
+        mark(&mut response);
     }
     response
+}
+
+fn mark(response: &mut Response) {
+    response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
+}
+
+/// Answers a keyed POST that was answered before in the same way, and remembers the answers of others.
+pub async fn replay(State(app): State<App>, request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    let itself = TRANSACTIONAL.contains(&path) || TRANSACTIONAL_ACTIONS.iter().any(|action| path.ends_with(action));
+    if request.method() != Method::POST || itself || !request.headers().contains_key("idempotency-key") {
+        return next.run(request).await;
+    }
+    match replayed(app, request, next).await {
+        Ok(response) => response,
+        Err(problem) => problem.into_response(),
+    }
+}
+
+async fn replayed(app: App, request: Request, next: Next) -> Result<Response, Problem> {
+    let Some(name) = name(request.headers())? else { return Ok(next.run(request).await) };
+    let caller = request.extensions().get::<Caller>().cloned().unwrap_or_default();
+    let store = app.store.within(&caller.project);
+    let (request, digest) = fingerprint(request).await?;
+    match store.begin_request(&name, &digest, clock::now()).await? {
+        Recorded::First => {}
+        Recorded::UnderWay => {
+            let detail = "the request with this Idempotency-Key is still under way; ask again in a moment";
+            return Err(Problem::new(StatusCode::CONFLICT, "request_in_progress", detail));
+        }
+        Recorded::Answered { status, answer } => {
+            let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+            let mut response = (status, [(header::CONTENT_TYPE, "application/json")], answer).into_response();
+            mark(&mut response);
+            return Ok(response);
+        }
+    }
+    let (parts, body) = next.run(request).await.into_parts();
+    let json =
+        parts.headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+    if !parts.status.is_success() || !json {
+        store.forget_request(&name).await?;
+        return Ok(Response::from_parts(parts, body));
+    }
+    let bytes = to_bytes(body, 16 * MAX_JSON_BYTES).await.map_err(|error| {
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", format!("the answer cannot be kept: {error}"))
+    })?;
+    store.end_request(&name, parts.status.as_u16(), &kept(&bytes)).await?;
+    Ok(Response::from_parts(parts, Body::from(bytes)))
+}
+
+/// An answer without the secret of a key, which is nowhere kept.
+fn kept(answer: &[u8]) -> String {
+    match serde_json::from_slice::<Value>(answer) {
+        Ok(mut value) if value["object"] == "api_key" => {
+            value["key"] = Value::Null;
+            value.to_string()
+        }
+        _ => String::from_utf8_lossy(answer).into_owned(),
+    }
+}
+
+/// The request, and a digest of what it asks for. A body that is no JSON is known by its length, for it is read only
+/// once.
+async fn fingerprint(request: Request) -> Result<(Request, String), Problem> {
+    let (parts, body) = request.into_parts();
+    let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+    let target = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+    let kind = text(header::CONTENT_TYPE);
+    let large = text(header::CONTENT_LENGTH).parse::<usize>().is_ok_and(|length| length > MAX_JSON_BYTES);
+    if !kind.starts_with("application/json") || large {
+        let digest = digest::of_json(&json!([target, text(header::CONTENT_LENGTH)]));
+        return Ok((Request::from_parts(parts, body), digest));
+    }
+    let bytes = to_bytes(body, MAX_JSON_BYTES).await.map_err(|error| {
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", format!("the body cannot be read: {error}"))
+    })?;
+    let digest = digest::of_json(&json!([target, String::from_utf8_lossy(&bytes)]));
+    Ok((Request::from_parts(parts, Body::from(bytes)), digest))
 }

@@ -2,6 +2,8 @@
 //! database. Every route is on this page; each endpoint has a file with its request, response and description.
 
 mod access;
+mod audit;
+mod audit_log;
 pub mod checkpoints;
 pub mod datasets;
 mod devices;
@@ -13,11 +15,14 @@ mod health;
 mod host;
 mod idempotency;
 pub mod jobs;
+mod keys;
+mod limits;
 mod metrics;
 mod metrics_catalog;
 pub mod models;
 mod objectives;
 mod openapi;
+mod projects;
 mod queue;
 mod resolve;
 mod resources;
@@ -32,6 +37,7 @@ use axum::http::{HeaderName, StatusCode};
 use axum::middleware;
 use axum::response::IntoResponse;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
 use tower_http::trace::TraceLayer;
@@ -39,8 +45,10 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::store::Store;
+use access::Door;
 use error::Problem;
 use feed::Feed;
+use limits::Limits;
 
 pub use openapi::document;
 
@@ -50,6 +58,8 @@ pub struct App {
     pub store: Store,
     pub settings: Arc<ApiSettings>,
     feed: Feed,
+    door: Door,
+    limits: Limits,
     /// Becomes true when the server is about to end; streams and waits then end too.
     shutdown: watch::Receiver<bool>,
 }
@@ -62,6 +72,10 @@ pub struct ApiSettings {
     pub max_upload_bytes: u64,
     /// Host names besides the loopback ones under which the server is reached.
     pub allowed_hosts: Vec<String>,
+    /// Whether requests need no key as long as there is none.
+    pub open_without_keys: bool,
+    /// Of each key, unless its project has a limit of its own; 0 for no limit.
+    pub requests_per_minute: u64,
 }
 
 /// Every route, with its description.
@@ -95,37 +109,54 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(metrics_catalog::list_metrics))
         .routes(routes!(devices::list_devices))
         .routes(routes!(queue::get_queue))
+        .routes(routes!(keys::create::create_api_key, keys::list::list_api_keys))
+        .routes(routes!(keys::get::get_api_key))
+        .routes(routes!(keys::revoke::revoke_api_key))
+        .routes(routes!(projects::list::list_projects))
+        .routes(routes!(projects::get::get_project, projects::set::set_project))
+        .routes(routes!(audit_log::list_audit_log))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(metrics::metrics))
 }
 
 /// The whole service. Must be called within a tokio runtime.
-pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bool>) -> Router {
+pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bool>) -> Service {
     let feed = Feed::start(store.clone(), shutdown.clone());
     let hosts: Arc<[String]> = settings.allowed_hosts.clone().into();
-    let app = App { store, settings: Arc::new(settings), feed, shutdown };
+    let door = Door::start(store.clone(), settings.open_without_keys, shutdown.clone());
+    let (entries, audit) = audit::start(store.clone());
+    let app = App { store, settings: Arc::new(settings), feed, door, limits: Limits::default(), shutdown };
     let (router, _) = routes().split_for_parts();
     let request_id = HeaderName::from_static("x-request-id");
-    openapi::mount(router)
+    let router = openapi::mount(router)
         .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "no_such_route", "there is nothing here; see /docs") })
         .method_not_allowed_fallback(|| async {
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this path has other methods; see /docs")
         })
+        .layer(middleware::from_fn_with_state(app.clone(), idempotency::replay))
+        .layer(middleware::from_fn_with_state(app.clone(), limits::check))
+        .layer(middleware::from_fn_with_state(app.clone(), access::check))
         .with_state(app)
         .layer(CatchPanicLayer::custom(|_panic| {
             Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "something went wrong on the server")
                 .into_response()
         }))
         .layer(middleware::from_fn_with_state(hosts, host::check))
+        .layer(middleware::from_fn_with_state(entries, audit::record))
         .layer(middleware::from_fn(error::finish))
         .layer(TraceLayer::new_for_http())
         .layer(PropagateRequestIdLayer::new(request_id.clone()))
-        .layer(SetRequestIdLayer::new(request_id, MakeRequestUuid))
+        .layer(SetRequestIdLayer::new(request_id, MakeRequestUuid));
+    Service { router, audit }
 }
 
 /// The service, ready to be given connections.
-pub type Service = Router;
+pub struct Service {
+    router: Router,
+    /// Ends when the router is gone and all entries are written.
+    audit: JoinHandle<()>,
+}
 
 /// Serves connections until `shutdown` is ready.
 pub async fn serve(
@@ -133,5 +164,9 @@ pub async fn serve(
     service: Service,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
-    axum::serve(listener, service).with_graceful_shutdown(shutdown).await
+    let served = axum::serve(listener, service.router).with_graceful_shutdown(shutdown).await;
+    if service.audit.await.is_err() {
+        tracing::error!("the audit log ended early");
+    }
+    served
 }

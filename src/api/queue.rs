@@ -44,15 +44,15 @@ struct Queued {
 /// Why a job waits, and for what.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Waiting {
-    /// `starting`, `devices_busy`, `devices_reserved`, `behind`, `memory`, `device_faulted`, `device_taken` or
-    /// `no_device`.
+    /// `starting`, `devices_busy`, `devices_reserved`, `behind`, `memory`, `device_faulted`, `device_taken`,
+    /// `no_device` or `project_limit`.
     #[schema(example = "devices_busy")]
     code: &'static str,
     /// The same as a sentence.
     message: String,
     /// Place in the queue; 1 is next.
     position: u64,
-    /// The job ahead that it waits for to start.
+    /// The job ahead that it waits for to start; null where that is another project's.
     behind: Option<String>,
     /// Devices that it needs.
     devices_needed: u32,
@@ -73,7 +73,7 @@ struct Candidate {
     device: String,
     /// As in `GET /v1/devices`.
     status: &'static str,
-    /// The job that holds it.
+    /// The job that holds it; null where that is another project's.
     job: Option<String>,
     memory_total: u64,
     memory_free: u64,

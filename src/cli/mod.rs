@@ -4,6 +4,7 @@ mod bench;
 mod client;
 mod frontier;
 mod health;
+mod keys;
 mod models;
 mod openapi;
 mod progress;
@@ -57,6 +58,9 @@ enum Command {
     Health(health::Args),
     /// Print the OpenAPI document
     Openapi,
+    /// Make, list and revoke API keys, on the data directory
+    #[command(subcommand)]
+    Keys(keys::Command),
     /// Work with models
     #[command(subcommand)]
     Models(models::Command),
@@ -80,6 +84,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Bench(args) => bench::run(&config, &args),
         Command::Health(args) => health::run(&config, &args),
         Command::Openapi => openapi::run(),
+        Command::Keys(command) => keys::run(&config, command),
         Command::Models(command) => models::run(&config, command),
     }
 }

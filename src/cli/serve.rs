@@ -35,6 +35,8 @@ pub struct Server {
     stop: watch::Sender<bool>,
     http: JoinHandle<std::io::Result<()>>,
     workers: JoinSet<()>,
+    /// There is no API key.
+    keyless: bool,
     /// Held while the server runs: one server per data directory.
     _lock: File,
 }
@@ -44,6 +46,11 @@ pub fn run(config: Config, args: &Args) -> anyhow::Result<ExitCode> {
     let result = runtime.block_on(async {
         let server = Server::start(&config).await?;
         println!("anneal serves http://{0} (docs: http://{0}/docs/)", server.address);
+        if server.keyless {
+            println!(
+                "there are no API keys: everyone on this machine can use it (anneal keys create closes it to others)"
+            );
+        }
         super::worker::wait_for_end(args.supervised).await;
         tracing::info!("saving running jobs and ending");
         server.stop().await;
@@ -59,6 +66,16 @@ impl Server {
         let store = Store::open(&config.data_dir).await.context("the data directory cannot be opened")?;
         let lock = lock(&store)?;
         store.files().sweep_uploads()?;
+        store.forget_unanswered_requests().await?;
+        let keyless = !store.has_api_keys().await?;
+        if !config.is_local() && !store.has_usable_api_key(clock::now()).await? {
+            bail!(
+                "{} can be reached from other machines and there is no usable API key; make one first:\n  anneal keys \
+                 create admin --scopes read,write,admin --data-dir {}",
+                config.listen,
+                config.data_dir.display()
+            );
+        }
         let machine = Arc::new(Machine::open(&config.devices, store.files().root())?);
         let readings = machine.read_all()?;
         store.set_devices(&readings, clock::now()).await?;
@@ -72,6 +89,8 @@ impl Server {
             import_roots: config.import_roots.clone(),
             max_upload_bytes: config.max_upload_bytes,
             allowed_hosts: config.allowed_hosts.clone(),
+            open_without_keys: config.is_local(),
+            requests_per_minute: config.requests_per_minute,
         };
         let service = api::service(store.clone(), settings, shutdown.clone());
         let mut http_shutdown = shutdown.clone();
@@ -88,7 +107,7 @@ impl Server {
             let shutdown = shutdown.clone();
             workers.spawn(async move { supervise(store, launch, machine, &reading, shutdown).await });
         }
-        Ok(Self { address, stop, http, workers, _lock: lock })
+        Ok(Self { address, stop, http, workers, keyless, _lock: lock })
     }
 
     /// Ends everything: running jobs are saved and go back to the queue.

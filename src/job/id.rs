@@ -86,6 +86,12 @@ id!(
     /// One event of a job's log.
     EventId, "evt_");
 id!(
+    /// An API key; the key itself is a secret of its own.
+    ApiKeyId, "key_");
+id!(
+    /// An entry of the audit log.
+    AuditEntryId, "aud_");
+id!(
     /// One run of a worker process.
     WorkerId, "wrk_");
 

@@ -1,6 +1,7 @@
 //! What a job is, without any I/O: identifiers, the spec a client submits, the states a job moves
 //! through and the events it leaves behind. Every other module may import this one; it imports none.
 
+pub mod access;
 pub mod checkpoint;
 pub mod device;
 pub mod digest;
@@ -15,11 +16,15 @@ pub mod spec;
 pub mod status;
 pub mod time;
 
+pub use access::Scope;
 pub use checkpoint::{CheckpointKind, Manifest, ManifestFile};
 pub use device::{DeviceProcess, DeviceReading, DeviceStatus};
 pub use event::{Event, EventKind, EventLevel, NewEvent};
 pub use field::{FieldError, Fields};
-pub use id::{CheckpointId, DatasetId, DatasetVersionId, EventId, JobId, ModelId, RolloutSetId, VerifierId, WorkerId};
+pub use id::{
+    ApiKeyId, AuditEntryId, CheckpointId, DatasetId, DatasetVersionId, EventId, JobId, ModelId, RolloutSetId,
+    VerifierId, WorkerId,
+};
 pub use rollout_set::{RolloutLine, RolloutSetSpec, RolloutSummary};
 pub use spec::JobSpec;
 pub use status::{Failure, FailureKind, JobKind, JobStatus, Phase, RolloutSetStatus};

@@ -172,6 +172,8 @@ names!(
         DeviceTaken = "device_taken",
         /// There are not as many devices as it needs.
         NoDevice = "no_device",
+        /// Its project holds as many devices as it may.
+        ProjectLimit = "project_limit",
     }
 );
 
@@ -221,7 +223,8 @@ pub fn explain(
         | WaitCode::Memory
         | WaitCode::DeviceFaulted
         | WaitCode::DeviceTaken
-        | WaitCode::NoDevice => None,
+        | WaitCode::NoDevice
+        | WaitCode::ProjectLimit => None,
     };
     Waiting {
         code,

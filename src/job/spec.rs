@@ -455,12 +455,9 @@ pub(super) fn check_labels(
     fields.require(name.is_none_or(|name| name.len() <= 200), "name", "may have at most 200 bytes");
     // JSON numbers above 2^53 do not survive every client.
     fields.require(seed < 1 << 53, "seed", "must be below 2^53");
-    fields.require(
-        metadata.len() <= 16 && metadata.iter().all(|(k, v)| k.len() <= 64 && v.len() <= 512),
-        "metadata",
-        "takes at most 16 pairs, keys of at most 64 and values of at most 512 bytes",
-    );
-    fields.finish()
+    let mut errors = fields.finish().err().unwrap_or_default();
+    errors.extend(field::check_metadata(metadata).err());
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 impl DatasetSpec {

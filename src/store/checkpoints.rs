@@ -80,31 +80,37 @@ impl Store {
     }
 
     pub async fn checkpoint(&self, id: CheckpointId) -> Result<CheckpointRow> {
-        sqlx::query("select * from checkpoint where id = $1")
-            .bind(id.to_string())
-            .fetch_optional(&self.readers)
-            .await?
-            .map_or_else(
-                || Err(StoreError::NotFound { what: "checkpoint", id: id.to_string() }),
-                |row| checkpoint(&row),
-            )
+        sqlx::query(
+            "select checkpoint.* from checkpoint join job on job.id = job_id
+             where checkpoint.id = $1 and project = coalesce($2, project)",
+        )
+        .bind(id.to_string())
+        .bind(self.project())
+        .fetch_optional(&self.readers)
+        .await?
+        .map_or_else(|| Err(StoreError::NotFound { what: "checkpoint", id: id.to_string() }), |row| checkpoint(&row))
     }
 
     /// Checkpoints of one job, or of all, by id.
     pub async fn checkpoints(&self, job: Option<JobId>, page: &Page) -> Result<Vec<CheckpointRow>> {
         let (low, high) = page.bounds();
         let statement = if page.newest_first {
-            "select * from checkpoint where id > $1 and id < $2 and job_id = coalesce($3, job_id)
-             order by id desc limit $4"
+            "select checkpoint.* from checkpoint join job on job.id = job_id
+             where checkpoint.id > $1 and checkpoint.id < $2 and job_id = coalesce($3, job_id)
+               and project = coalesce($5, project)
+             order by checkpoint.id desc limit $4"
         } else {
-            "select * from checkpoint where id > $1 and id < $2 and job_id = coalesce($3, job_id)
-             order by id limit $4"
+            "select checkpoint.* from checkpoint join job on job.id = job_id
+             where checkpoint.id > $1 and checkpoint.id < $2 and job_id = coalesce($3, job_id)
+               and project = coalesce($5, project)
+             order by checkpoint.id limit $4"
         };
         let rows = sqlx::query(statement)
             .bind(low)
             .bind(high)
             .bind(job.map(|id| id.to_string()))
             .bind(page.limit)
+            .bind(self.project())
             .fetch_all(&self.readers)
             .await?;
         rows.iter().map(checkpoint).collect()

@@ -39,7 +39,8 @@ pub struct DatasetVersionRow {
 
 const WITH_LATEST: &str = "select d.name, d.metadata, d.created_at as dataset_created_at, v.*
      from dataset d join dataset_version v on v.dataset_id = d.id
-      and v.number = (select max(number) from dataset_version where dataset_id = d.id) where d.id = $1";
+      and v.number = (select max(number) from dataset_version where dataset_id = d.id)
+     where d.id = $1 and d.project = coalesce($2, d.project)";
 
 impl Store {
     /// Adds a data set with its first version, whose file is in place already.
@@ -50,11 +51,12 @@ impl Store {
         version: &DatasetVersionRow,
     ) -> Result<()> {
         let mut tx = self.begin().await?;
-        sqlx::query("insert into dataset (id, name, metadata, created_at) values ($1, $2, $3, $4)")
+        sqlx::query("insert into dataset (id, name, metadata, created_at, project) values ($1, $2, $3, $4, $5)")
             .bind(version.dataset.to_string())
             .bind(name)
             .bind(write_json(metadata)?)
             .bind(version.created_at.0)
+            .bind(self.own_project())
             .execute(tx.connection())
             .await?;
         insert_version(tx.connection(), version, 1).await?;
@@ -64,10 +66,14 @@ impl Store {
     /// Adds the next version of an existing data set; `version.number` is ignored.
     pub async fn add_dataset_version(&self, version: &DatasetVersionRow) -> Result<()> {
         let mut tx = self.begin().await?;
-        let newest: Option<i64> = sqlx::query_scalar("select max(number) from dataset_version where dataset_id = $1")
-            .bind(version.dataset.to_string())
-            .fetch_one(tx.connection())
-            .await?;
+        let newest: Option<i64> = sqlx::query_scalar(
+            "select max(number) from dataset_version join dataset on dataset.id = dataset_id
+             where dataset_id = $1 and project = coalesce($2, project)",
+        )
+        .bind(version.dataset.to_string())
+        .bind(self.project())
+        .fetch_one(tx.connection())
+        .await?;
         let Some(newest) = newest else {
             tx.commit().await?;
             return Err(StoreError::NotFound { what: "data set", id: version.dataset.to_string() });
@@ -77,7 +83,8 @@ impl Store {
     }
 
     pub async fn dataset(&self, id: DatasetId) -> Result<DatasetRow> {
-        let row = sqlx::query(WITH_LATEST).bind(id.to_string()).fetch_optional(&self.readers).await?;
+        let row =
+            sqlx::query(WITH_LATEST).bind(id.to_string()).bind(self.project()).fetch_optional(&self.readers).await?;
         let row = row.ok_or_else(|| StoreError::NotFound { what: "data set", id: id.to_string() })?;
         dataset(&row)
     }
@@ -85,12 +92,17 @@ impl Store {
     pub async fn datasets(&self, page: &Page) -> Result<Vec<DatasetRow>> {
         let (low, high) = page.bounds();
         let statement = if page.newest_first {
-            "select id from dataset where id > $1 and id < $2 order by id desc limit $3"
+            "select id from dataset where id > $1 and id < $2 and project = coalesce($4, project) order by id desc limit $3"
         } else {
-            "select id from dataset where id > $1 and id < $2 order by id limit $3"
+            "select id from dataset where id > $1 and id < $2 and project = coalesce($4, project) order by id limit $3"
         };
-        let ids: Vec<String> =
-            sqlx::query_scalar(statement).bind(low).bind(high).bind(page.limit).fetch_all(&self.readers).await?;
+        let ids: Vec<String> = sqlx::query_scalar(statement)
+            .bind(low)
+            .bind(high)
+            .bind(page.limit)
+            .bind(self.project())
+            .fetch_all(&self.readers)
+            .await?;
         let mut datasets = Vec::with_capacity(ids.len());
         for id in ids {
             datasets.push(self.dataset(read("data set id", &id)?).await?);
@@ -99,11 +111,15 @@ impl Store {
     }
 
     pub async fn dataset_version(&self, id: DatasetVersionId) -> Result<DatasetVersionRow> {
-        let row = sqlx::query("select * from dataset_version where id = $1")
-            .bind(id.to_string())
-            .fetch_optional(&self.readers)
-            .await?
-            .ok_or_else(|| StoreError::NotFound { what: "data set version", id: id.to_string() })?;
+        let row = sqlx::query(
+            "select dataset_version.* from dataset_version join dataset on dataset.id = dataset_id
+             where dataset_version.id = $1 and project = coalesce($2, project)",
+        )
+        .bind(id.to_string())
+        .bind(self.project())
+        .fetch_optional(&self.readers)
+        .await?
+        .ok_or_else(|| StoreError::NotFound { what: "data set version", id: id.to_string() })?;
         version(&row)
     }
 }

@@ -1,4 +1,4 @@
-//! Job rows: submitted, looked up, listed and cancelled.
+//! Job rows: looked up, listed and cancelled. How they come to be is in `submissions`.
 
 use std::collections::BTreeMap;
 
@@ -7,47 +7,8 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::events::append;
-use super::rollout_sets::insert;
-use super::{NewRolloutSet, Page, Result, Store, StoreError, read, read_json, write_json};
+use super::{Page, Result, Store, StoreError, read, read_json};
 use crate::job::{EventKind, Failure, JobId, JobKind, JobStatus, NewEvent, Phase, RolloutSetId, Timestamp};
-
-/// A job about to be submitted.
-#[derive(Clone, Debug)]
-pub struct NewJob {
-    pub id: JobId,
-    pub kind: JobKind,
-    pub name: Option<String>,
-    pub priority: i32,
-    /// The objective's type; empty when nothing is trained.
-    pub objective: String,
-    /// As the client sent it.
-    pub spec: Value,
-    /// With defaults filled in and references resolved.
-    pub spec_resolved: Value,
-    pub spec_digest: String,
-    pub steps: u64,
-    /// How many devices it needs.
-    pub devices: u32,
-    /// Bytes that it needs on each of them, by an estimate.
-    pub memory_bytes: u64,
-    /// The set that the job will fill.
-    pub rollout_set: Option<NewRolloutSet>,
-}
-
-/// A key under which a client may repeat a request, with the digest of the request's body.
-#[derive(Clone, Debug)]
-pub struct IdempotencyKey {
-    pub key: String,
-    pub digest: String,
-}
-
-/// The answer to a submission.
-#[derive(Clone, Debug)]
-pub struct Submitted {
-    pub job: JobRow,
-    /// The job is the one that an earlier request with the same key made.
-    pub replayed: bool,
-}
 
 /// A job.
 #[derive(Clone, Debug)]
@@ -93,72 +54,15 @@ pub struct JobFilter {
     pub status: Option<JobStatus>,
 }
 
-/// How long a key protects against a second submission.
-const IDEMPOTENCY_MILLISECONDS: i64 = 24 * 3600 * 1000;
-
 impl Store {
-    /// Puts a job into the queue, once per idempotency key, together with the rollout set it will fill.
-    pub async fn submit_job(&self, new: NewJob, key: Option<IdempotencyKey>, now: Timestamp) -> Result<Submitted> {
-        let mut tx = self.begin().await?;
-        if let Some(key) = &key {
-            sqlx::query("delete from idempotency where created_at < $1")
-                .bind(now.0 - IDEMPOTENCY_MILLISECONDS)
-                .execute(tx.connection())
-                .await?;
-            let known = sqlx::query("select digest, resource from idempotency where key = $1")
-                .bind(&key.key)
-                .fetch_optional(tx.connection())
-                .await?;
-            if let Some(row) = known {
-                tx.commit().await?;
-                if row.try_get::<String, _>("digest")? != key.digest {
-                    return Err(StoreError::KeyReused);
-                }
-                let id: JobId = read("job id", row.try_get("resource")?)?;
-                return Ok(Submitted { job: self.job(id).await?, replayed: true });
-            }
-            sqlx::query("insert into idempotency (key, digest, resource, created_at) values ($1, $2, $3, $4)")
-                .bind(&key.key)
-                .bind(&key.digest)
-                .bind(new.id.to_string())
-                .bind(now.0)
-                .execute(tx.connection())
-                .await?;
-        }
-        sqlx::query(
-            "insert into job (id, kind, name, status, priority, objective, spec, spec_resolved, spec_digest, steps,
-                              created_at, updated_at, devices, memory_bytes)
-             values ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $10, $11, $12)",
-        )
-        .bind(new.id.to_string())
-        .bind(new.kind.as_str())
-        .bind(&new.name)
-        .bind(new.priority)
-        .bind(&new.objective)
-        .bind(write_json(&new.spec)?)
-        .bind(write_json(&new.spec_resolved)?)
-        .bind(&new.spec_digest)
-        .bind(new.steps as i64)
-        .bind(now.0)
-        .bind(new.devices)
-        .bind(i64::try_from(new.memory_bytes).unwrap_or(i64::MAX))
-        .execute(tx.connection())
-        .await?;
-        if let Some(set) = &new.rollout_set {
-            insert(tx.connection(), new.id, set, now).await?;
-        }
-        append(tx.connection(), new.id, &status_event(JobStatus::Queued, "submitted"), now).await?;
-        tx.commit().await?;
-        Ok(Submitted { job: self.job(new.id).await?, replayed: false })
-    }
-
     pub async fn job(&self, id: JobId) -> Result<JobRow> {
         sqlx::query(
             "select job.*, (select id from rollout_set where job_id = job.id) as rollout_set,
                     (select devices from attempt where job_id = job.id and number = job.attempt) as held
-             from job where id = $1",
+             from job where id = $1 and project = coalesce($2, project)",
         )
         .bind(id.to_string())
+        .bind(self.project())
         .fetch_optional(&self.readers)
         .await?
         .map_or_else(|| Err(StoreError::NotFound { what: "job", id: id.to_string() }), |row| job(&row))
@@ -169,17 +73,20 @@ impl Store {
         let statement = if page.newest_first {
             "select job.*, (select id from rollout_set where job_id = job.id) as rollout_set,
                     (select devices from attempt where job_id = job.id and number = job.attempt) as held
-             from job where id > $1 and id < $2 and status = coalesce($3, status) order by id desc limit $4"
+             from job where id > $1 and id < $2 and status = coalesce($3, status)
+               and project = coalesce($5, project) order by id desc limit $4"
         } else {
             "select job.*, (select id from rollout_set where job_id = job.id) as rollout_set,
                     (select devices from attempt where job_id = job.id and number = job.attempt) as held
-             from job where id > $1 and id < $2 and status = coalesce($3, status) order by id limit $4"
+             from job where id > $1 and id < $2 and status = coalesce($3, status)
+               and project = coalesce($5, project) order by id limit $4"
         };
         let rows = sqlx::query(statement)
             .bind(low)
             .bind(high)
             .bind(filter.status.map(JobStatus::as_str))
             .bind(page.limit)
+            .bind(self.project())
             .fetch_all(&self.readers)
             .await?;
         rows.iter().map(job).collect()
@@ -188,8 +95,9 @@ impl Store {
     /// Cancels a queued job at once; a running one is told to stop. Cancelling twice is the same as once.
     pub async fn cancel_job(&self, id: JobId, now: Timestamp) -> Result<JobRow> {
         let mut tx = self.begin().await?;
-        let row = sqlx::query("select status from job where id = $1")
+        let row = sqlx::query("select status from job where id = $1 and project = coalesce($2, project)")
             .bind(id.to_string())
+            .bind(self.project())
             .fetch_optional(tx.connection())
             .await?
             .ok_or_else(|| StoreError::NotFound { what: "job", id: id.to_string() })?;

@@ -6,16 +6,21 @@
 //!
 //! SQL is static, lower case and portable; what differs for another database stays in this file and in `migrations/`.
 
+mod audit;
 mod checkpoints;
 mod datasets;
 mod devices;
 mod events;
 pub mod files;
 mod jobs;
+mod keys;
 mod models;
 mod placement;
+mod projects;
 mod queue;
+mod requests;
 mod rollout_sets;
+mod submissions;
 mod verifiers;
 mod workers;
 
@@ -28,17 +33,24 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, Sq
 use sqlx::{ConnectOptions, Connection, SqlitePool};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
+pub use audit::AuditEntry;
 pub use checkpoints::CheckpointRow;
 pub use datasets::{DatasetRow, DatasetVersionRow};
 pub use devices::DeviceRow;
 pub use files::Files;
-pub use jobs::{IdempotencyKey, JobFilter, JobRow, NewJob, Submitted};
+pub use jobs::{JobFilter, JobRow};
+pub use keys::{ApiKeyRow, NewApiKey};
 pub use models::ModelRow;
 pub use placement::{QueueEntry, Reserved};
+pub use projects::{ProjectLimits, ProjectRow};
 pub use queue::{Claim, Ended, Heartbeat, Lease, Loss, MAX_CRASHES};
+pub use requests::Recorded;
 pub use rollout_sets::{NewRolloutSet, RolloutSetContent, RolloutSetRow};
+pub use submissions::{IdempotencyKey, NewJob, Submitted};
 pub use verifiers::VerifierRow;
 pub use workers::WorkerRow;
+
+use submissions::Submissions;
 
 /// The project of whoever has no key, and of what was there before there were projects.
 pub const DEFAULT_PROJECT: &str = "default";
@@ -53,6 +65,15 @@ pub enum StoreError {
     /// An idempotency key was used with another body.
     #[error("this Idempotency-Key was used with another body; use a new key for a new request")]
     KeyReused,
+    /// The project has no right to more.
+    #[error("{0}")]
+    QuotaExceeded(String),
+    /// Too much waits to be written.
+    #[error("too many requests wait to be written; try again in a moment")]
+    Overloaded,
+    /// What was written together with others failed for all of them.
+    #[error(transparent)]
+    Shared(Arc<StoreError>),
     /// The worker does not own the job any more.
     #[error("the lease is lost")]
     LeaseLost,
@@ -92,6 +113,7 @@ pub struct Store {
     writer: Arc<Mutex<Option<SqliteConnection>>>,
     options: SqliteConnectOptions,
     files: Files,
+    submissions: Submissions,
     /// What this handle sees; everything when there is none.
     project: Option<Arc<str>>,
 }
@@ -114,7 +136,14 @@ impl Store {
             .max_connections(8)
             .acquire_timeout(Duration::from_secs(10))
             .connect_lazy_with(options.clone().read_only(true));
-        Ok(Self { readers, writer: Arc::new(Mutex::new(Some(writer))), options, files, project: None })
+        Ok(Self {
+            readers,
+            writer: Arc::new(Mutex::new(Some(writer))),
+            options,
+            files,
+            submissions: Submissions::new(),
+            project: None,
+        })
     }
 
     /// The same store, with nothing in it but what belongs to `project`: rows of others are not found, and new rows are

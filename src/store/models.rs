@@ -30,8 +30,8 @@ impl Store {
         let mut tx = self.begin().await?;
         sqlx::query(
             "insert into model (id, name, source, format, architecture, parameters, context_length, vocab_size,
-                                weights_sha256, tokenizer_sha256, bytes, created_at)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+                                weights_sha256, tokenizer_sha256, bytes, created_at, project)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
         )
         .bind(model.id.to_string())
         .bind(&model.name)
@@ -45,14 +45,17 @@ impl Store {
         .bind(&model.tokenizer_sha256)
         .bind(model.bytes as i64)
         .bind(model.created_at.0)
+        // What the operator imports is there for every project.
+        .bind(self.project())
         .execute(tx.connection())
         .await?;
         tx.commit().await
     }
 
     pub async fn model(&self, id: ModelId) -> Result<ModelRow> {
-        sqlx::query("select * from model where id = $1")
+        sqlx::query("select * from model where id = $1 and (project is null or project = coalesce($2, project))")
             .bind(id.to_string())
+            .bind(self.project())
             .fetch_optional(&self.readers)
             .await?
             .map_or_else(|| Err(StoreError::NotFound { what: "model", id: id.to_string() }), |row| model(&row))
@@ -61,11 +64,19 @@ impl Store {
     pub async fn models(&self, page: &Page) -> Result<Vec<ModelRow>> {
         let (low, high) = page.bounds();
         let statement = if page.newest_first {
-            "select * from model where id > $1 and id < $2 order by id desc limit $3"
+            "select * from model where id > $1 and id < $2
+               and (project is null or project = coalesce($4, project)) order by id desc limit $3"
         } else {
-            "select * from model where id > $1 and id < $2 order by id limit $3"
+            "select * from model where id > $1 and id < $2
+               and (project is null or project = coalesce($4, project)) order by id limit $3"
         };
-        let rows = sqlx::query(statement).bind(low).bind(high).bind(page.limit).fetch_all(&self.readers).await?;
+        let rows = sqlx::query(statement)
+            .bind(low)
+            .bind(high)
+            .bind(page.limit)
+            .bind(self.project())
+            .fetch_all(&self.readers)
+            .await?;
         rows.iter().map(model).collect()
     }
 }

@@ -71,7 +71,7 @@ impl Store {
         let mut reader = self.readers.acquire().await?;
         let mut placement = Placement::new(slots(&mut reader, None, now).await?);
         let rows = sqlx::query(
-            "select id, name, priority, created_at, devices, memory_bytes from job where status = 'queued'
+            "select id, name, priority, created_at, devices, memory_bytes, project from job where status = 'queued'
              order by priority desc, id limit $1",
         )
         .bind(limit)
@@ -82,10 +82,14 @@ impl Store {
         for (row, position) in rows.iter().zip(1..) {
             let request = request(row)?;
             placement.offer(&request);
-            let waiting = explain(&placement, &request, ahead, position, now);
+            let mut waiting = explain(&placement, &request, ahead, position, now);
             if fits(placement.slots(), &request) {
                 ahead = Some(request.job);
             }
+            if self.project().is_some_and(|own| row.try_get::<&str, _>("project").is_ok_and(|other| own != other)) {
+                continue;
+            }
+            self.narrow(&mut reader, &mut waiting).await?;
             let created_at = Timestamp(row.try_get("created_at")?);
             entries.push(QueueEntry { name: row.try_get("name")?, created_at, waiting });
         }
@@ -126,7 +130,9 @@ impl Store {
         if !placement.is_exhausted() {
             placement.offer(&request);
         }
-        Ok(Some(explain(&placement, &request, ahead, before.unsigned_abs() + 1, now)))
+        let mut waiting = explain(&placement, &request, ahead, before.unsigned_abs() + 1, now);
+        self.narrow(&mut reader, &mut waiting).await?;
+        Ok(Some(waiting))
     }
 
     /// The free devices that are kept for waiting jobs.
@@ -198,6 +204,9 @@ async fn offer_each(
             "select id, priority, devices, memory_bytes from job
              where status = 'queued' and (priority < $1 or (priority = $1 and id > $2))
                and devices <= $3 and memory_bytes <= $4
+               and not exists (select 1 from project where name = job.project and max_devices < job.devices
+                               + (select count(*) from device join job as other on other.id = device.job_id
+                                   where other.project = job.project))
              order by priority desc, id limit $5",
         )
         .bind(behind.0)

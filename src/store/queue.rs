@@ -218,8 +218,12 @@ impl Store {
 
     /// Jobs by status, for overviews.
     pub async fn count_jobs(&self) -> Result<Vec<(JobStatus, u64)>> {
-        let rows =
-            sqlx::query("select status, count(*) as number from job group by status").fetch_all(&self.readers).await?;
+        let rows = sqlx::query(
+            "select status, count(*) as number from job where project = coalesce($1, project) group by status",
+        )
+        .bind(self.project())
+        .fetch_all(&self.readers)
+        .await?;
         rows.iter()
             .map(|row| {
                 Ok((read("job status", row.try_get("status")?)?, row.try_get::<i64, _>("number")?.unsigned_abs()))

@@ -128,9 +128,10 @@ impl Store {
     pub async fn rollout_set(&self, id: RolloutSetId) -> Result<RolloutSetRow> {
         sqlx::query(
             "select rollout_set.*, job.status as job_status from rollout_set join job on job.id = job_id
-             where rollout_set.id = $1",
+             where rollout_set.id = $1 and project = coalesce($2, project)",
         )
         .bind(id.to_string())
+        .bind(self.project())
         .fetch_optional(&self.readers)
         .await?
         .map_or_else(|| Err(StoreError::NotFound { what: "rollout set", id: id.to_string() }), |row| rollout_set(&row))
@@ -140,12 +141,20 @@ impl Store {
         let (low, high) = page.bounds();
         let statement = if page.newest_first {
             "select rollout_set.*, job.status as job_status from rollout_set join job on job.id = job_id
-             where rollout_set.id > $1 and rollout_set.id < $2 order by rollout_set.id desc limit $3"
+             where rollout_set.id > $1 and rollout_set.id < $2 and project = coalesce($4, project)
+             order by rollout_set.id desc limit $3"
         } else {
             "select rollout_set.*, job.status as job_status from rollout_set join job on job.id = job_id
-             where rollout_set.id > $1 and rollout_set.id < $2 order by rollout_set.id limit $3"
+             where rollout_set.id > $1 and rollout_set.id < $2 and project = coalesce($4, project)
+             order by rollout_set.id limit $3"
         };
-        let rows = sqlx::query(statement).bind(low).bind(high).bind(page.limit).fetch_all(&self.readers).await?;
+        let rows = sqlx::query(statement)
+            .bind(low)
+            .bind(high)
+            .bind(page.limit)
+            .bind(self.project())
+            .fetch_all(&self.readers)
+            .await?;
         rows.iter().map(rollout_set).collect()
     }
 }

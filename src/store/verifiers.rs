@@ -21,20 +21,24 @@ pub struct VerifierRow {
 impl Store {
     pub async fn add_verifier(&self, verifier: &VerifierRow) -> Result<()> {
         let mut tx = self.begin().await?;
-        sqlx::query("insert into verifier (id, name, config, digest, created_at) values ($1, $2, $3, $4, $5)")
-            .bind(verifier.id.to_string())
-            .bind(&verifier.name)
-            .bind(write_json(&verifier.config)?)
-            .bind(&verifier.digest)
-            .bind(verifier.created_at.0)
-            .execute(tx.connection())
-            .await?;
+        sqlx::query(
+            "insert into verifier (id, name, config, digest, created_at, project) values ($1, $2, $3, $4, $5, $6)",
+        )
+        .bind(verifier.id.to_string())
+        .bind(&verifier.name)
+        .bind(write_json(&verifier.config)?)
+        .bind(&verifier.digest)
+        .bind(verifier.created_at.0)
+        .bind(self.own_project())
+        .execute(tx.connection())
+        .await?;
         tx.commit().await
     }
 
     pub async fn verifier(&self, id: VerifierId) -> Result<VerifierRow> {
-        sqlx::query("select * from verifier where id = $1")
+        sqlx::query("select * from verifier where id = $1 and project = coalesce($2, project)")
             .bind(id.to_string())
+            .bind(self.project())
             .fetch_optional(&self.readers)
             .await?
             .map_or_else(|| Err(StoreError::NotFound { what: "verifier", id: id.to_string() }), |row| verifier(&row))
@@ -43,11 +47,17 @@ impl Store {
     pub async fn verifiers(&self, page: &Page) -> Result<Vec<VerifierRow>> {
         let (low, high) = page.bounds();
         let statement = if page.newest_first {
-            "select * from verifier where id > $1 and id < $2 order by id desc limit $3"
+            "select * from verifier where id > $1 and id < $2 and project = coalesce($4, project) order by id desc limit $3"
         } else {
-            "select * from verifier where id > $1 and id < $2 order by id limit $3"
+            "select * from verifier where id > $1 and id < $2 and project = coalesce($4, project) order by id limit $3"
         };
-        let rows = sqlx::query(statement).bind(low).bind(high).bind(page.limit).fetch_all(&self.readers).await?;
+        let rows = sqlx::query(statement)
+            .bind(low)
+            .bind(high)
+            .bind(page.limit)
+            .bind(self.project())
+            .fetch_all(&self.readers)
+            .await?;
         rows.iter().map(verifier).collect()
     }
 }

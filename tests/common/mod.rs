@@ -18,6 +18,8 @@ pub struct Server {
     child: Child,
     pub base: String,
     agent: Agent,
+    /// Sent with every request once it is set.
+    key: Option<String>,
 }
 
 /// An answer.
@@ -75,7 +77,33 @@ impl Server {
         let base = line.split_whitespace().find(|word| word.starts_with("http://"));
         let base = base.unwrap_or_else(|| panic!("the server said: {line}")).to_owned();
         let config = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).build();
-        Self { child, base, agent: config.into() }
+        Self { child, base, agent: config.into(), key: None }
+    }
+
+    /// Sends `key` with every request from now on.
+    pub fn use_key(&mut self, key: &str) {
+        self.key = Some(format!("Bearer {key}"));
+    }
+
+    /// Sends any request; its own headers win over the server's key.
+    pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&Value>) -> Answer {
+        let mut request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", self.base));
+        if let Some(key) = self.key.as_ref().filter(|_| !headers.iter().any(|(name, _)| *name == "authorization")) {
+            request = request.header("authorization", key);
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let body = body.map(Value::to_string).unwrap_or_default();
+        answer(self.agent.run(request.header("content-type", "application/json").body(body).unwrap()).unwrap())
+    }
+
+    pub fn delete(&self, path: &str) -> Answer {
+        self.request("DELETE", path, &[], None)
+    }
+
+    pub fn patch(&self, path: &str, body: &Value, headers: &[(&str, &str)]) -> Answer {
+        self.request("PATCH", path, headers, Some(body))
     }
 
     pub fn pid(&self) -> u32 {
@@ -88,6 +116,9 @@ impl Server {
 
     pub fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
         let mut request = self.agent.get(format!("{}{path}", self.base));
+        if let Some(key) = &self.key {
+            request = request.header("authorization", key);
+        }
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
@@ -100,6 +131,9 @@ impl Server {
 
     pub fn post_bytes(&self, path: &str, body: &[u8], headers: &[(&str, &str)]) -> Answer {
         let mut request = self.agent.post(format!("{}{path}", self.base));
+        if let Some(key) = &self.key {
+            request = request.header("authorization", key);
+        }
         for (name, value) in headers {
             request = request.header(*name, *value);
         }

@@ -53,6 +53,10 @@ pub async fn receive(
 ) -> Result<DatasetVersionRow, Problem> {
     let temporary = app.store.files().upload();
     let mut chunks = body.into_data_stream();
+    if let Err(error) = app.store.check_storage().await {
+        drain(&mut chunks).await;
+        return Err(error.into());
+    }
     let result = stream_to(&temporary, columns.columns(), app.settings.max_upload_bytes, &mut chunks).await;
     let summary = match result {
         Ok(summary) => summary,

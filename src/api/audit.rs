@@ -1,0 +1,79 @@
+//! Writes the audit log: every request that wants to change something, and every one that is refused for its key.
+//! Entries are collected for a moment and written together, beside the requests; a server that dies loses the last
+//! fraction of a second of them, one that ends loses nothing.
+
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::http::{Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::Response;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::access::Caller;
+use super::error::Problem;
+use crate::clock;
+use crate::job::AuditEntryId;
+use crate::store::{AuditEntry, Store};
+
+/// Entries that may wait to be written; requests wait beyond.
+const WAITING: usize = 4096;
+const BATCH: usize = 512;
+/// How long entries are collected.
+const COLLECT: Duration = Duration::from_millis(100);
+
+/// Where entries go.
+pub type Sender = mpsc::Sender<AuditEntry>;
+
+/// Starts writing; the task ends when all senders are gone.
+pub fn start(store: Store) -> (Sender, JoinHandle<()>) {
+    let (sender, mut receiver) = mpsc::channel(WAITING);
+    let writer = tokio::spawn(async move {
+        let mut batch = Vec::new();
+        while receiver.recv_many(&mut batch, BATCH).await > 0 {
+            if let Err(error) = store.add_audit_entries(&batch).await {
+                tracing::error!(%error, entries = batch.len(), "entries of the audit log are lost");
+            }
+            batch.clear();
+            if !receiver.is_closed() {
+                tokio::time::sleep(COLLECT).await;
+            }
+        }
+    });
+    (sender, writer)
+}
+
+/// Notes what came of a request.
+pub async fn record(State(sender): State<Sender>, request: Request, next: Next) -> Response {
+    let method = request.method().clone();
+    let path = request.uri().path().to_owned();
+    let id = request.headers().get("x-request-id").and_then(|id| id.to_str().ok()).unwrap_or_default().to_owned();
+    let response = next.run(request).await;
+    let refused = matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+    if !refused && !changes(&method, &path) {
+        return response;
+    }
+    let caller = response.extensions().get::<Caller>();
+    let entry = AuditEntry {
+        id: AuditEntryId::generate(),
+        project: caller.map(|caller| caller.project.clone()).unwrap_or_default(),
+        key: caller.and_then(|caller| caller.key).map(|key| key.to_string()),
+        method: method.to_string(),
+        path: path.chars().take(512).collect(),
+        status: response.status().as_u16(),
+        code: response.extensions().get::<Problem>().map(|problem| problem.code.to_owned()),
+        request_id: id,
+        created_at: clock::now(),
+    };
+    if sender.send(entry).await.is_err() {
+        tracing::error!("the audit log is closed");
+    }
+    response
+}
+
+/// Whether a request wants to change something.
+fn changes(method: &Method, path: &str) -> bool {
+    let reads = [Method::GET, Method::HEAD, Method::OPTIONS].contains(method);
+    !reads && super::access::required_scope(method, path) != Some(crate::job::Scope::Read)
+}

@@ -1,0 +1,27 @@
+//! `GET /v1/projects`
+
+use axum::Json;
+
+use super::Project;
+use crate::api::access::Everything;
+use crate::api::error::{Problem, ProblemBody};
+use crate::api::extract::{List, PageParams, Params};
+
+/// List projects
+#[utoipa::path(
+    get,
+    path = "/v1/projects",
+    tag = "api-keys",
+    params(PageParams),
+    responses(
+        (status = 200, body = List<Project>),
+        (status = 400, description = "A parameter is invalid", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub async fn list_projects(
+    Everything(app): Everything,
+    Params(page): Params<PageParams>,
+) -> Result<Json<List<Project>>, Problem> {
+    let rows = app.store.projects(&page.page()?).await?;
+    Ok(Json(List::new(rows.into_iter().map(Project::from), page.limit, |project| project.id.clone())))
+}

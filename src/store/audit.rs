@@ -1,0 +1,76 @@
+//! The audit log: who asked for which change, and what came of it. Entries are only ever added.
+
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+use super::{Page, Result, Store, read};
+use crate::job::{AuditEntryId, Timestamp};
+
+/// One request that wanted to change something, or that was refused.
+#[derive(Clone, Debug)]
+pub struct AuditEntry {
+    pub id: AuditEntryId,
+    pub project: String,
+    pub key: Option<String>,
+    pub method: String,
+    pub path: String,
+    pub status: u16,
+    /// Of the problem, if it was refused.
+    pub code: Option<String>,
+    pub request_id: String,
+    pub created_at: Timestamp,
+}
+
+impl Store {
+    /// Adds entries, all or none.
+    pub async fn add_audit_entries(&self, entries: &[AuditEntry]) -> Result<()> {
+        let mut tx = self.begin().await?;
+        for entry in entries {
+            sqlx::query(
+                "insert into audit_entry (id, project, key_id, method, path, status, code, request_id, created_at)
+                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            )
+            .bind(entry.id.to_string())
+            .bind(&entry.project)
+            .bind(&entry.key)
+            .bind(&entry.method)
+            .bind(&entry.path)
+            .bind(entry.status)
+            .bind(&entry.code)
+            .bind(&entry.request_id)
+            .bind(entry.created_at.0)
+            .execute(tx.connection())
+            .await?;
+        }
+        tx.commit().await
+    }
+
+    /// Entries of all projects, or of the ones made with one key.
+    pub async fn audit_entries(&self, key: Option<&str>, page: &Page) -> Result<Vec<AuditEntry>> {
+        let (low, high) = page.bounds();
+        let statement = if page.newest_first {
+            "select * from audit_entry where id > $1 and id < $2 and ($3 is null or key_id = $3)
+             order by id desc limit $4"
+        } else {
+            "select * from audit_entry where id > $1 and id < $2 and ($3 is null or key_id = $3)
+             order by id limit $4"
+        };
+        let rows =
+            sqlx::query(statement).bind(low).bind(high).bind(key).bind(page.limit).fetch_all(&self.readers).await?;
+        rows.iter().map(entry).collect()
+    }
+}
+
+fn entry(row: &SqliteRow) -> Result<AuditEntry> {
+    Ok(AuditEntry {
+        id: read("audit entry id", row.try_get("id")?)?,
+        project: row.try_get("project")?,
+        key: row.try_get("key_id")?,
+        method: row.try_get("method")?,
+        path: row.try_get("path")?,
+        status: row.try_get("status")?,
+        code: row.try_get("code")?,
+        request_id: row.try_get("request_id")?,
+        created_at: Timestamp(row.try_get("created_at")?),
+    })
+}

@@ -1,0 +1,206 @@
+//! What projects may use, and what they use.
+
+use std::collections::HashSet;
+
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::{Page, Result, Store, StoreError, write_json};
+use crate::job::placement::{WaitCode, Waiting};
+use crate::job::{JobId, Timestamp};
+
+/// What a project may use; no limit where there is none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProjectLimits {
+    /// Of each key.
+    pub requests_per_minute: Option<u64>,
+    /// Jobs that are not final.
+    pub max_unfinished_jobs: Option<u64>,
+    /// Devices that its jobs hold at the same time.
+    pub max_devices: Option<u64>,
+    /// Data sets, checkpoints and rollout sets.
+    pub max_storage_bytes: Option<u64>,
+}
+
+/// A project; it exists once it has a key, a job or limits.
+#[derive(Clone, Debug)]
+pub struct ProjectRow {
+    pub name: String,
+    pub limits: ProjectLimits,
+    pub unfinished_jobs: u64,
+    pub devices: u64,
+    pub storage_bytes: u64,
+}
+
+macro_rules! names {
+    ($rest:literal) => {
+        concat!(
+            "select name from (select name from project union select project from api_key
+                               union select project from job union select project from dataset
+                               union select 'default' as name)
+             where name > $1 and name < $2 ",
+            $rest
+        )
+    };
+}
+
+impl Store {
+    /// Projects by name.
+    pub async fn projects(&self, page: &Page) -> Result<Vec<ProjectRow>> {
+        let (low, high) = page.bounds();
+        let statement =
+            if page.newest_first { names!("order by name desc limit $3") } else { names!("order by name limit $3") };
+        let names: Vec<String> =
+            sqlx::query_scalar(statement).bind(low).bind(high).bind(page.limit).fetch_all(&self.readers).await?;
+        let mut projects = Vec::with_capacity(names.len());
+        for name in names {
+            projects.push(self.project_with_usage(&name).await?);
+        }
+        Ok(projects)
+    }
+
+    /// A project with what it uses. One of which nothing is known uses nothing.
+    pub async fn project_with_usage(&self, name: &str) -> Result<ProjectRow> {
+        let mut reader = self.readers.acquire().await?;
+        let limits = limits(&mut reader, name).await?;
+        let row = sqlx::query(
+            "select (select count(*) from job where project = $1 and finished_at is null) as unfinished,
+                    (select count(*) from device join job on job.id = device.job_id where project = $1) as devices,
+                    (select coalesce(sum(bytes), 0) from dataset_version join dataset on dataset.id = dataset_id
+                      where project = $1)
+                  + (select coalesce(sum(bytes), 0) from checkpoint join job on job.id = job_id where project = $1)
+                  + (select coalesce(sum(bytes), 0) from rollout_set join job on job.id = job_id where project = $1)
+                    as storage",
+        )
+        .bind(name)
+        .fetch_one(&mut *reader)
+        .await?;
+        let count = |column| -> Result<u64> { Ok(row.try_get::<i64, _>(column)?.unsigned_abs()) };
+        Ok(ProjectRow {
+            name: name.to_owned(),
+            limits,
+            unfinished_jobs: count("unfinished")?,
+            devices: count("devices")?,
+            storage_bytes: count("storage")?,
+        })
+    }
+
+    /// What a project may use.
+    pub async fn project_limits(&self, name: &str) -> Result<ProjectLimits> {
+        let mut reader = self.readers.acquire().await?;
+        limits(&mut reader, name).await
+    }
+
+    pub async fn set_project_limits(&self, name: &str, new: &ProjectLimits, now: Timestamp) -> Result<()> {
+        let number = |value: Option<u64>| value.map(|value| i64::try_from(value).unwrap_or(i64::MAX));
+        let mut tx = self.begin().await?;
+        sqlx::query(
+            "insert into project (name, requests_per_minute, max_unfinished_jobs, max_devices, max_storage_bytes,
+                                  created_at, updated_at)
+             values ($1, $2, $3, $4, $5, $6, $6)
+             on conflict (name) do update
+                set requests_per_minute = excluded.requests_per_minute,
+                    max_unfinished_jobs = excluded.max_unfinished_jobs, max_devices = excluded.max_devices,
+                    max_storage_bytes = excluded.max_storage_bytes, updated_at = excluded.updated_at",
+        )
+        .bind(name)
+        .bind(number(new.requests_per_minute))
+        .bind(number(new.max_unfinished_jobs))
+        .bind(number(new.max_devices))
+        .bind(number(new.max_storage_bytes))
+        .bind(now.0)
+        .execute(tx.connection())
+        .await?;
+        tx.commit().await
+    }
+
+    /// Whether this project may store more; an error says how much it has.
+    pub async fn check_storage(&self) -> Result<()> {
+        let name = self.own_project();
+        if self.project_limits(name).await?.max_storage_bytes.is_none() {
+            return Ok(());
+        }
+        let row = self.project_with_usage(name).await?;
+        match row.limits.max_storage_bytes {
+            Some(limit) if row.storage_bytes >= limit => Err(StoreError::QuotaExceeded(format!(
+                "the project `{name}` stores {} bytes and may store {limit}; delete jobs, checkpoints or data sets",
+                row.storage_bytes
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Store {
+    /// Those of some jobs that this store sees.
+    pub async fn own_jobs(&self, jobs: Vec<String>) -> Result<HashSet<String>> {
+        if self.project().is_none() || jobs.is_empty() {
+            return Ok(jobs.into_iter().collect());
+        }
+        let mut reader = self.readers.acquire().await?;
+        own_jobs(&mut reader, self.own_project(), &jobs).await
+    }
+
+    /// Adds to the reasons why a job waits what its project has to do with it, and leaves out the jobs of others.
+    pub(super) async fn narrow(&self, connection: &mut SqliteConnection, waiting: &mut Waiting) -> Result<()> {
+        let limited = sqlx::query_scalar::<_, i64>(
+            "select max_devices from job join project on name = job.project
+             where job.id = $1 and max_devices < job.devices
+                   + (select count(*) from device join job as other on other.id = device.job_id
+                       where other.project = job.project)",
+        );
+        if let Some(limit) = limited.bind(waiting.request.job.to_string()).fetch_optional(&mut *connection).await? {
+            waiting.code = WaitCode::ProjectLimit;
+            waiting.message = format!("its project may hold {limit} devices at a time, and would hold more with it");
+            (waiting.behind, waiting.expected_start) = (None, None);
+        }
+        let Some(project) = self.project() else { return Ok(()) };
+        let named = waiting.candidates.iter().filter_map(|slot| slot.job).chain(waiting.behind);
+        let named: Vec<String> = named.map(|job| job.to_string()).collect();
+        let own = own_jobs(connection, project, &named).await?;
+        for foreign in named.iter().filter(|job| !own.contains(*job)) {
+            waiting.message = waiting.message.replace(foreign, "a job of another project");
+        }
+        let is_foreign = |job: &mut JobId| !own.contains(&job.to_string());
+        waiting.behind.take_if(is_foreign);
+        for slot in &mut waiting.candidates {
+            slot.job.take_if(is_foreign);
+        }
+        Ok(())
+    }
+}
+
+async fn own_jobs(connection: &mut SqliteConnection, project: &str, jobs: &[String]) -> Result<HashSet<String>> {
+    let own = sqlx::query_scalar("select id from job where project = $1 and id in (select value from json_each($2))");
+    Ok(own.bind(project).bind(write_json(&jobs)?).fetch_all(connection).await?.into_iter().collect())
+}
+
+/// Whether a project may have one more unfinished job, within the transaction that adds it.
+pub(super) async fn check_unfinished(connection: &mut SqliteConnection, project: &str) -> Result<()> {
+    let Some(limit) = limits(connection, project).await?.max_unfinished_jobs else { return Ok(()) };
+    let unfinished: i64 = sqlx::query_scalar("select count(*) from job where project = $1 and finished_at is null")
+        .bind(project)
+        .fetch_one(connection)
+        .await?;
+    if unfinished.unsigned_abs() < limit {
+        return Ok(());
+    }
+    Err(StoreError::QuotaExceeded(format!(
+        "the project `{project}` has {unfinished} unfinished jobs and may have {limit}; wait for one to end or cancel one"
+    )))
+}
+
+async fn limits(connection: &mut SqliteConnection, name: &str) -> Result<ProjectLimits> {
+    let row = sqlx::query("select * from project where name = $1").bind(name).fetch_optional(connection).await?;
+    row.as_ref().map_or_else(|| Ok(ProjectLimits::default()), read_limits)
+}
+
+fn read_limits(row: &SqliteRow) -> Result<ProjectLimits> {
+    let number = |column| -> Result<Option<u64>> { Ok(row.try_get::<Option<i64>, _>(column)?.map(i64::unsigned_abs)) };
+    Ok(ProjectLimits {
+        requests_per_minute: number("requests_per_minute")?,
+        max_unfinished_jobs: number("max_unfinished_jobs")?,
+        max_devices: number("max_devices")?,
+        max_storage_bytes: number("max_storage_bytes")?,
+    })
+}
