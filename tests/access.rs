@@ -143,7 +143,8 @@ fn what_belongs_to_another_project_is_as_if_it_were_not_there() {
     let place = |path: &str, of: &dyn Fn(&str) -> String| -> Option<String> {
         let (prefix, id) = things.iter().find(|(prefix, _)| path.starts_with(prefix))?;
         let rest = path[prefix.len()..].split_once('/').map_or(String::new(), |(_, rest)| format!("/{rest}"));
-        Some(format!("{prefix}{}{}", of(id), rest.replace("{path}", "README.md").replace("{name}", "README.md")))
+        let file = if path.starts_with("/v1/rollout-sets") { "summary.json" } else { "config.json" };
+        Some(format!("{prefix}{}{}", of(id), rest.replace("{path}", file)))
     };
     let mut uncovered = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap().iter().filter(|(path, _)| path.contains('{')) {

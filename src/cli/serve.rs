@@ -47,7 +47,7 @@ pub fn run(config: Config, args: &Args) -> anyhow::Result<ExitCode> {
         let server = Server::start(&config).await?;
         println!("anneal serves http://{0} (docs: http://{0}/docs/)", server.address);
         if server.keyless {
-            println!(
+            eprintln!(
                 "there are no API keys: everyone on this machine can use it (anneal keys create closes it to others)"
             );
         }

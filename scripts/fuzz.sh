@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Fuzzes a real server with cases that schemathesis makes from its OpenAPI document, once without keys and once with:
+# no answer may be a 5xx, and every answer must be as the document says.
+#
+#   scripts/fuzz.sh [CASES]     at least CASES cases (5000); the server is target/debug/anneal, or $ANNEAL_BIN
+#
+# Needs python3 with venv. The report of a failed run is in target/fuzz.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+cases=${1:-5000}
+program=${ANNEAL_BIN:-target/debug/anneal}
+work=target/fuzz
+mkdir -p "$work"
+if [ ! -x "$work/venv/bin/st" ]; then
+  python3 -m venv "$work/venv"
+  "$work/venv/bin/pip" install --quiet "schemathesis==4.32.5"
+fi
+
+data=$(mktemp -d)
+stop() {
+  [ -z "${server:-}" ] || { kill "$server" 2>/dev/null; wait "$server" 2>/dev/null; } || true
+  rm -rf "$data"
+}
+trap stop EXIT
+
+# Starts a server and sets `base`.
+start() {
+  "$program" serve --listen 127.0.0.1:0 --log error --threads 1 --requests-per-minute 0 --data-dir "$data/$1" \
+    > "$work/$1.out" 2> "$work/$1.err" &
+  server=$!
+  for _ in $(seq 200); do
+    base=$(grep -o 'http://[^ ]*' "$work/$1.out" | head -1) && [ -n "$base" ] && return
+    sleep 0.1
+  done
+  echo "the server did not start:"; cat "$work/$1.err"; exit 1
+}
+
+# Fuzzes with some examples an operation; further arguments go to schemathesis. Adds to `total`.
+fuzz() {
+  local name=$1 examples=$2
+  shift 2
+  "$work/venv/bin/st" --config-file scripts/fuzz/schemathesis.toml run "$base/openapi.json" \
+    --phases examples,coverage,fuzzing --max-examples "$examples" --workers 2 --request-timeout 90 \
+    --checks not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance \
+    --generation-database none --suppress-health-check all --warnings off --continue-on-failure \
+    "$@" > "$work/$name.log" 2>&1 || { tail -n 150 "$work/$name.log"; echo "scripts/fuzz.sh: $name failed, see $work/$name.log"; exit 1; }
+  local made
+  made=$(grep -oE '[0-9,]+ generated' "$work/$name.log" | tail -1 | tr -dc 0-9)
+  total=$((total + made))
+  echo "$name: $made cases, no failure"
+}
+
+total=0
+operations=$("$program" openapi | python3 -c 'import json, sys
+print(sum(len(item) for item in json.load(sys.stdin)["paths"].values()))')
+examples=$((cases / operations / 2 + 1))
+
+export SCHEMATHESIS_HOOKS=scripts/fuzz/hooks.py
+start open
+# The first key would close the server.
+fuzz without-keys "$examples" --exclude-operation-id create_api_key
+kill "$server"; wait "$server" || true
+
+key=$("$program" keys create fuzz --scopes read,write,admin,code --data-dir "$data/keyed")
+start keyed
+fuzz wrong-key 3 -H "Authorization: Bearer ak_wrong"
+fuzz with-keys "$examples" -H "Authorization: Bearer $key"
+round=0
+while [ "$total" -lt "$cases" ]; do
+  round=$((round + 1))
+  fuzz "with-keys-$round" "$examples" -H "Authorization: Bearer $key"
+done
+echo "$total cases over $operations operations: no 5xx, no answer that the document does not describe"
