@@ -1,29 +1,32 @@
 //! Tells waiting requests that a job has new events. Workers are other processes and write to the database, so one
 //! task looks for new events there and wakes whoever follows the job; nobody else polls.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{broadcast, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 
 use crate::job::JobId;
 use crate::store::{Store, StoreError};
 
 const POLL: Duration = Duration::from_millis(50);
-/// Wake-ups that a slow follower may have outstanding; one that falls behind looks for itself.
-const BACKLOG: usize = 1024;
 
 /// A source of wake-ups.
 #[derive(Clone, Debug)]
 pub struct Feed {
-    wakeups: broadcast::Sender<JobId>,
+    /// Woken by events of any job.
+    all: Arc<watch::Sender<()>>,
+    /// Jobs that somebody follows.
+    jobs: Arc<Mutex<HashMap<JobId, watch::Sender<()>>>>,
 }
 
 impl Feed {
     /// Starts looking for events until `shutdown` becomes true.
     pub fn start(store: Store, mut shutdown: watch::Receiver<bool>) -> Self {
-        let (wakeups, _) = broadcast::channel(BACKLOG);
-        let feed = Self { wakeups: wakeups.clone() };
+        let feed = Self { all: Arc::new(watch::Sender::new(())), jobs: Arc::default() };
+        let own = feed.clone();
         tokio::spawn(async move {
             let mut ticks = interval(POLL);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -33,7 +36,7 @@ impl Feed {
                     _ = ticks.tick() => {}
                     _ = shutdown.changed() => continue,
                 }
-                match look(&store, position, &wakeups).await {
+                match own.look(&store, position).await {
                     Ok(newest) => position = Some(newest),
                     Err(error) => tracing::warn!(%error, "events cannot be followed"),
                 }
@@ -42,37 +45,47 @@ impl Feed {
         feed
     }
 
-    pub fn follow(&self, job: JobId) -> Follower {
-        Follower { job, wakeups: self.wakeups.subscribe() }
+    /// News of one job, or of all when there is none.
+    pub fn follow(&self, job: Option<JobId>) -> Follower {
+        let news = match job {
+            None => self.all.subscribe(),
+            Some(job) => {
+                let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+                jobs.entry(job).or_insert_with(|| watch::Sender::new(())).subscribe()
+            }
+        };
+        Follower { news }
     }
-}
 
-async fn look(store: &Store, position: Option<i64>, wakeups: &broadcast::Sender<JobId>) -> Result<i64, StoreError> {
-    let newest = store.newest_event().await?;
-    if let Some(position) = position.filter(|position| *position < newest) {
-        for job in store.jobs_with_events_after(position).await? {
-            // An error only says that nobody follows anything.
-            drop(wakeups.send(job));
+    /// Wakes the followers of jobs with events behind `position`; returns the position of the newest event.
+    async fn look(&self, store: &Store, position: Option<i64>) -> Result<i64, StoreError> {
+        let newest = store.newest_event().await?;
+        let news = match position.filter(|position| *position < newest) {
+            Some(position) => store.jobs_with_events_after(position).await?,
+            None => Vec::new(),
+        };
+        if !news.is_empty() {
+            self.all.send_replace(());
         }
+        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        jobs.retain(|_, followers| followers.receiver_count() > 0);
+        for followers in news.iter().filter_map(|job| jobs.get(job)) {
+            followers.send_replace(());
+        }
+        Ok(newest)
     }
-    Ok(newest)
 }
 
-/// Waits for news of one job. Begin to follow before looking, or news in between is missed.
+/// Waits for news of one job or of all. Begin to follow before looking, or news in between is missed.
 #[derive(Debug)]
 pub struct Follower {
-    job: JobId,
-    wakeups: broadcast::Receiver<JobId>,
+    news: watch::Receiver<()>,
 }
 
 impl Follower {
-    /// Returns when the job may have new events, or at `deadline`.
+    /// Returns when there may be new events, or at `deadline`.
     pub async fn wait_until(&mut self, deadline: Instant) {
-        loop {
-            match timeout_at(deadline, self.wakeups.recv()).await {
-                Ok(Ok(job)) if job != self.job => {}
-                Ok(Ok(_) | Err(_)) | Err(_) => return,
-            }
-        }
+        // An error would mean that the sender is gone, and it stays as long as it has a receiver.
+        drop(timeout_at(deadline, self.news.changed()).await);
     }
 }

@@ -125,7 +125,7 @@ pub async fn job_events(
         let detail = format!("`wait` must lie between 0 and 60, `limit` between 1 and {BATCH}");
         return Err(Problem::bad_request("invalid_parameter", detail));
     }
-    let follower = app.feed.follow(id);
+    let follower = app.feed.follow(Some(id));
     let job = app.store.job(id).await?;
     // A browser's EventSource keeps its URL when it reconnects, so the header must win.
     let after = last_event_id(&headers)?.or(params.after).unwrap_or(0);
