@@ -1,11 +1,13 @@
 //! What a job is, without any I/O: identifiers, the spec a client submits, the states a job moves
 //! through and the events it leaves behind. Every other module may import this one; it imports none.
 
+pub mod budget;
 pub mod checkpoint;
 pub mod device;
 pub mod digest;
 pub mod event;
 pub mod field;
+pub mod gate;
 pub mod id;
 pub mod memory;
 pub mod metric;
@@ -15,10 +17,12 @@ pub mod spec;
 pub mod status;
 pub mod time;
 
+pub use budget::{BudgetSpec, OnExhausted};
 pub use checkpoint::{CheckpointKind, Manifest, ManifestFile};
 pub use device::{DeviceProcess, DeviceReading, DeviceStatus};
 pub use event::{Event, EventKind, EventLevel, NewEvent};
 pub use field::{FieldError, Fields};
+pub use gate::GateSpec;
 pub use id::{CheckpointId, DatasetId, DatasetVersionId, EventId, JobId, ModelId, RolloutSetId, VerifierId, WorkerId};
 pub use rollout_set::{RolloutLine, RolloutSetSpec, RolloutSummary};
 pub use spec::JobSpec;

@@ -6,12 +6,16 @@
 //!
 //! SQL is static, lower case and portable; what differs for another database stays in this file and in `migrations/`.
 
+mod attempts;
 mod checkpoints;
 mod datasets;
+mod deletion;
+mod derived;
 mod devices;
 mod events;
 pub mod files;
 mod jobs;
+mod lifecycle;
 mod models;
 mod placement;
 mod queue;
@@ -28,11 +32,14 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, Sq
 use sqlx::{ConnectOptions, Connection, SqlitePool};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-pub use checkpoints::CheckpointRow;
+pub use attempts::AttemptRow;
+pub use checkpoints::{CheckpointRow, Keep};
 pub use datasets::{DatasetRow, DatasetVersionRow};
+pub use derived::{Origin, Verification};
 pub use devices::DeviceRow;
 pub use files::Files;
 pub use jobs::{IdempotencyKey, JobFilter, JobRow, NewJob, Submitted};
+pub use lifecycle::JobChange;
 pub use models::ModelRow;
 pub use placement::{QueueEntry, Reserved};
 pub use queue::{Claim, Ended, Heartbeat, Lease, Loss, MAX_CRASHES};
@@ -50,6 +57,9 @@ pub enum StoreError {
     /// The row is not in a state that allows this.
     #[error("{0}")]
     Conflict(String),
+    /// The same, with a reason of its own that clients tell apart.
+    #[error("{detail}")]
+    Refused { code: &'static str, detail: String },
     /// An idempotency key was used with another body.
     #[error("this Idempotency-Key was used with another body; use a new key for a new request")]
     KeyReused,
