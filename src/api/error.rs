@@ -80,6 +80,11 @@ impl Problem {
         Self { status: StatusCode::UNPROCESSABLE_ENTITY, code: "invalid_spec", detail, errors }
     }
 
+    /// The same problem under a more telling code.
+    pub fn with_code(self, code: &'static str) -> Self {
+        Self { code, ..self }
+    }
+
     fn internal(error: &dyn std::error::Error) -> Self {
         let mut text = error.to_string();
         let mut source = error.source();
@@ -115,6 +120,7 @@ impl Problem {
         match error {
             StoreError::NotFound { .. } => Self::new(StatusCode::NOT_FOUND, "not_found", error.to_string()),
             StoreError::Conflict(detail) => Self::new(StatusCode::CONFLICT, "conflict", detail.clone()),
+            StoreError::Refused { code, detail } => Self::new(StatusCode::CONFLICT, code, detail.clone()),
             StoreError::KeyReused => {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", error.to_string())
             }

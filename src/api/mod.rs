@@ -6,9 +6,11 @@ mod audit;
 mod audit_log;
 pub mod checkpoints;
 pub mod datasets;
+mod deleted;
 mod devices;
 mod download;
 pub mod error;
+mod etag;
 mod extract;
 mod feed;
 mod health;
@@ -82,7 +84,13 @@ pub struct ApiSettings {
 fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(jobs::create::create_job, jobs::list::list_jobs))
-        .routes(routes!(jobs::get::get_job))
+        .routes(routes!(jobs::get::get_job, jobs::update::update_job, jobs::delete::delete_job))
+        .routes(routes!(jobs::pause::pause_job))
+        .routes(routes!(jobs::resume::resume_job))
+        .routes(routes!(jobs::fork::fork_job))
+        .routes(routes!(jobs::verify_resume::verify_resume))
+        .routes(routes!(jobs::attempts::job_attempts))
+        .routes(routes!(jobs::report::job_report))
         .routes(routes!(jobs::cancel::cancel_job))
         .routes(routes!(jobs::wait::wait_for_job))
         .routes(routes!(jobs::events::job_events))
@@ -96,11 +104,11 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(verifiers::create::create_verifier, verifiers::list::list_verifiers))
         .routes(routes!(verifiers::get::get_verifier))
         .routes(routes!(checkpoints::list::list_checkpoints))
-        .routes(routes!(checkpoints::get::get_checkpoint))
+        .routes(routes!(checkpoints::get::get_checkpoint, checkpoints::delete::delete_checkpoint))
         .routes(routes!(checkpoints::get::get_checkpoint_manifest))
         .routes(routes!(checkpoints::file::download_checkpoint_file))
         .routes(routes!(rollout_sets::create::create_rollout_set, rollout_sets::list::list_rollout_sets))
-        .routes(routes!(rollout_sets::get::get_rollout_set))
+        .routes(routes!(rollout_sets::get::get_rollout_set, rollout_sets::delete::delete_rollout_set))
         .routes(routes!(rollout_sets::get::get_rollout_set_manifest))
         .routes(routes!(rollout_sets::rollouts::list_rollouts))
         .routes(routes!(rollout_sets::file::download_rollout_set_file))

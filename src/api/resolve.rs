@@ -18,7 +18,7 @@ use crate::verifier;
 pub fn essential_digest(resolved: &Value) -> String {
     let mut essential = resolved.clone();
     if let Some(object) = essential.as_object_mut() {
-        for free in ["name", "priority", "metadata"] {
+        for free in ["name", "priority", "metadata", "budget"] {
             object.shift_remove(free);
         }
     }

@@ -84,6 +84,7 @@ impl Server {
             .with_context(|| format!("cannot listen on {}; choose another address with --listen", config.listen))?;
         let address = listener.local_addr()?;
         let (stop, shutdown) = watch::channel(false);
+        sweep(store.clone());
 
         let settings = ApiSettings {
             import_roots: config.import_roots.clone(),
@@ -121,6 +122,17 @@ impl Server {
             Err(_) => tracing::info!("requests that did not end in time are cut off"),
         }
     }
+}
+
+/// Removes what deletions have left behind when the server before ended; nobody sees it, so nobody waits for it.
+fn sweep(store: Store) {
+    tokio::spawn(async move {
+        match store.sweep_jobs().await {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(count, "files of deleted jobs and checkpoints were removed"),
+            Err(error) => tracing::warn!(%error, "files of deleted jobs could not be swept"),
+        }
+    });
 }
 
 fn axum_serve(

@@ -95,6 +95,10 @@ impl Trainer<'_> {
                 }
             }
         }
+        if self.job.must_resume {
+            let detail = String::from("no intact checkpoint is left that the job could begin from");
+            return Err(EngineError::InvalidData { code: "checkpoint_corrupt", detail });
+        }
         Ok(())
     }
 

@@ -39,6 +39,8 @@ pub struct Job {
     pub eval: Option<Dataset>,
     /// Training checkpoints to go on from, best first; the first one that is intact is used.
     pub resume: Vec<PathBuf>,
+    /// Whether the job makes no sense from its first step on.
+    pub must_resume: bool,
 }
 
 /// The statistics of one optimizer step, by metric name.

@@ -1,12 +1,64 @@
-//! What a finished checkpoint directory holds; its `manifest.json` is the only thing readers trust.
+//! Which checkpoints a job makes and keeps, and what a finished checkpoint directory holds; its `manifest.json` is the
+//! only thing readers trust.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::JobId;
+use super::field::{FieldError, Fields};
+use super::spec::MAX_STEPS;
 use super::status::names;
 
 /// Name of the manifest within a checkpoint directory.
 pub const MANIFEST: &str = "manifest.json";
+
+/// What is kept on the way and how the result is written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CheckpointSpec {
+    /// Save the training state every so many optimizer steps, so that a lost worker costs no more than these.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub every_steps: u64,
+    /// Training checkpoints to keep.
+    #[schemars(range(min = 1, max = 1000))]
+    pub keep_last: u32,
+    /// Training checkpoints to keep besides these: the ones with the best evaluations at their steps.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(range(max = 100))]
+    pub keep_best: u32,
+    /// Number format of the weights in the finished model.
+    pub dtype: WeightDtype,
+}
+
+/// Leaves a default out of resolved specs, whose digests are older than the field.
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+impl Default for CheckpointSpec {
+    fn default() -> Self {
+        Self { every_steps: 50, keep_last: 2, keep_best: 0, dtype: WeightDtype::F32 }
+    }
+}
+
+impl CheckpointSpec {
+    pub(super) fn check(&self) -> Result<(), Vec<FieldError>> {
+        let mut fields = Fields::below("/checkpoints");
+        let steps = 1..=MAX_STEPS;
+        fields.require(steps.contains(&self.every_steps), "every_steps", format!("must lie between 1 and {MAX_STEPS}"));
+        fields.require((1..=1000).contains(&self.keep_last), "keep_last", "must lie between 1 and 1000");
+        fields.require(self.keep_best <= 100, "keep_best", "must be at most 100");
+        fields.finish()
+    }
+}
+
+/// Number format of exported weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WeightDtype {
+    F32,
+    Bf16,
+}
 
 names!(
     /// What a checkpoint is for.

@@ -2,11 +2,13 @@
 //! through and the events it leaves behind. Every other module may import this one; it imports none.
 
 pub mod access;
+pub mod budget;
 pub mod checkpoint;
 pub mod device;
 pub mod digest;
 pub mod event;
 pub mod field;
+pub mod gate;
 pub mod id;
 pub mod memory;
 pub mod metric;
@@ -17,10 +19,12 @@ pub mod status;
 pub mod time;
 
 pub use access::Scope;
+pub use budget::{BudgetSpec, OnExhausted};
 pub use checkpoint::{CheckpointKind, Manifest, ManifestFile};
 pub use device::{DeviceProcess, DeviceReading, DeviceStatus};
 pub use event::{Event, EventKind, EventLevel, NewEvent};
 pub use field::{FieldError, Fields};
+pub use gate::GateSpec;
 pub use id::{
     ApiKeyId, AuditEntryId, CheckpointId, DatasetId, DatasetVersionId, EventId, JobId, ModelId, RolloutSetId,
     VerifierId, WorkerId,

@@ -9,7 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use super::checkpoint::{CheckpointSpec, WeightDtype};
 use super::field::{self, FieldError, Fields};
+use super::{BudgetSpec, GateSpec};
 
 /// The most optimizer steps one job may take.
 pub const MAX_STEPS: u64 = 1_000_000;
@@ -47,6 +49,12 @@ pub struct JobSpec {
     pub checkpoints: CheckpointSpec,
     #[serde(default)]
     pub resources: ResourceSpec,
+    /// What the job may use of the devices; without it there is no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<BudgetSpec>,
+    /// What the finished model must reach; `result.gate` says whether it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateSpec>,
     /// Jobs with a higher priority are claimed first; equal ones in the order of submission.
     #[serde(default)]
     pub priority: i32,
@@ -305,26 +313,6 @@ impl Default for EvalSpec {
     }
 }
 
-/// What is kept on the way and how the result is written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct CheckpointSpec {
-    /// Save the training state every so many optimizer steps, so that a lost worker costs no more than these.
-    #[schemars(range(min = 1, max = 1_000_000))]
-    pub every_steps: u64,
-    /// Training checkpoints to keep.
-    #[schemars(range(min = 1, max = 1000))]
-    pub keep_last: u32,
-    /// Number format of the weights in the finished model.
-    pub dtype: WeightDtype,
-}
-
-impl Default for CheckpointSpec {
-    fn default() -> Self {
-        Self { every_steps: 50, keep_last: 2, dtype: WeightDtype::F32 }
-    }
-}
-
 /// What a job runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -352,14 +340,6 @@ impl ResourceSpec {
     }
 }
 
-/// Number format of exported weights.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum WeightDtype {
-    F32,
-    Bf16,
-}
-
 impl JobSpec {
     /// Reads and checks everything that does not need the objective, the verifier or the store.
     pub fn parse(value: &Value) -> Result<Self, Vec<FieldError>> {
@@ -370,7 +350,9 @@ impl JobSpec {
             spec.check_train(),
             spec.check_rollouts(),
             spec.eval.check(),
-            spec.check_checkpoints(),
+            spec.checkpoints.check(),
+            spec.budget.map_or(Ok(()), |budget| budget.check()),
+            spec.gate.map_or(Ok(()), |gate| gate.check(&spec.eval)),
             spec.resources.check(),
             spec.dataset.check(),
             check_labels(spec.name.as_deref(), spec.seed, &spec.metadata),
@@ -421,17 +403,6 @@ impl JobSpec {
         );
         fields.finish()
     }
-
-    fn check_checkpoints(&self) -> Result<(), Vec<FieldError>> {
-        let mut fields = Fields::below("/checkpoints");
-        fields.require(
-            (1..=MAX_STEPS).contains(&self.checkpoints.every_steps),
-            "every_steps",
-            format!("must lie between 1 and {MAX_STEPS}"),
-        );
-        fields.require((1..=1000).contains(&self.checkpoints.keep_last), "keep_last", "must lie between 1 and 1000");
-        fields.finish()
-    }
 }
 
 /// Reads a spec whose parts are all objects; serde would read a list as the fields in their order.
@@ -446,11 +417,7 @@ pub(super) fn parse_object<T: serde::de::DeserializeOwned>(value: &Value) -> Res
 }
 
 /// Checks what every submitted spec carries for people and for reproduction.
-pub(super) fn check_labels(
-    name: Option<&str>,
-    seed: u64,
-    metadata: &BTreeMap<String, String>,
-) -> Result<(), Vec<FieldError>> {
+pub fn check_labels(name: Option<&str>, seed: u64, metadata: &BTreeMap<String, String>) -> Result<(), Vec<FieldError>> {
     let mut fields = Fields::below("");
     fields.require(name.is_none_or(|name| name.len() <= 200), "name", "may have at most 200 bytes");
     // JSON numbers above 2^53 do not survive every client.

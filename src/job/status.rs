@@ -48,7 +48,11 @@ names!(
         Starting = "starting",
         /// A worker holds the lease and reports progress; `phase` says what it does.
         Running = "running",
-        /// A client asked for an end; the worker has not let go yet.
+        /// A client asked for a rest, or the budget is spent; the worker saves the job and lets go of it.
+        Pausing = "pausing",
+        /// Holds no device, and goes on from its last checkpoint when a client resumes it.
+        Paused = "paused",
+        /// A client asked for an end, or the budget is spent; the worker has not let go yet.
         Cancelling = "cancelling",
         Succeeded = "succeeded",
         Failed = "failed",
@@ -60,7 +64,7 @@ impl JobStatus {
     pub fn is_final(self) -> bool {
         match self {
             Self::Succeeded | Self::Failed | Self::Cancelled => true,
-            Self::Queued | Self::Starting | Self::Running | Self::Cancelling => false,
+            Self::Queued | Self::Starting | Self::Running | Self::Pausing | Self::Paused | Self::Cancelling => false,
         }
     }
 }
@@ -113,6 +117,8 @@ names!(
         DeviceLost = "device_lost",
         /// The job ended its worker process again and again.
         Poison = "poison",
+        /// It used up its device seconds and was to fail then.
+        BudgetExhausted = "budget_exhausted",
         Internal = "internal",
     }
 );

@@ -20,36 +20,53 @@ pub struct CheckpointRow {
     pub directory: String,
     pub manifest: Manifest,
     pub created_at: Timestamp,
+    /// Mean pass@k, for the first k, of the evaluation at its step.
+    pub score: Option<f64>,
 }
 
-/// Directories of a job's training checkpoints, newest first.
+/// How many training checkpoints a job keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keep {
+    /// The newest ones.
+    pub last: u32,
+    /// The ones with the best scores besides.
+    pub best: u32,
+}
+
+/// Directories of training checkpoints that a job can go on from, best first: its own, newest first, and then the one
+/// of another job that it begins from to verify it.
 pub(super) async fn training_directories(connection: &mut SqliteConnection, job: JobId) -> Result<Vec<String>> {
     let directories = sqlx::query_scalar(
-        "select directory from checkpoint where job_id = $1 and kind = 'training' order by step desc, id desc",
+        "select directory from
+            (select directory, step, id from checkpoint where job_id = $1 and kind = 'training'
+             union all select directory, -1, '' from verification where job_id = $1)
+         order by step desc, id desc",
     );
     Ok(directories.bind(job.to_string()).fetch_all(connection).await?)
 }
 
 impl Store {
-    /// Makes a checkpoint visible under the fence and drops the rows of all but the newest `keep` training
-    /// checkpoints of the job. Returns the new id and the directories that may be removed now.
+    /// Makes a checkpoint visible under the fence and drops the rows of the job's training checkpoints that need not be
+    /// kept. `score` is what an evaluation at its step found. Returns the new id and the directories that may be removed
+    /// now.
     pub async fn add_checkpoint(
         &self,
         lease: Lease,
         directory: &str,
         manifest: &Manifest,
-        keep: u32,
+        score: Option<f64>,
+        keep: Keep,
         now: Timestamp,
     ) -> Result<(CheckpointId, Vec<String>)> {
         let id = CheckpointId::generate();
         let mut tx = self.begin().await?;
         fence(tx.connection(), lease, now).await?;
         sqlx::query(
-            "insert into checkpoint (id, job_id, kind, attempt, step, directory, bytes, manifest, created_at)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+            "insert into checkpoint (id, job_id, kind, attempt, step, directory, bytes, manifest, created_at, score)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
              on conflict (directory) do update
                 set id = excluded.id, bytes = excluded.bytes, manifest = excluded.manifest,
-                    created_at = excluded.created_at",
+                    created_at = excluded.created_at, score = coalesce(excluded.score, score)",
         )
         .bind(id.to_string())
         .bind(lease.job.to_string())
@@ -60,16 +77,21 @@ impl Store {
         .bind(manifest.bytes() as i64)
         .bind(write_json(manifest)?)
         .bind(now.0)
+        .bind(score)
         .execute(tx.connection())
         .await?;
         let dropped: Vec<String> = sqlx::query_scalar(
             "delete from checkpoint where job_id = $1 and kind = 'training' and id not in
                (select id from checkpoint where job_id = $1 and kind = 'training'
                 order by step desc, id desc limit $2)
+               and id not in
+               (select id from checkpoint where job_id = $1 and kind = 'training' and score is not null
+                order by score desc, step desc, id desc limit $3)
              returning directory",
         )
         .bind(lease.job.to_string())
-        .bind(keep)
+        .bind(keep.last)
+        .bind(keep.best)
         .fetch_all(tx.connection())
         .await?;
         let message = format!("{} checkpoint of step {}", manifest.kind, manifest.step);
@@ -128,7 +150,7 @@ impl Store {
     }
 }
 
-fn checkpoint(row: &SqliteRow) -> Result<CheckpointRow> {
+pub(super) fn checkpoint(row: &SqliteRow) -> Result<CheckpointRow> {
     Ok(CheckpointRow {
         id: read("checkpoint id", row.try_get("id")?)?,
         job: read("job id", row.try_get("job_id")?)?,
@@ -137,5 +159,6 @@ fn checkpoint(row: &SqliteRow) -> Result<CheckpointRow> {
         directory: row.try_get("directory")?,
         manifest: read_json("manifest", row.try_get("manifest")?)?,
         created_at: Timestamp(row.try_get("created_at")?),
+        score: row.try_get("score")?,
     })
 }

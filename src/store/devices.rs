@@ -143,7 +143,7 @@ impl Store {
         if let Some(job) = job {
             let held = sqlx::query(
                 "select id, attempt, status, crashes from job
-                 where id = $1 and status in ('starting', 'running', 'cancelling')",
+                 where id = $1 and status in ('starting', 'running', 'pausing', 'cancelling')",
             )
             .bind(&job)
             .fetch_optional(tx.connection())

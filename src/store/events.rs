@@ -81,6 +81,32 @@ impl Store {
         rows.iter().map(event).collect()
     }
 
+    /// The first `limit` warnings and errors of a job.
+    pub async fn notable_events(&self, job: JobId, limit: u32) -> Result<Vec<Event>> {
+        let rows = sqlx::query("select * from event where job_id = $1 and level <> 'info' order by seq limit $2")
+            .bind(job.to_string())
+            .bind(limit)
+            .fetch_all(&self.readers)
+            .await?;
+        rows.iter().map(event).collect()
+    }
+
+    /// The newest values `(name, step, value)` of the named metrics of a job.
+    pub async fn last_metrics(&self, job: JobId, names: &[&str]) -> Result<Vec<(String, u64, f64)>> {
+        let rows = sqlx::query(
+            "select m.name, m.step, m.value from json_each($2) named join metric m on m.job_id = $1
+               and m.name = named.value
+               and m.step = (select max(step) from metric where job_id = $1 and name = named.value)",
+        )
+        .bind(job.to_string())
+        .bind(write_json(&names)?)
+        .fetch_all(&self.readers)
+        .await?;
+        rows.iter()
+            .map(|row| Ok((row.try_get("name")?, row.try_get::<i64, _>("step")?.unsigned_abs(), row.try_get("value")?)))
+            .collect()
+    }
+
     /// The position of the newest event of any job.
     pub async fn newest_event(&self) -> Result<i64> {
         Ok(sqlx::query_scalar("select coalesce(max(position), 0) from event").fetch_one(&self.readers).await?)

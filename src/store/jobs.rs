@@ -1,17 +1,46 @@
-//! Job rows: looked up, listed and cancelled. How they come to be is in `submissions`.
+//! Job rows: looked up, listed and cancelled. How they come to be is in `submissions`, what else becomes of them in
+//! `lifecycle`.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::events::append;
 use super::{Page, Result, Store, StoreError, read, read_json};
-use crate::job::{EventKind, Failure, JobId, JobKind, JobStatus, NewEvent, Phase, RolloutSetId, Timestamp};
+use crate::job::{BudgetSpec, EventKind, Failure, JobId, JobKind, JobStatus, NewEvent, Phase, RolloutSetId, Timestamp};
+
+/// Milliseconds of devices that attempts of the `job` row at hand have used; one under way counts up to `$now`.
+macro_rules! spent {
+    ($now:literal) => {
+        concat!(
+            "(select coalesce(sum((coalesce(ended_at, ",
+            $now,
+            ") - started_at) * case devices when '[]' then 1 else json_array_length(devices) end), 0)
+              from attempt where job_id = job.id)"
+        )
+    };
+}
+pub(super) use spent;
+
+/// Jobs with what other tables say about them.
+macro_rules! job_rows {
+    () => {
+        concat!(
+            "select job.*, (select id from rollout_set where job_id = job.id) as rollout_set,
+                    (select devices from attempt where job_id = job.id and number = job.attempt) as held,
+                    (select started_at from attempt
+                     where job_id = job.id and number = job.attempt and ended_at is null) as running_since,
+                    (select source_job from verification where job_id = job.id) as verifies, ",
+            spent!("started_at"),
+            " as spent from job"
+        )
+    };
+}
 
 /// A job.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct JobRow {
     pub id: JobId,
     pub kind: JobKind,
@@ -40,9 +69,27 @@ pub struct JobRow {
     pub devices: Vec<String>,
     /// The set that the job fills or has filled.
     pub rollout_set: Option<RolloutSetId>,
+    /// Milliseconds of devices that its ended attempts have used.
+    pub spent_milliseconds: i64,
+    /// When the attempt under way began.
+    pub running_since: Option<Timestamp>,
+    /// The job whose spec it was made from.
+    pub forked_from: Option<JobId>,
+    /// The job that it repeats to prove that it resumes bit for bit.
+    pub verifies: Option<JobId>,
 }
 
 impl JobRow {
+    /// Seconds of attempts times the devices that they held; of an attempt under way only whole seconds count.
+    pub fn device_seconds(&self, now: Timestamp) -> f64 {
+        let seconds = self.running_since.map_or(0, |began| (now.0 - began.0).max(0) / 1000);
+        self.spent_milliseconds as f64 / 1000.0 + (seconds * self.devices.len().max(1) as i64) as f64
+    }
+
+    pub fn budget(&self) -> Option<BudgetSpec> {
+        self.spec_resolved.get("budget").and_then(|budget| serde_json::from_value(budget.clone()).ok())
+    }
+
     pub fn metadata(&self) -> BTreeMap<String, String> {
         self.spec_resolved.get("metadata").and_then(|m| serde_json::from_value(m.clone()).ok()).unwrap_or_default()
     }
@@ -56,30 +103,23 @@ pub struct JobFilter {
 
 impl Store {
     pub async fn job(&self, id: JobId) -> Result<JobRow> {
-        sqlx::query(
-            "select job.*, (select id from rollout_set where job_id = job.id) as rollout_set,
-                    (select devices from attempt where job_id = job.id and number = job.attempt) as held
-             from job where id = $1 and project = coalesce($2, project)",
-        )
-        .bind(id.to_string())
-        .bind(self.project())
-        .fetch_optional(&self.readers)
-        .await?
-        .map_or_else(|| Err(StoreError::NotFound { what: "job", id: id.to_string() }), |row| job(&row))
+        by_id(&mut *self.readers.acquire().await?, id, self.project()).await
     }
 
     pub async fn jobs(&self, filter: &JobFilter, page: &Page) -> Result<Vec<JobRow>> {
         let (low, high) = page.bounds();
         let statement = if page.newest_first {
-            "select job.*, (select id from rollout_set where job_id = job.id) as rollout_set,
-                    (select devices from attempt where job_id = job.id and number = job.attempt) as held
-             from job where id > $1 and id < $2 and status = coalesce($3, status)
-               and project = coalesce($5, project) order by id desc limit $4"
+            concat!(
+                job_rows!(),
+                " where id > $1 and id < $2 and status = coalesce($3, status) and project = coalesce($5, project)
+                 order by id desc limit $4"
+            )
         } else {
-            "select job.*, (select id from rollout_set where job_id = job.id) as rollout_set,
-                    (select devices from attempt where job_id = job.id and number = job.attempt) as held
-             from job where id > $1 and id < $2 and status = coalesce($3, status)
-               and project = coalesce($5, project) order by id limit $4"
+            concat!(
+                job_rows!(),
+                " where id > $1 and id < $2 and status = coalesce($3, status) and project = coalesce($5, project)
+                 order by id limit $4"
+            )
         };
         let rows = sqlx::query(statement)
             .bind(low)
@@ -103,8 +143,8 @@ impl Store {
             .ok_or_else(|| StoreError::NotFound { what: "job", id: id.to_string() })?;
         let status: JobStatus = read("job status", row.try_get("status")?)?;
         let next = match status {
-            JobStatus::Queued => JobStatus::Cancelled,
-            JobStatus::Starting | JobStatus::Running => JobStatus::Cancelling,
+            JobStatus::Queued | JobStatus::Paused => JobStatus::Cancelled,
+            JobStatus::Starting | JobStatus::Running | JobStatus::Pausing => JobStatus::Cancelling,
             JobStatus::Cancelling => {
                 tx.commit().await?;
                 return self.job(id).await;
@@ -117,7 +157,8 @@ impl Store {
             }
         };
         sqlx::query(
-            "update job set status = $2, updated_at = $3, finished_at = case when $2 = 'cancelled' then $3 end
+            "update job set status = $2, updated_at = $3, finished_at = case when $2 = 'cancelled' then $3 end,
+                            stop_reason = null, stop_failure = null
              where id = $1",
         )
         .bind(id.to_string())
@@ -129,6 +170,16 @@ impl Store {
         tx.commit().await?;
         self.job(id).await
     }
+}
+
+/// A job by its id, as `project` sees it.
+pub(super) async fn by_id(connection: &mut SqliteConnection, id: JobId, project: Option<&str>) -> Result<JobRow> {
+    sqlx::query(concat!(job_rows!(), " where id = $1 and project = coalesce($2, project)"))
+        .bind(id.to_string())
+        .bind(project)
+        .fetch_optional(connection)
+        .await?
+        .map_or_else(|| Err(StoreError::NotFound { what: "job", id: id.to_string() }), |row| job(&row))
 }
 
 /// The event of a change of status.
@@ -164,5 +215,9 @@ fn job(row: &SqliteRow) -> Result<JobRow> {
         memory_bytes: row.try_get::<i64, _>("memory_bytes")?.unsigned_abs(),
         devices: json("held")?.map(|text| read_json("devices", &text)).transpose()?.unwrap_or_default(),
         rollout_set: json("rollout_set")?.map(|text| read("rollout set id", &text)).transpose()?,
+        spent_milliseconds: row.try_get("spent")?,
+        running_since: time("running_since")?,
+        forked_from: json("forked_from")?.map(|text| read("job id", &text)).transpose()?,
+        verifies: json("verifies")?.map(|text| read("job id", &text)).transpose()?,
     })
 }

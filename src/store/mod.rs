@@ -6,14 +6,18 @@
 //!
 //! SQL is static, lower case and portable; what differs for another database stays in this file and in `migrations/`.
 
+mod attempts;
 mod audit;
 mod checkpoints;
 mod datasets;
+mod deletion;
+mod derived;
 mod devices;
 mod events;
 pub mod files;
 mod jobs;
 mod keys;
+mod lifecycle;
 mod models;
 mod placement;
 mod projects;
@@ -33,13 +37,16 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, Sq
 use sqlx::{ConnectOptions, Connection, SqlitePool};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
+pub use attempts::AttemptRow;
 pub use audit::AuditEntry;
-pub use checkpoints::CheckpointRow;
+pub use checkpoints::{CheckpointRow, Keep};
 pub use datasets::{DatasetRow, DatasetVersionRow};
+pub use derived::{Origin, Verification};
 pub use devices::DeviceRow;
 pub use files::Files;
 pub use jobs::{JobFilter, JobRow};
 pub use keys::{ApiKeyRow, NewApiKey};
+pub use lifecycle::JobChange;
 pub use models::ModelRow;
 pub use placement::{QueueEntry, Reserved};
 pub use projects::{ProjectLimits, ProjectRow};
@@ -62,6 +69,9 @@ pub enum StoreError {
     /// The row is not in a state that allows this.
     #[error("{0}")]
     Conflict(String),
+    /// The same, with a reason of its own that clients tell apart.
+    #[error("{detail}")]
+    Refused { code: &'static str, detail: String },
     /// An idempotency key was used with another body.
     #[error("this Idempotency-Key was used with another body; use a new key for a new request")]
     KeyReused,

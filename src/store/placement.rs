@@ -5,6 +5,7 @@ use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::checkpoints::training_directories;
+use super::derived::verification;
 use super::devices::{hold, slots};
 use super::events::append;
 use super::jobs::status_event;
@@ -252,7 +253,8 @@ async fn begin_attempt(
     sqlx::query(
         "insert into attempt (job_id, number, worker, device, devices, started_at, first_step)
          values ($1, $2, $3, $4, $5, $6,
-                 (select coalesce(max(step), 0) from checkpoint where job_id = $1 and kind = 'training'))",
+                 coalesce((select max(step) from checkpoint where job_id = $1 and kind = 'training'),
+                          (select from_step from verification where job_id = $1), 0))",
     )
     .bind(lease.job.to_string())
     .bind(lease.attempt)
@@ -272,6 +274,7 @@ async fn begin_attempt(
         spec_digest: row.try_get("spec_digest")?,
         resume,
         devices: start.devices.clone(),
+        verification: verification(connection, start.job).await?,
     })
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
+use super::derived::{Verification, verification};
 use super::events::append;
 use super::jobs::status_event;
 use super::{Result, Store, StoreError, devices, read, read_json, write_json};
@@ -15,6 +16,8 @@ use crate::job::{
     EventKind, EventLevel, Failure, FailureKind, JobId, JobKind, JobStatus, NewEvent, Timestamp, WorkerId,
 };
 
+/// The reason of a job that was cancelled without another one.
+const BY_A_CLIENT: &str = "cancelled by a client";
 /// Workers that one job may end before it is given up.
 pub const MAX_CRASHES: u32 = 3;
 
@@ -37,16 +40,34 @@ pub struct Claim {
     pub resume: Vec<String>,
     /// The devices that it holds; the first is that of the worker. Empty for a process that only takes part.
     pub devices: Vec<String>,
+    /// What the job is to prove; its last `resume` is then another job's checkpoint, from which it must begin.
+    pub verification: Option<Verification>,
 }
 
 /// What a worker learns when it renews its lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heartbeat {
     GoOn,
-    /// A client wants the job to end.
+    /// A client wants the job to rest, or its budget is spent.
+    Pause,
+    /// A client wants the job to end, or its budget is spent.
     Cancel,
     /// The job belongs to someone else, or is over.
     Lost,
+}
+
+impl Heartbeat {
+    /// What the status of a job says to the worker that holds its lease.
+    pub(super) fn of(status: JobStatus) -> Self {
+        match status {
+            JobStatus::Starting | JobStatus::Running => Self::GoOn,
+            JobStatus::Pausing => Self::Pause,
+            JobStatus::Cancelling => Self::Cancel,
+            JobStatus::Queued | JobStatus::Paused | JobStatus::Succeeded | JobStatus::Failed | JobStatus::Cancelled => {
+                Self::Lost
+            }
+        }
+    }
 }
 
 /// How an attempt ended, as its worker reports it.
@@ -99,6 +120,7 @@ impl Store {
             spec_digest: row.try_get("spec_digest")?,
             resume: super::checkpoints::training_directories(&mut connection, lease.job).await?,
             devices: Vec::new(),
+            verification: verification(&mut connection, lease.job).await?,
         })
     }
 
@@ -107,7 +129,8 @@ impl Store {
         let mut tx = self.begin().await?;
         let row = sqlx::query(
             "update job set lease_until = $3
-             where id = $1 and attempt = $2 and status in ('starting', 'running', 'cancelling') returning status",
+             where id = $1 and attempt = $2 and status in ('starting', 'running', 'pausing', 'cancelling')
+             returning status",
         )
         .bind(lease.job.to_string())
         .bind(lease.attempt)
@@ -120,53 +143,47 @@ impl Store {
             .execute(tx.connection())
             .await?;
         tx.commit().await?;
-        self.heartbeat_of(row.map(|row| row.try_get::<String, _>("status")).transpose()?)
+        let Some(row) = row else { return Ok(Heartbeat::Lost) };
+        Ok(Heartbeat::of(read("job status", row.try_get("status")?)?))
     }
 
-    /// What a renewal would say, without writing.
-    pub async fn peek_lease(&self, lease: Lease) -> Result<Heartbeat> {
-        let status = sqlx::query_scalar("select status from job where id = $1 and attempt = $2")
-            .bind(lease.job.to_string())
-            .bind(lease.attempt)
-            .fetch_optional(&self.readers)
-            .await?;
-        self.heartbeat_of(status)
-    }
-
-    fn heartbeat_of(&self, status: Option<String>) -> Result<Heartbeat> {
-        let Some(status) = status else { return Ok(Heartbeat::Lost) };
-        Ok(match read::<JobStatus>("job status", &status)? {
-            JobStatus::Starting | JobStatus::Running => Heartbeat::GoOn,
-            JobStatus::Cancelling => Heartbeat::Cancel,
-            JobStatus::Queued | JobStatus::Succeeded | JobStatus::Failed | JobStatus::Cancelled => Heartbeat::Lost,
-        })
+    /// What a renewal would say. Writes nothing, unless the job's budget is spent: then the job is asked to stop.
+    pub async fn peek_lease(&self, lease: Lease, now: Timestamp) -> Result<Heartbeat> {
+        let row = sqlx::query(
+            "select status, json_extract(spec_resolved, '$.budget') as budget from job where id = $1 and attempt = $2",
+        )
+        .bind(lease.job.to_string())
+        .bind(lease.attempt)
+        .fetch_optional(&self.readers)
+        .await?;
+        let Some(row) = row else { return Ok(Heartbeat::Lost) };
+        let answer = Heartbeat::of(read("job status", row.try_get("status")?)?);
+        match row.try_get::<Option<String>, _>("budget")? {
+            Some(budget) if answer == Heartbeat::GoOn => self.spend(lease, read_json("budget", &budget)?, now).await,
+            Some(_) | None => Ok(answer),
+        }
     }
 
     /// Ends an attempt.
     pub async fn end_attempt(&self, lease: Lease, ended: Ended, now: Timestamp) -> Result<()> {
         let mut tx = self.begin().await?;
-        let cancelling = fence(tx.connection(), lease, now).await? == JobStatus::Cancelling;
+        let status = fence(tx.connection(), lease, now).await?;
         if let Ended::Lost(loss) = &ended {
             lose_with_device(tx.connection(), lease, loss, now).await?;
             return tx.commit().await;
         }
-        let outcome = match &ended {
-            Ended::Succeeded { .. } => "succeeded",
-            Ended::Failed(_) => "failed",
-            Ended::Cancelled => "cancelled",
-            Ended::Drained => "drained",
-            Ended::Lost(_) => "lost",
+        let asked = asked(tx.connection(), lease.job, status).await?;
+        let (status, reason, result, failure) = match (ended, asked) {
+            (Ended::Succeeded { result }, _) => (JobStatus::Succeeded, String::from("finished"), Some(result), None),
+            (Ended::Failed(failure), _) => (JobStatus::Failed, failure.message.clone(), None, Some(failure)),
+            // Such a job does not go back to the queue, whoever was first.
+            (Ended::Cancelled | Ended::Drained, Some(asked)) => (asked.status, asked.reason, None, asked.failure),
+            (Ended::Cancelled, None) => (JobStatus::Cancelled, String::from(BY_A_CLIENT), None, None),
+            (Ended::Drained, None) => (JobStatus::Queued, String::from("the worker had to stop"), None, None),
+            (Ended::Lost(loss), _) => (JobStatus::Queued, loss.reason, None, None),
         };
+        let outcome = if status == JobStatus::Queued { "drained" } else { status.as_str() };
         end_attempt_row(tx.connection(), lease, outcome, now).await?;
-        let (status, reason, result, failure) = match ended {
-            Ended::Succeeded { result } => (JobStatus::Succeeded, String::from("finished"), Some(result), None),
-            Ended::Failed(failure) => (JobStatus::Failed, failure.message.clone(), None, Some(failure)),
-            Ended::Cancelled => (JobStatus::Cancelled, String::from("cancelled by a client"), None, None),
-            // A cancelled job does not go back to the queue, whoever was first.
-            Ended::Drained if cancelling => (JobStatus::Cancelled, String::from("cancelled by a client"), None, None),
-            Ended::Drained => (JobStatus::Queued, String::from("the worker had to stop"), None, None),
-            Ended::Lost(loss) => (JobStatus::Queued, loss.reason, None, None),
-        };
         settle(tx.connection(), lease.job, status, &reason, result, failure, now).await?;
         tx.commit().await
     }
@@ -183,7 +200,7 @@ impl Store {
         let mut tx = self.begin().await?;
         let rows = sqlx::query(
             "select id, attempt, status, crashes from job
-             where worker = $1 and status in ('starting', 'running', 'cancelling')",
+             where worker = $1 and status in ('starting', 'running', 'pausing', 'cancelling')",
         )
         .bind(worker.to_string())
         .fetch_all(tx.connection())
@@ -203,7 +220,8 @@ impl Store {
     /// Requeues jobs whose lease has run out. Returns how many.
     pub async fn reap_expired(&self, now: Timestamp) -> Result<usize> {
         let expired = "select id, attempt, status, crashes from job
-                       where status in ('starting', 'running', 'cancelling') and lease_until < $1 limit 1000";
+                       where status in ('starting', 'running', 'pausing', 'cancelling') and lease_until < $1
+                       limit 1000";
         if sqlx::query(expired).bind(now.0).fetch_optional(&self.readers).await?.is_none() {
             return Ok(0);
         }
@@ -236,7 +254,8 @@ impl Store {
 pub(super) async fn fence(connection: &mut SqliteConnection, lease: Lease, now: Timestamp) -> Result<JobStatus> {
     let row = sqlx::query(
         "update job set updated_at = $3
-         where id = $1 and attempt = $2 and status in ('starting', 'running', 'cancelling') returning status",
+         where id = $1 and attempt = $2 and status in ('starting', 'running', 'pausing', 'cancelling')
+         returning status",
     )
     .bind(lease.job.to_string())
     .bind(lease.attempt)
@@ -248,7 +267,10 @@ pub(super) async fn fence(connection: &mut SqliteConnection, lease: Lease, now: 
 }
 
 async fn end_attempt_row(connection: &mut SqliteConnection, lease: Lease, outcome: &str, now: Timestamp) -> Result<()> {
-    sqlx::query("update attempt set ended_at = $3, outcome = $4 where job_id = $1 and number = $2")
+    // A clock that was set back must not make an attempt give time back.
+    let end = "update attempt set ended_at = case when $3 < started_at then started_at else $3 end, outcome = $4
+               where job_id = $1 and number = $2";
+    sqlx::query(end)
         .bind(lease.job.to_string())
         .bind(lease.attempt)
         .bind(now.0)
@@ -256,6 +278,49 @@ async fn end_attempt_row(connection: &mut SqliteConnection, lease: Lease, outcom
         .execute(connection)
         .await?;
     Ok(())
+}
+
+/// When the right to run a job ended whose worker is gone: nobody used the devices after its lease ran out, however much
+/// later that is noticed.
+async fn lease_end(connection: &mut SqliteConnection, job: JobId, now: Timestamp) -> Result<Timestamp> {
+    let until: Option<i64> = sqlx::query_scalar("select lease_until from job where id = $1")
+        .bind(job.to_string())
+        .fetch_one(connection)
+        .await?;
+    Ok(Timestamp(until.map_or(now.0, |until| until.min(now.0))))
+}
+
+/// What a job becomes that was asked to stop.
+struct Asked {
+    status: JobStatus,
+    reason: String,
+    failure: Option<Failure>,
+}
+
+/// What was asked of a job while its worker held it, if it was asked to stop.
+async fn asked(connection: &mut SqliteConnection, job: JobId, status: JobStatus) -> Result<Option<Asked>> {
+    let status = match status {
+        JobStatus::Pausing => JobStatus::Paused,
+        JobStatus::Cancelling => JobStatus::Cancelled,
+        JobStatus::Queued
+        | JobStatus::Starting
+        | JobStatus::Running
+        | JobStatus::Paused
+        | JobStatus::Succeeded
+        | JobStatus::Failed
+        | JobStatus::Cancelled => return Ok(None),
+    };
+    let row = sqlx::query("select stop_reason, stop_failure from job where id = $1")
+        .bind(job.to_string())
+        .fetch_one(connection)
+        .await?;
+    let reason: Option<String> = row.try_get("stop_reason")?;
+    let failure: Option<String> = row.try_get("stop_failure")?;
+    let failure: Option<Failure> = failure.map(|text| read_json("failure", &text)).transpose()?;
+    Ok(Some(match failure {
+        Some(failure) => Asked { status: JobStatus::Failed, reason: failure.message.clone(), failure: Some(failure) },
+        None => Asked { status, reason: reason.unwrap_or_else(|| String::from(BY_A_CLIENT)), failure },
+    }))
 }
 
 /// The device of a job's worker failed, as the worker itself says.
@@ -285,7 +350,8 @@ pub(super) async fn lose(
     let status: JobStatus = read("job status", row.try_get("status")?)?;
     let crashes: u32 = row.try_get::<u32, _>("crashes")? + u32::from(!loss.blameless);
     let Loss { kind, reason, .. } = loss;
-    end_attempt_row(connection, lease, "lost", now).await?;
+    let end = lease_end(connection, lease.job, now).await?;
+    end_attempt_row(connection, lease, "lost", end).await?;
     if *kind != FailureKind::Poison {
         append(connection, lease.job, &devices::lost_event(*kind, reason), now).await?;
     }
@@ -294,8 +360,8 @@ pub(super) async fn lose(
         .bind(crashes)
         .execute(&mut *connection)
         .await?;
-    if status == JobStatus::Cancelling {
-        return settle(connection, lease.job, JobStatus::Cancelled, "cancelled by a client", None, None, now).await;
+    if let Some(Asked { status, reason, failure }) = asked(connection, lease.job, status).await? {
+        return settle(connection, lease.job, status, &reason, None, failure, now).await;
     }
     if crashes < MAX_CRASHES {
         let reason = format!("{reason}; trying again from the last checkpoint");
@@ -311,6 +377,7 @@ pub(super) async fn lose(
         | FailureKind::Diverged
         | FailureKind::VerifierErrorRate
         | FailureKind::StorageFull
+        | FailureKind::BudgetExhausted
         | FailureKind::Internal => {
             "it probably needs more memory than there is: lower `train.micro_batch_tokens` or `sampling.batch_size`"
         }
@@ -335,6 +402,7 @@ async fn settle(
 ) -> Result<()> {
     sqlx::query(
         "update job set status = $2, phase = null, worker = null, lease_until = null, updated_at = $3,
+                        stop_reason = null, stop_failure = null,
                         finished_at = case when $4 then $3 end, result = $5, failure = $6
          where id = $1",
     )

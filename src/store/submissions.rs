@@ -8,6 +8,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
+use super::derived::{Origin, insert_origin};
 use super::jobs::status_event;
 use super::projects::check_unfinished;
 use super::rollout_sets::insert;
@@ -76,12 +77,19 @@ pub(super) struct Submissions {
     receiver: Arc<Mutex<mpsc::Receiver<Pending>>>,
 }
 
+/// What is to be written.
 #[derive(Debug)]
-struct Pending {
+struct Request {
     new: NewJob,
+    origin: Option<Origin>,
     key: Option<IdempotencyKey>,
     project: String,
     now: Timestamp,
+}
+
+#[derive(Debug)]
+struct Pending {
+    request: Request,
     reply: oneshot::Sender<Result<Submission>>,
 }
 
@@ -102,8 +110,30 @@ impl Submissions {
 impl Store {
     /// Puts a job into the queue, once per idempotency key, together with the rollout set it will fill.
     pub async fn submit_job(&self, new: NewJob, key: Option<IdempotencyKey>, now: Timestamp) -> Result<Submitted> {
+        self.submit(new, None, key, now).await
+    }
+
+    /// As [`submit_job`](Self::submit_job), for a job that was made from another one.
+    pub async fn submit_derived(
+        &self,
+        new: NewJob,
+        origin: Origin,
+        key: Option<IdempotencyKey>,
+        now: Timestamp,
+    ) -> Result<Submitted> {
+        self.submit(new, Some(origin), key, now).await
+    }
+
+    async fn submit(
+        &self,
+        new: NewJob,
+        origin: Option<Origin>,
+        key: Option<IdempotencyKey>,
+        now: Timestamp,
+    ) -> Result<Submitted> {
         let (reply, answer) = oneshot::channel();
-        let pending = Pending { new, key, project: self.own_project().to_owned(), now, reply };
+        let request = Request { new, origin, key, project: self.own_project().to_owned(), now };
+        let pending = Pending { request, reply };
         self.submissions.sender.try_send(pending).map_err(|_| StoreError::Overloaded)?;
         // A client that goes away must not take the submissions of others with it.
         let store = self.clone();
@@ -129,11 +159,9 @@ impl Store {
         if batch.is_empty() {
             return;
         }
-        let (submissions, replies): (Vec<_>, Vec<_>) = batch
-            .into_iter()
-            .map(|pending| ((pending.new, pending.key, pending.project, pending.now), pending.reply))
-            .unzip();
-        let results = match self.write_batch(&submissions).await {
+        let (requests, replies): (Vec<_>, Vec<_>) =
+            batch.into_iter().map(|pending| (pending.request, pending.reply)).unzip();
+        let results = match self.write_batch(&requests).await {
             Ok(results) => results,
             Err(error) => {
                 let error = Arc::new(error);
@@ -146,19 +174,16 @@ impl Store {
         }
     }
 
-    async fn write_batch(
-        &self,
-        submissions: &[(NewJob, Option<IdempotencyKey>, String, Timestamp)],
-    ) -> Result<Vec<Result<Submission>>> {
+    async fn write_batch(&self, requests: &[Request]) -> Result<Vec<Result<Submission>>> {
         let mut tx = self.begin().await?;
-        let mut results = Vec::with_capacity(submissions.len());
-        for (new, key, project, now) in submissions {
+        let mut results = Vec::with_capacity(requests.len());
+        for request in requests {
             sqlx::query("savepoint submission").execute(tx.connection()).await?;
-            let result = submit(tx.connection(), new, key.as_ref(), project, *now).await;
+            let result = submit(tx.connection(), request).await;
             match &result {
                 Ok(_) => {}
                 // These are about this submission alone.
-                Err(StoreError::KeyReused | StoreError::QuotaExceeded(_)) => {
+                Err(StoreError::KeyReused | StoreError::QuotaExceeded(_) | StoreError::NotFound { .. }) => {
                     sqlx::query("rollback to submission").execute(tx.connection()).await?;
                 }
                 Err(_) => return result.map(|_| Vec::new()),
@@ -171,13 +196,9 @@ impl Store {
     }
 }
 
-async fn submit(
-    connection: &mut SqliteConnection,
-    new: &NewJob,
-    key: Option<&IdempotencyKey>,
-    project: &str,
-    now: Timestamp,
-) -> Result<Submission> {
+async fn submit(connection: &mut SqliteConnection, request: &Request) -> Result<Submission> {
+    let Request { new, origin, key, project, now } = request;
+    let now = *now;
     if let Some(key) = key
         && let Some(known) = remember(connection, new.id, key, project, now).await?
     {
@@ -220,6 +241,9 @@ async fn submit(
     .await?;
     if let Some(set) = &new.rollout_set {
         insert(connection, new.id, set, now).await?;
+    }
+    if let Some(origin) = origin {
+        insert_origin(connection, new.id, origin).await?;
     }
     Ok(Submission::Made(new.id))
 }

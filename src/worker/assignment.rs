@@ -13,12 +13,12 @@ use crate::engine::rollout_set::PARTS;
 use crate::engine::{self, ActorSpec, EngineError, Job, Outcome, Reporter, SamplingJob};
 use crate::job::spec::{DatasetSpec, Precision, SamplingSpec};
 use crate::job::{
-    CheckpointId, DatasetVersionId, Failure, FailureKind, FieldError, JobKind, JobSpec, ModelId, RolloutSetId,
-    RolloutSetSpec,
+    CheckpointId, DatasetVersionId, Failure, FailureKind, FieldError, GateSpec, JobKind, JobSpec, ModelId,
+    RolloutSetId, RolloutSetSpec,
 };
 use crate::modelfile::builtin::Builtin;
 use crate::objective;
-use crate::store::{Claim, Store, StoreError};
+use crate::store::{Claim, Keep, Store, StoreError};
 use crate::verifier;
 
 use super::{chain, internal};
@@ -31,10 +31,18 @@ pub enum Work {
 
 impl Work {
     /// Training checkpoints to keep.
-    pub fn keep_last(&self) -> u32 {
+    pub fn keep(&self) -> Keep {
         match self {
-            Self::Train(job) => job.spec.checkpoints.keep_last,
-            Self::Sample(_) => 1,
+            Self::Train(job) => Keep { last: job.spec.checkpoints.keep_last, best: job.spec.checkpoints.keep_best },
+            Self::Sample(_) => Keep { last: 1, best: 0 },
+        }
+    }
+
+    /// What the finished model must reach.
+    pub fn gate(&self) -> Option<GateSpec> {
+        match self {
+            Self::Train(job) => job.spec.gate,
+            Self::Sample(_) => None,
         }
     }
 
@@ -95,7 +103,8 @@ async fn training(store: &Store, claim: &Claim, device: &Device) -> Result<Job, 
     };
     let actor = actor(store, claim, device, parts).await?;
     let resume = claim.resume.iter().map(|directory| store.files().checkpoint(directory)).collect();
-    Ok(Job { actor, spec, objective, teacher, stored, train, eval, resume })
+    let must_resume = claim.verification.is_some();
+    Ok(Job { actor, spec, objective, teacher, stored, train, eval, resume, must_resume })
 }
 
 async fn sampling(store: &Store, claim: &Claim, device: &Device) -> Result<SamplingJob, Failure> {

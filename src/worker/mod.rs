@@ -4,6 +4,7 @@
 mod assignment;
 mod pulse;
 pub mod ranks;
+mod result;
 pub mod supervisor;
 
 use std::path::{Path, PathBuf};
@@ -12,7 +13,6 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use serde_json::json;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
@@ -23,11 +23,10 @@ use crate::engine::collective::Watch;
 use crate::engine::device::Device;
 use crate::engine::{self, EngineError, Outcome, Reporter, Stop};
 use crate::job::rollout_set::SUMMARY_FILE;
-use crate::job::{
-    CheckpointId, CheckpointKind, EventKind, Failure, FailureKind, NewEvent, RolloutSetId, RolloutSummary, WorkerId,
-};
-use crate::store::{Claim, Ended, Heartbeat, Lease, Loss, Store, StoreError, WorkerRow};
+use crate::job::{CheckpointKind, EventKind, Failure, FailureKind, NewEvent, RolloutSummary, WorkerId};
+use crate::store::{Claim, Ended, Heartbeat, Keep, Lease, Loss, Store, StoreError, WorkerRow};
 use pulse::Pulse;
+use result::Shown;
 
 /// Events that may wait to be written before the engine has to wait.
 const EVENT_QUEUE: usize = 256;
@@ -219,8 +218,9 @@ async fn run_claim(
         });
         peers = ranks::gather(store, &claim, &mut work, Watch { patience: options.watchdog, look }).await?;
     }
-    let (lease_seconds, keep) = (options.lease_seconds, work.keep_last());
-    let mut tending = Tending { store, lease, lease_seconds, keep, stop: &stop, model: None, rollout_set: None };
+    let shown = Shown::new(work.gate(), claim.verification.clone());
+    let (lease_seconds, keep) = (options.lease_seconds, work.keep());
+    let mut tending = Tending { store, lease, lease_seconds, keep, stop: &stop, shown };
     let (engine, finished) = start_engine(work, reporter)?;
 
     let result = tokio::select! {
@@ -244,7 +244,7 @@ async fn run_claim(
     // Their devices are free before the job gives them back.
     drop(peers);
     let ended = match result {
-        Ok(outcome) => Ended::Succeeded { result: tending.result(outcome.as_ref()) },
+        Ok(outcome) => Ended::Succeeded { result: tending.shown.result(outcome.as_ref()) },
         Err(error) => match conclude(&error, lease, &claim.devices) {
             Some(ended) => ended,
             None => return Ok(()),
@@ -327,6 +327,7 @@ fn loss(failure: &Failure, device: &str) -> Option<Loss> {
         | FailureKind::VerifierErrorRate
         | FailureKind::StorageFull
         | FailureKind::Poison
+        | FailureKind::BudgetExhausted
         | FailureKind::Internal => None,
     }
 }
@@ -354,11 +355,9 @@ struct Tending<'a> {
     store: &'a Store,
     lease: Lease,
     lease_seconds: u64,
-    keep: u32,
+    keep: Keep,
     stop: &'a StopFlag,
-    /// The finished model's checkpoint.
-    model: Option<CheckpointId>,
-    rollout_set: Option<RolloutSetId>,
+    shown: Shown,
 }
 
 impl Tending<'_> {
@@ -402,10 +401,11 @@ impl Tending<'_> {
         let answer = if renew {
             self.store.heartbeat(self.lease, self.lease_seconds, clock::now()).await
         } else {
-            self.store.peek_lease(self.lease).await
+            self.store.peek_lease(self.lease, clock::now()).await
         };
         match answer {
             Ok(Heartbeat::GoOn) => {}
+            Ok(Heartbeat::Pause) => self.stop.raise(Stop::Drain),
             Ok(Heartbeat::Cancel) => self.stop.raise(Stop::Cancel),
             Ok(Heartbeat::Lost) => self.stop.raise(Stop::LeaseLost),
             // Should it go on like this, the lease runs out and the fence keeps this attempt from writing.
@@ -418,7 +418,10 @@ impl Tending<'_> {
         let mut events = Vec::new();
         for message in messages {
             match message {
-                Message::Event(event) => events.push(event),
+                Message::Event(event) => {
+                    self.shown.note(&event);
+                    events.push(event);
+                }
                 Message::Checkpoint(saved, reply) => {
                     self.record(&mut events).await?;
                     self.add_checkpoint(&saved).await?;
@@ -439,20 +442,6 @@ impl Tending<'_> {
         Ok(())
     }
 
-    /// What the finished job has to show.
-    fn result(&self, outcome: Option<&Outcome>) -> serde_json::Value {
-        let Some(outcome) = outcome else { return json!({"rollout_set": self.rollout_set}) };
-        let sha256 = outcome.model.manifest.file("model.safetensors").map(|file| file.sha256.clone());
-        json!({
-            "checkpoint": self.model,
-            "weights_sha256": sha256,
-            "rollout_set": self.rollout_set,
-            "before": outcome.before,
-            "after": outcome.after,
-            "report": outcome.report,
-        })
-    }
-
     async fn add_rollout_set(&mut self, saved: &Saved) -> Result<(), StoreError> {
         let directory = directory_name(self.lease, &saved.directory);
         let path = saved.directory.join(SUMMARY_FILE);
@@ -460,7 +449,7 @@ impl Tending<'_> {
         let summary: RolloutSummary = serde_json::from_slice(&text)
             .map_err(|e| StoreError::Corrupt { what: "rollout set summary", detail: e.to_string() })?;
         let add = || self.store.add_rollout_set(self.lease, &directory, &saved.manifest, &summary, clock::now());
-        self.rollout_set = Some(patiently(add).await?);
+        self.shown.rollout_set = Some(patiently(add).await?);
         Ok(())
     }
 
@@ -469,10 +458,11 @@ impl Tending<'_> {
             return self.add_rollout_set(saved).await;
         }
         let directory = directory_name(self.lease, &saved.directory);
-        let add = || self.store.add_checkpoint(self.lease, &directory, &saved.manifest, self.keep, clock::now());
+        let (manifest, score) = (&saved.manifest, self.shown.take_score(saved.manifest.step));
+        let add = || self.store.add_checkpoint(self.lease, &directory, manifest, score, self.keep, clock::now());
         let (id, dropped) = patiently(add).await?;
         if saved.manifest.kind == CheckpointKind::Inference {
-            self.model = Some(id);
+            self.shown.model = Some(id);
         }
         for directory in dropped {
             let path = self.store.files().checkpoint(&directory);

@@ -1,5 +1,6 @@
 //! Checkpoints: complete directories of files with digests.
 
+pub mod delete;
 pub mod file;
 pub mod get;
 pub mod list;
@@ -26,6 +27,8 @@ pub struct Checkpoint {
     /// Of all files together.
     pub bytes: u64,
     pub files: Vec<CheckpointFile>,
+    /// Mean pass@k, for the first k of `eval.pass_at`, of the evaluation at its step; null where there was none.
+    pub score: Option<f64>,
     /// Unix seconds.
     pub created_at: i64,
 }
@@ -59,6 +62,7 @@ impl From<CheckpointRow> for Checkpoint {
             attempt: row.manifest.attempt,
             bytes: row.manifest.bytes(),
             files: row.manifest.files.iter().map(CheckpointFile::from).collect(),
+            score: row.score,
             created_at: row.created_at.unix_seconds(),
         }
     }

@@ -21,7 +21,7 @@ use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, List, Params};
 use crate::api::feed::Follower;
 use crate::job::{Event, EventKind, JobId, JobStatus};
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 
 /// Comments that keep a quiet stream open.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -208,6 +208,8 @@ impl Tail {
                     // Someone who resumes behind the last event of a finished job waits for nothing.
                     match self.store.job(self.job).await {
                         Ok(job) if job.status.is_final() && job.last_seq <= self.after => return None,
+                        // Deleted while it was followed.
+                        Err(StoreError::NotFound { .. }) => return None,
                         _ => {}
                     }
                     tokio::select! {

@@ -1,16 +1,24 @@
 //! Jobs: they train a model, or fill a rollout set.
 
+pub mod attempts;
 pub mod cancel;
 pub mod checkpoints;
 pub mod create;
+pub mod delete;
 pub mod events;
+pub mod fork;
 pub mod get;
 pub mod list;
 pub mod metrics;
+pub mod pause;
 mod preflight;
+pub mod report;
 mod resolve;
+pub mod resume;
 mod stored_rollouts;
 mod teacher;
+pub mod update;
+pub mod verify_resume;
 pub mod wait;
 
 use std::collections::BTreeMap;
@@ -19,9 +27,11 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::error::Problem;
 use super::queue::Waiting;
+use crate::clock;
 use crate::job::{JobStatus, Timestamp};
-use crate::store::JobRow;
+use crate::store::{JobRow, Store};
 
 /// A job.
 #[derive(Debug, Serialize, ToSchema)]
@@ -33,7 +43,7 @@ pub struct Job {
     /// `train`, or `rollouts` for a job that fills a rollout set and trains nothing.
     pub kind: &'static str,
     pub name: Option<String>,
-    /// `queued`, `starting`, `running`, `cancelling`, `succeeded`, `failed` or `cancelled`.
+    /// `queued`, `starting`, `running`, `pausing`, `paused`, `cancelling`, `succeeded`, `failed` or `cancelled`.
     #[schema(example = "running")]
     pub status: &'static str,
     /// What a running job does: `loading`, `sampling`, `verifying`, `training`, `evaluating`, `checkpointing` or
@@ -59,11 +69,14 @@ pub struct Job {
     /// The devices that its newest attempt holds or held, the leading one first; empty while it waits.
     #[schema(example = json!(["cuda:0"]))]
     pub devices: Vec<String>,
+    /// Seconds of attempts times the devices that they held; of an attempt under way only whole seconds count.
+    pub device_seconds: f64,
     /// Why a queued job waits, and for what; only here and not in listings.
     pub waiting: Option<Waiting>,
     /// The number of the newest event.
     pub last_seq: i64,
-    /// What the finished job has to show: `checkpoint`, `weights_sha256`, and evaluations `before` and `after`.
+    /// What the finished job has to show: `checkpoint`, `weights_sha256`, evaluations `before` and `after`, `gate` where
+    /// the spec has one, and `verify_resume` of a job that was made for it.
     #[schema(value_type = Option<Object>)]
     pub result: Option<Value>,
     /// Why the job failed.
@@ -72,13 +85,17 @@ pub struct Job {
     /// The rollout set that the job fills, by itself or because of `rollouts.keep`.
     #[schema(example = "rs_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
     pub rollout_set: Option<String>,
+    /// The job whose spec this one was made from.
+    pub forked_from: Option<String>,
+    /// The job that this one repeats to prove that it resumes bit for bit.
+    pub verifies: Option<String>,
     /// The spec as submitted.
     #[schema(value_type = Object)]
     pub spec: Value,
     /// The spec with every default filled in and every reference resolved.
     #[schema(value_type = Object)]
     pub spec_resolved: Value,
-    /// `sha256:` and the digest of the resolved spec without name, priority and metadata.
+    /// `sha256:` and the digest of the resolved spec without name, priority, metadata and budget.
     pub spec_digest: String,
     pub metadata: BTreeMap<String, String>,
 }
@@ -99,7 +116,17 @@ impl From<JobRow> for Job {
             steps: row.steps,
             priority: row.priority,
             memory_bytes: row.memory_bytes,
-            devices: if row.status == JobStatus::Queued { Vec::new() } else { row.devices.clone() },
+            device_seconds: row.device_seconds(clock::now()),
+            devices: match row.status {
+                JobStatus::Queued | JobStatus::Paused => Vec::new(),
+                JobStatus::Starting
+                | JobStatus::Running
+                | JobStatus::Pausing
+                | JobStatus::Cancelling
+                | JobStatus::Succeeded
+                | JobStatus::Failed
+                | JobStatus::Cancelled => row.devices.clone(),
+            },
             waiting: None,
             last_seq: row.last_seq,
             failure: row.failure.as_ref().and_then(|failure| serde_json::to_value(failure).ok()),
@@ -108,9 +135,18 @@ impl From<JobRow> for Job {
             objective: Some(row.objective).filter(|name| !name.is_empty()),
             result: row.result,
             rollout_set: row.rollout_set.map(|id| id.to_string()),
+            forked_from: row.forked_from.map(|id| id.to_string()),
+            verifies: row.verifies.map(|id| id.to_string()),
             spec: row.spec,
             spec_resolved: row.spec_resolved,
             spec_digest: row.spec_digest,
         }
     }
+}
+
+/// A job as it is shown alone: with the reason why it waits.
+async fn shown(store: &Store, row: JobRow) -> Result<Job, Problem> {
+    let waits = row.status == JobStatus::Queued;
+    let waiting = if waits { store.waiting(row.id, clock::now()).await?.map(Waiting::from) } else { None };
+    Ok(Job { waiting, ..Job::from(row) })
 }

@@ -48,7 +48,7 @@ pub struct Preflight {
     /// The spec with every default filled in and every reference resolved.
     #[schema(value_type = Object)]
     spec_resolved: Value,
-    /// `sha256:` and the digest of the resolved spec without name, priority and metadata.
+    /// `sha256:` and the digest of the resolved spec without name, priority, metadata and budget.
     spec_digest: String,
     /// What is possible but probably not meant.
     warnings: Vec<Warning>,

@@ -50,6 +50,7 @@ pub async fn resolve(store: &Store, import_roots: &[PathBuf], submitted: Value) 
     let model = resolve::model(store, &spec.model, spec.seed, ("/model", "unknown_model")).await?;
     let model = taken(model, &mut errors);
     errors.extend(resolve_datasets(store, &mut spec, needs).await?);
+    errors.extend(unmeasured_gate(&spec));
     let mut teacher = None;
     if let (Some(objective), Some(model)) = (&objective, &model) {
         errors.extend(stored_rollouts::check(store, &spec, objective, model).await?);
@@ -126,6 +127,13 @@ impl Resolved {
 /// What was found; an error goes to the others.
 fn taken<T>(result: Result<T, FieldError>, errors: &mut Vec<FieldError>) -> Option<T> {
     result.map_err(|error| errors.push(error)).ok()
+}
+
+/// A gate judges evaluations, so that there must be some.
+fn unmeasured_gate(spec: &JobSpec) -> Option<FieldError> {
+    let evaluated = spec.dataset.eval.is_some() && spec.verifier.is_some();
+    let detail = "there is nothing to judge, for nothing is evaluated; add `dataset.eval` and a `verifier`";
+    (spec.gate.is_some() && !evaluated).then(|| FieldError::new("/gate", "not_evaluated", detail))
 }
 
 async fn resolve_datasets(store: &Store, spec: &mut JobSpec, needs: Needs) -> Result<Vec<FieldError>, Problem> {

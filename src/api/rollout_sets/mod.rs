@@ -2,6 +2,7 @@
 //! learn from.
 
 pub mod create;
+pub mod delete;
 pub mod file;
 pub mod frontier;
 pub mod get;

@@ -1,0 +1,29 @@
+//! `POST /v1/jobs/{id}/resume`
+
+use axum::Json;
+
+use super::{Job, shown};
+use crate::api::access::Access;
+use crate::api::error::{Problem, ProblemBody};
+use crate::api::extract::Id;
+use crate::clock;
+use crate::job::JobId;
+
+/// Resume a paused job
+///
+/// The job is `queued` again and goes on from where it was saved, to the same bits as if it had never paused.
+#[utoipa::path(
+    post,
+    path = "/v1/jobs/{id}/resume",
+    tag = "jobs",
+    params(("id" = String, Path, description = "The job")),
+    responses(
+        (status = 200, body = Job),
+        (status = 404, description = "No such job", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 409, description = "The job is still being saved (`job_pausing`), is not paused (`job_not_paused`), or has no budget left (`budget_exhausted`)", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub async fn resume_job(Access(app): Access, Id(id): Id<JobId>) -> Result<Json<Job>, Problem> {
+    let row = app.store.resume_job(id, clock::now()).await?;
+    Ok(Json(shown(&app.store, row).await?))
+}

@@ -1,0 +1,153 @@
+//! `PATCH /v1/jobs/{id}`
+
+use std::collections::BTreeMap;
+
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::{Job, shown};
+use crate::api::access::Access;
+use crate::api::error::{Problem, ProblemBody};
+use crate::api::etag::Tagged;
+use crate::api::extract::{Id, JsonBody};
+use crate::clock;
+use crate::job::spec::check_labels;
+use crate::job::{BudgetSpec, EventKind, FieldError, JobId, JobKind, NewEvent, field};
+use crate::store::{JobChange, JobRow};
+
+/// What to change; what is left out stays.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateJob {
+    /// Null removes it.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    name: Option<Option<String>>,
+    /// Pairs to set; a null removes its key, and null for all of them removes them all.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<BTreeMap<String, Option<String>>>)]
+    metadata: Option<Option<BTreeMap<String, Option<String>>>>,
+    /// Jobs with a higher priority are claimed first. Only while the job is not finished.
+    priority: Option<i32>,
+    /// As `budget` of the spec; null removes it. Only while the job is not finished.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<Object>, example = json!({"device_seconds": 7200, "on_exhausted": "pause"}))]
+    budget: Option<Option<BudgetSpec>>,
+}
+
+/// Tells a null from a field that is left out.
+fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+/// Change a job
+///
+/// Sets name, metadata, priority and budget. With `If-Match` only a job that still is as its `ETag` says is changed.
+#[utoipa::path(
+    patch,
+    path = "/v1/jobs/{id}",
+    tag = "jobs",
+    params(
+        ("id" = String, Path, description = "The job"),
+        ("If-Match" = Option<String>, Header, description = "The `ETag` that the job must still have"),
+    ),
+    request_body(content = UpdateJob, content_type = "application/json"),
+    responses(
+        (status = 200, body = Job, headers(("ETag" = String, description = "Of the changed job"))),
+        (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 404, description = "No such job", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 409, description = "The job is finished (`job_finished`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 412, description = "The job has changed (`precondition_failed`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "Too large", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "A field is invalid", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub async fn update_job(
+    Access(app): Access,
+    Id(id): Id<JobId>,
+    headers: HeaderMap,
+    JsonBody(body): JsonBody,
+) -> Result<Response, Problem> {
+    let update = UpdateJob::parse(&body)?;
+    // What a job waits for is not in its row; it is part of what the client saw all the same.
+    let waiting = shown(&app.store, app.store.job(id).await?).await?.waiting;
+    let change = |row: &JobRow| {
+        Tagged::new(&Job { waiting, ..Job::from(row.clone()) })?.check_if_match(&headers)?;
+        update.change(row)
+    };
+    let row = app.store.change_job(id, clock::now(), change).await?;
+    Ok(Tagged::new(&shown(&app.store, row).await?)?.into_response())
+}
+
+impl UpdateJob {
+    fn parse(body: &Value) -> Result<Self, Problem> {
+        // A list would be read as the fields in their order.
+        for (part, pointer) in [(Some(body), ""), (body.get("budget"), "/budget")] {
+            if part.is_some_and(Value::is_array) {
+                let error = FieldError::new(pointer, "wrong_type", "must be an object, not a list");
+                return Err(Problem::invalid(vec![error]));
+            }
+        }
+        field::parse(body, "").map_err(|error| Problem::invalid(vec![error]))
+    }
+
+    /// The job with the change, unless it changes nothing.
+    fn change(self, row: &JobRow) -> Result<Option<JobChange>, Problem> {
+        let finished = row.status.is_final();
+        if finished && (self.priority.is_some() || self.budget.is_some()) {
+            let detail = format!("the job is {}; its priority and budget mean nothing any more", row.status);
+            return Err(Problem::new(StatusCode::CONFLICT, "job_finished", detail));
+        }
+        let mut metadata = row.metadata();
+        match self.metadata {
+            None => {}
+            Some(None) => metadata.clear(),
+            Some(Some(pairs)) => {
+                for (key, value) in pairs {
+                    match value {
+                        Some(value) => metadata.insert(key, value),
+                        None => metadata.remove(&key),
+                    };
+                }
+            }
+        }
+        let name = self.name.unwrap_or_else(|| row.name.clone());
+        let mut checks = vec![check_labels(name.as_deref(), 0, &metadata)];
+        if let Some(budget) = self.budget.flatten() {
+            checks.push(budget.check());
+            if row.kind != JobKind::Train {
+                let detail = "only jobs that train have a budget";
+                checks.push(Err(vec![FieldError::new("/budget", "not_a_training_job", detail)]));
+            }
+        }
+        field::all(checks).map_err(Problem::invalid)?;
+        let priority = self.priority.unwrap_or(row.priority);
+        let mut spec = row.spec_resolved.clone();
+        let mut put = |key: &str, value: Option<Value>| {
+            let Some(fields) = spec.as_object_mut() else { return };
+            match value {
+                Some(value) => fields.insert(key.to_owned(), value),
+                None => fields.shift_remove(key),
+            };
+        };
+        put("name", name.clone().map(Value::from));
+        put("metadata", Some(json!(metadata)));
+        put("priority", Some(json!(priority)));
+        if let Some(budget) = self.budget {
+            put("budget", budget.map(|budget| json!(budget)));
+        }
+        let changed: Vec<&str> = ["name", "metadata", "priority", "budget"]
+            .into_iter()
+            .filter(|key| spec.get(*key) != row.spec_resolved.get(*key))
+            .collect();
+        if changed.is_empty() && name == row.name {
+            return Ok(None);
+        }
+        let message = format!("changed by a client: {}", changed.join(", "));
+        let event = NewEvent::info(EventKind::Log, message, json!({"code": "changed", "fields": changed}));
+        Ok(Some(JobChange { name, priority, spec_resolved: spec, event: (!finished).then_some(event) }))
+    }
+}

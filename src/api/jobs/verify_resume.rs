@@ -1,0 +1,77 @@
+//! `POST /v1/jobs/{id}/verify-resume`
+
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use serde_json::json;
+
+use super::Job;
+use super::resolve::resolve;
+use crate::api::access::Access;
+use crate::api::error::{Problem, ProblemBody};
+use crate::api::extract::Id;
+use crate::api::idempotency;
+use crate::clock;
+use crate::job::{JobId, JobKind, JobStatus};
+use crate::store::{JobRow, NewJob, Origin, Store, Verification};
+
+/// Prove that a job resumes bit for bit
+///
+/// Makes a job with the same resolved spec that begins from the oldest training checkpoint that the finished job has
+/// kept, and runs to the end. Its `result.verify_resume` says whether it ended with the same weights: `identical`, and
+/// the digests of both. Bits are the same on the same machine; another processor or GPU may round otherwise.
+#[utoipa::path(
+    post,
+    path = "/v1/jobs/{id}/verify-resume",
+    tag = "jobs",
+    params(
+        ("id" = String, Path, description = "The finished job"),
+        ("Idempotency-Key" = Option<String>, Header, description = "Makes the request safe to repeat"),
+    ),
+    responses(
+        (status = 201, description = "Queued", body = Job),
+        (status = 404, description = "No such job", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 409, description = "The job has not succeeded (`job_not_succeeded`), or keeps no training checkpoint (`no_checkpoint`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "The job cannot run again, because something that it refers to is gone; or the key was used with another body", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 507, description = "The disk is full", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub async fn verify_resume(Access(app): Access, Id(id): Id<JobId>, headers: HeaderMap) -> Result<Response, Problem> {
+    let key = idempotency::key(&headers, &json!({"verify_resume": id}))?;
+    let source = app.store.job(id).await?;
+    let verification = verification(&app.store, &source).await?;
+    let mut spec = source.spec_resolved.clone();
+    if let Some(fields) = spec.as_object_mut() {
+        // What was sampled before the checkpoint cannot be kept again, and a proof is not half made.
+        fields.shift_remove("budget");
+        if let Some(rollouts) = fields.get_mut("rollouts").and_then(|rollouts| rollouts.as_object_mut()) {
+            rollouts.insert(String::from("keep"), json!(false));
+        }
+    }
+    let resolved = resolve(&app.store, &app.settings.import_roots, spec).await?;
+    let name = format!("verify-resume of {}", source.name.as_deref().unwrap_or(&id.to_string()));
+    let new = NewJob { name: Some(name.chars().take(200).collect()), ..resolved.into_job()? };
+    let submitted = app.store.submit_derived(new, Origin::Verification(verification), key, clock::now()).await?;
+    Ok(idempotency::created(Job::from(submitted.job), submitted.replayed))
+}
+
+/// What there is to prove.
+async fn verification(store: &Store, source: &JobRow) -> Result<Verification, Problem> {
+    let refuse = |code, detail: String| Problem::new(StatusCode::CONFLICT, code, detail);
+    let weights = source.result.as_ref().and_then(|result| result["weights_sha256"].as_str());
+    let weights = weights.filter(|_| source.kind == JobKind::Train && source.status == JobStatus::Succeeded);
+    let expected_weights_sha256 = weights.map(str::to_owned).ok_or_else(|| {
+        let detail =
+            format!("the job is {} and has no model to compare with; only one that has trained one", source.status);
+        refuse("job_not_succeeded", detail)
+    })?;
+    let checkpoint = store.oldest_training_checkpoint(source.id).await?.ok_or_else(|| {
+        refuse("no_checkpoint", String::from("the job keeps no training checkpoint from which it could be resumed"))
+    })?;
+    Ok(Verification {
+        source: source.id,
+        checkpoint: checkpoint.id,
+        directory: checkpoint.directory,
+        from_step: checkpoint.step,
+        expected_weights_sha256,
+    })
+}

@@ -1,0 +1,57 @@
+//! Attempts as clients see them: who ran a job when, on what, and how it ended.
+
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+use super::{Page, Result, Store, read, read_json};
+use crate::job::{JobId, Timestamp, WorkerId};
+
+/// One run of a worker at a job.
+#[derive(Clone, Debug)]
+pub struct AttemptRow {
+    /// 1, 2, 3, ... within the job.
+    pub number: u32,
+    pub worker: WorkerId,
+    /// The leading one first.
+    pub devices: Vec<String>,
+    pub started_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    pub outcome: Option<String>,
+    /// Optimizer steps that had been taken when it began.
+    pub first_step: u64,
+}
+
+impl Store {
+    /// Attempts of a job, in the order of a page whose `after` is a number.
+    pub async fn attempts(&self, job: JobId, after: Option<u32>, page: &Page) -> Result<Vec<AttemptRow>> {
+        let statement = if page.newest_first {
+            "select attempt.* from attempt join job on job.id = job_id
+             where job_id = $1 and project = coalesce($2, project) and number < coalesce($3, 4294967296)
+             order by number desc limit $4"
+        } else {
+            "select attempt.* from attempt join job on job.id = job_id
+             where job_id = $1 and project = coalesce($2, project) and number > coalesce($3, 0)
+             order by number limit $4"
+        };
+        let rows = sqlx::query(statement)
+            .bind(job.to_string())
+            .bind(self.project())
+            .bind(after)
+            .bind(page.limit)
+            .fetch_all(&self.readers)
+            .await?;
+        rows.iter().map(attempt).collect()
+    }
+}
+
+fn attempt(row: &SqliteRow) -> Result<AttemptRow> {
+    Ok(AttemptRow {
+        number: row.try_get("number")?,
+        worker: read("worker id", row.try_get("worker")?)?,
+        devices: read_json("devices", row.try_get("devices")?)?,
+        started_at: Timestamp(row.try_get("started_at")?),
+        ended_at: row.try_get::<Option<i64>, _>("ended_at")?.map(Timestamp),
+        outcome: row.try_get("outcome")?,
+        first_step: row.try_get::<i64, _>("first_step")?.unsigned_abs(),
+    })
+}

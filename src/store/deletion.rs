@@ -1,0 +1,208 @@
+//! What clients delete: jobs with all that belongs to them, single checkpoints and rollout sets.
+//!
+//! Rows go first and files after the commit, so that nobody sees half of a thing. What a crash leaves between the two
+//! is removed by [`Store::sweep_jobs`] when a server starts.
+
+use std::path::{Path, PathBuf};
+
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::{Result, Store, StoreError, read, write_json};
+use crate::job::{CheckpointId, JobId, JobStatus, RolloutSetId};
+
+/// What a job owns besides its row, in an order that references allow.
+const OWNED: [&str; 6] = [
+    "delete from event where job_id = $1",
+    "delete from metric where job_id = $1",
+    "delete from attempt where job_id = $1",
+    "delete from checkpoint where job_id = $1",
+    "delete from rollout_set where job_id = $1",
+    "delete from verification where job_id = $1",
+];
+
+impl Store {
+    /// Deletes a finished or paused job with its log, metrics, attempts, checkpoints and rollout set.
+    pub async fn delete_job(&self, id: JobId) -> Result<()> {
+        let mut tx = self.begin().await?;
+        match self.deletable_job(tx.connection(), id).await {
+            Ok(()) => {}
+            Err(refused @ (StoreError::NotFound { .. } | StoreError::Refused { .. })) => {
+                tx.commit().await?;
+                return Err(refused);
+            }
+            Err(error) => return Err(error),
+        }
+        for statement in OWNED {
+            sqlx::query(statement).bind(id.to_string()).execute(tx.connection()).await?;
+        }
+        sqlx::query("delete from job where id = $1").bind(id.to_string()).execute(tx.connection()).await?;
+        tx.commit().await?;
+        remove(&self.files().job(id)).await;
+        Ok(())
+    }
+
+    /// Deletes a checkpoint of a finished job.
+    pub async fn delete_checkpoint(&self, id: CheckpointId) -> Result<()> {
+        let find = "select job.status, directory from checkpoint join job on job.id = job_id
+                    where checkpoint.id = $1 and project = coalesce($2, project)";
+        self.delete_part(find, "delete from checkpoint where id = $1", ("checkpoint", id.to_string())).await
+    }
+
+    /// Deletes a rollout set of a finished job; the job stays.
+    pub async fn delete_rollout_set(&self, id: RolloutSetId) -> Result<()> {
+        let find = "select job.status, directory from rollout_set join job on job.id = job_id
+                    where rollout_set.id = $1 and project = coalesce($2, project)";
+        self.delete_part(find, "delete from rollout_set where id = $1", ("rollout set", id.to_string())).await
+    }
+
+    /// Removes what lies in the folder of jobs and belongs to nothing: folders of jobs that are gone, and in those of
+    /// finished jobs all that no row names. Only the one server of a data directory may call it. Returns how many.
+    pub async fn sweep_jobs(&self) -> Result<usize> {
+        let mut swept = 0;
+        // Folders are listed before rows are read: a job's row is older than its folder.
+        for folder in entries(&self.files().root().join("jobs")).await? {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let Ok(id) = name.parse::<JobId>() else { continue };
+            let status: Option<String> = sqlx::query_scalar("select status from job where id = $1")
+                .bind(id.to_string())
+                .fetch_optional(&self.readers)
+                .await?;
+            let Some(status) = status else {
+                remove(&folder).await;
+                swept += 1;
+                continue;
+            };
+            if !read::<JobStatus>("job status", &status)?.is_final() {
+                continue;
+            }
+            for part in entries(&folder).await? {
+                let within = format!("{name}/{}", part.file_name().unwrap_or_default().to_string_lossy());
+                if !self.is_checkpoint_directory(&within).await? {
+                    remove(&part).await;
+                    swept += 1;
+                }
+            }
+        }
+        Ok(swept)
+    }
+
+    /// Whether a job may be deleted; an error says why not.
+    async fn deletable_job(&self, connection: &mut SqliteConnection, id: JobId) -> Result<()> {
+        let row = sqlx::query("select status from job where id = $1 and project = coalesce($2, project)")
+            .bind(id.to_string())
+            .bind(self.project())
+            .fetch_optional(&mut *connection)
+            .await?
+            .ok_or_else(|| StoreError::NotFound { what: "job", id: id.to_string() })?;
+        let status = status_of(&row)?;
+        if !status.is_final() && status != JobStatus::Paused {
+            let detail = format!("the job is {status}; cancel it and wait for its end before deleting it");
+            return Err(StoreError::Refused { code: "job_not_finished", detail });
+        }
+        let parts: Vec<String> = sqlx::query_scalar(
+            "select id from checkpoint where job_id = $1 union all select id from rollout_set where job_id = $1",
+        )
+        .bind(id.to_string())
+        .fetch_all(&mut *connection)
+        .await?;
+        unneeded(connection, &parts, Some(id)).await
+    }
+
+    async fn delete_part(
+        &self,
+        find: &'static str,
+        delete: &'static str,
+        (what, id): (&'static str, String),
+    ) -> Result<()> {
+        let mut tx = self.begin().await?;
+        let row = sqlx::query(find).bind(&id).bind(self.project()).fetch_optional(tx.connection()).await?;
+        let directory = match deletable_part(tx.connection(), row, what, &id).await {
+            Ok(directory) => directory,
+            Err(refused @ (StoreError::NotFound { .. } | StoreError::Refused { .. })) => {
+                tx.commit().await?;
+                return Err(refused);
+            }
+            Err(error) => return Err(error),
+        };
+        sqlx::query(delete).bind(&id).execute(tx.connection()).await?;
+        tx.commit().await?;
+        if let Some(directory) = directory {
+            remove(&self.files().checkpoint(&directory)).await;
+        }
+        Ok(())
+    }
+}
+
+/// The directory of a checkpoint or rollout set that may be deleted.
+async fn deletable_part(
+    connection: &mut SqliteConnection,
+    row: Option<SqliteRow>,
+    what: &'static str,
+    id: &str,
+) -> Result<Option<String>> {
+    let row = row.ok_or_else(|| StoreError::NotFound { what, id: id.to_owned() })?;
+    let status = status_of(&row)?;
+    if !status.is_final() {
+        let detail = format!("the job of the {what} is {status} and may need it; wait for its end, or cancel it");
+        return Err(StoreError::Refused { code: "job_not_finished", detail });
+    }
+    unneeded(connection, &[id.to_owned()], None).await?;
+    Ok(row.try_get("directory")?)
+}
+
+fn status_of(row: &SqliteRow) -> Result<JobStatus> {
+    read("job status", row.try_get("status")?)
+}
+
+/// Refuses when a job that is not finished needs one of these checkpoints and rollout sets: its spec names it, or it
+/// begins from it.
+async fn unneeded(connection: &mut SqliteConnection, parts: &[String], owner: Option<JobId>) -> Result<()> {
+    // Looking into a spec is dear, so that only those that hold the text at all are looked into.
+    let user: Option<String> = sqlx::query_scalar(
+        "select job.id from json_each($1) part, job
+         where job.status in ('queued', 'starting', 'running', 'pausing', 'paused', 'cancelling')
+           and job.id <> coalesce($2, '') and instr(job.spec_resolved, part.value) > 0
+           and exists (select 1 from json_tree(job.spec_resolved) field
+                       where field.value = part.value and field.type = 'text'
+                         and field.fullkey <> '$.name' and field.fullkey not like '$.metadata.%')
+         union all
+         select job.id from json_each($1) part, verification join job on job.id = verification.job_id
+         where job.status in ('queued', 'starting', 'running', 'pausing', 'paused', 'cancelling')
+           and job.id <> coalesce($2, '') and checkpoint_id = part.value
+         limit 1",
+    )
+    .bind(write_json(&parts)?)
+    .bind(owner.map(|id| id.to_string()))
+    .fetch_optional(connection)
+    .await?;
+    let Some(user) = user else { return Ok(()) };
+    let detail = format!("the job {user} is not finished and needs it; wait for its end, or cancel it");
+    Err(StoreError::Refused { code: "in_use", detail })
+}
+
+/// What a folder holds; nothing when it is not there.
+async fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let failed = |e| StoreError::io("listing", folder, e);
+    let mut listing = match tokio::fs::read_dir(folder).await {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        listing => listing.map_err(failed)?,
+    };
+    let mut paths = Vec::new();
+    while let Some(entry) = listing.next_entry().await.map_err(failed)? {
+        paths.push(entry.path());
+    }
+    Ok(paths)
+}
+
+/// Removes files that no row names any more. What cannot be removed is nobody's problem but the disk's.
+async fn remove(path: &Path) {
+    let removed = match tokio::fs::symlink_metadata(path).await {
+        Err(_) => return,
+        Ok(metadata) if metadata.is_dir() => tokio::fs::remove_dir_all(path).await,
+        Ok(_) => tokio::fs::remove_file(path).await,
+    };
+    if let Err(error) = removed {
+        tracing::warn!(%error, path = %path.display(), "deleted files are left for the next start to remove");
+    }
+}

@@ -1,0 +1,90 @@
+//! Jobs that are made from other jobs: forks, and jobs that repeat the end of another to prove that it resumes bit for
+//! bit.
+
+use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
+
+use super::checkpoints::checkpoint;
+use super::{CheckpointRow, Result, Store, StoreError, read};
+use crate::job::{CheckpointId, JobId};
+
+/// What a job was made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A job whose spec was changed.
+    Fork(JobId),
+    Verification(Verification),
+}
+
+/// What a job is to prove: that a finished one, resumed from a checkpoint of it, ends with the same weights.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verification {
+    /// The finished job.
+    pub source: JobId,
+    pub checkpoint: CheckpointId,
+    /// Where that checkpoint lies, below the folder of all jobs.
+    pub directory: String,
+    pub from_step: u64,
+    pub expected_weights_sha256: String,
+}
+
+impl Store {
+    /// The oldest training checkpoint that a job has kept.
+    pub async fn oldest_training_checkpoint(&self, job: JobId) -> Result<Option<CheckpointRow>> {
+        let row = sqlx::query(
+            "select checkpoint.* from checkpoint join job on job.id = job_id
+             where job_id = $1 and checkpoint.kind = 'training' and job.project = coalesce($2, job.project)
+             order by checkpoint.step, checkpoint.id limit 1",
+        )
+        .bind(job.to_string())
+        .bind(self.project())
+        .fetch_optional(&self.readers)
+        .await?;
+        row.as_ref().map(checkpoint).transpose()
+    }
+}
+
+/// Writes down what a job was made from, within the transaction of its submission.
+pub(super) async fn insert_origin(connection: &mut SqliteConnection, job: JobId, origin: &Origin) -> Result<()> {
+    let verification = match origin {
+        Origin::Fork(source) => {
+            sqlx::query("update job set forked_from = $2 where id = $1")
+                .bind(job.to_string())
+                .bind(source.to_string())
+                .execute(connection)
+                .await?;
+            return Ok(());
+        }
+        Origin::Verification(verification) => verification,
+    };
+    // A checkpoint that was deleted a moment ago cannot be begun from.
+    let inserted = sqlx::query(
+        "insert into verification (job_id, source_job, checkpoint_id, directory, from_step, expected_weights_sha256)
+         select $1, job_id, id, directory, step, $3 from checkpoint where id = $2",
+    )
+    .bind(job.to_string())
+    .bind(verification.checkpoint.to_string())
+    .bind(&verification.expected_weights_sha256)
+    .execute(connection)
+    .await?;
+    if inserted.rows_affected() == 1 {
+        return Ok(());
+    }
+    Err(StoreError::NotFound { what: "checkpoint", id: verification.checkpoint.to_string() })
+}
+
+/// What a job is to prove, if it is there for that.
+pub(super) async fn verification(connection: &mut SqliteConnection, job: JobId) -> Result<Option<Verification>> {
+    let row = sqlx::query("select * from verification where job_id = $1")
+        .bind(job.to_string())
+        .fetch_optional(connection)
+        .await?;
+    let Some(row) = row else { return Ok(None) };
+    Ok(Some(Verification {
+        source: read("job id", row.try_get("source_job")?)?,
+        checkpoint: read("checkpoint id", row.try_get("checkpoint_id")?)?,
+        directory: row.try_get("directory")?,
+        from_step: row.try_get::<i64, _>("from_step")?.unsigned_abs(),
+        expected_weights_sha256: row.try_get("expected_weights_sha256")?,
+    }))
+}

@@ -1,0 +1,454 @@
+//! What is asked of a job after its submission: to rest, to go on, to be changed, and to stop because its budget is
+//! spent. How a job that was asked to stop ends, when its worker lets go of it, is in `queue`.
+
+use serde_json::Value;
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::events::append;
+use super::jobs::{by_id, spent, status_event};
+use super::{Heartbeat, JobRow, Lease, Result, Store, StoreError, WriteTransaction, read, read_json, write_json};
+use crate::job::{BudgetSpec, EventLevel, Failure, FailureKind, JobId, JobStatus, NewEvent, OnExhausted, Timestamp};
+
+/// What a client changes about a job.
+#[derive(Clone, Debug)]
+pub struct JobChange {
+    pub name: Option<String>,
+    pub priority: i32,
+    /// With the same changes.
+    pub spec_resolved: Value,
+    /// What the log says of it; a finished log takes nothing more.
+    pub event: Option<NewEvent>,
+}
+
+impl Store {
+    /// Pauses a waiting job at once; a running one is told to save itself and to let go of its devices. Pausing twice is
+    /// the same as once.
+    pub async fn pause_job(&self, id: JobId, now: Timestamp) -> Result<JobRow> {
+        let (mut tx, row) = self.begin_with(id).await?;
+        let status: JobStatus = read("job status", row.try_get("status")?)?;
+        let next = match status {
+            JobStatus::Queued => JobStatus::Paused,
+            JobStatus::Starting | JobStatus::Running => JobStatus::Pausing,
+            JobStatus::Pausing | JobStatus::Paused => {
+                tx.commit().await?;
+                return self.job(id).await;
+            }
+            JobStatus::Cancelling | JobStatus::Succeeded | JobStatus::Failed | JobStatus::Cancelled => {
+                tx.commit().await?;
+                let detail = format!("the job is {status}; only one that waits or runs can be paused");
+                return Err(StoreError::Refused { code: "job_not_running", detail });
+            }
+        };
+        ask(tx.connection(), id, (status, next), "paused by a client", None, now).await?;
+        append(tx.connection(), id, &status_event(next, "paused by a client"), now).await?;
+        tx.commit().await?;
+        self.job(id).await
+    }
+
+    /// Puts a paused job back into the queue, unless its budget is spent.
+    pub async fn resume_job(&self, id: JobId, now: Timestamp) -> Result<JobRow> {
+        let (mut tx, row) = self.begin_with(id).await?;
+        if let Some((code, detail)) = no_resume(&row)? {
+            tx.commit().await?;
+            return Err(StoreError::Refused { code, detail });
+        }
+        let reason = "resumed by a client";
+        ask(tx.connection(), id, (JobStatus::Paused, JobStatus::Queued), reason, None, now).await?;
+        append(tx.connection(), id, &status_event(JobStatus::Queued, reason), now).await?;
+        tx.commit().await?;
+        self.job(id).await
+    }
+
+    /// Changes a job as `change` wants it, which sees the row and may refuse; nothing comes between the two.
+    pub async fn change_job<E: From<StoreError>>(
+        &self,
+        id: JobId,
+        now: Timestamp,
+        change: impl FnOnce(&JobRow) -> std::result::Result<Option<JobChange>, E>,
+    ) -> std::result::Result<JobRow, E> {
+        let mut tx = self.begin().await?;
+        let row = by_id(tx.connection(), id, self.project()).await;
+        let row = match row {
+            Err(error @ StoreError::NotFound { .. }) => {
+                tx.commit().await?;
+                return Err(error.into());
+            }
+            row => row?,
+        };
+        match change(&row) {
+            Ok(Some(change)) => write_change(tx.connection(), id, &change, now).await?,
+            Ok(None) => {}
+            Err(refused) => {
+                tx.commit().await?;
+                return Err(refused);
+            }
+        }
+        tx.commit().await?;
+        Ok(self.job(id).await?)
+    }
+
+    /// Asks the job of a lease to stop if its budget is spent by now.
+    pub(super) async fn spend(&self, lease: Lease, budget: BudgetSpec, now: Timestamp) -> Result<Heartbeat> {
+        if !budget.is_spent_by(spent_by(&mut *self.readers.acquire().await?, lease.job, now).await?) {
+            return Ok(Heartbeat::GoOn);
+        }
+        let mut tx = self.begin().await?;
+        let row = sqlx::query(
+            "select status, json_extract(spec_resolved, '$.budget') as budget from job where id = $1 and attempt = $2",
+        )
+        .bind(lease.job.to_string())
+        .bind(lease.attempt)
+        .fetch_optional(tx.connection())
+        .await?;
+        let Some(row) = row else {
+            tx.commit().await?;
+            return Ok(Heartbeat::Lost);
+        };
+        let status: JobStatus = read("job status", row.try_get("status")?)?;
+        let budget = budget_of(&row)?.filter(|_| Heartbeat::of(status) == Heartbeat::GoOn);
+        let used = spent_by(tx.connection(), lease.job, now).await?;
+        let Some(budget) = budget.filter(|budget| budget.is_spent_by(used)) else {
+            tx.commit().await?;
+            return Ok(Heartbeat::of(status));
+        };
+        let (reason, next) = (budget.spent_reason(), asked_by(budget.on_exhausted));
+        let failure = (budget.on_exhausted == OnExhausted::Fail).then(|| exhausted(&reason));
+        ask(tx.connection(), lease.job, (status, next), &reason, failure.as_ref(), now).await?;
+        let event = NewEvent { level: EventLevel::Warning, ..status_event(next, &reason) };
+        append(tx.connection(), lease.job, &event, now).await?;
+        tx.commit().await?;
+        Ok(Heartbeat::of(next))
+    }
+
+    /// Begins a transaction with what decides about a job's next status.
+    async fn begin_with(&self, id: JobId) -> Result<(WriteTransaction, SqliteRow)> {
+        let mut tx = self.begin().await?;
+        let row = sqlx::query(concat!(
+            "select status, json_extract(spec_resolved, '$.budget') as budget, ",
+            spent!("started_at"),
+            " as spent from job where id = $1 and project = coalesce($2, project)"
+        ))
+        .bind(id.to_string())
+        .bind(self.project())
+        .fetch_optional(tx.connection())
+        .await?;
+        match row {
+            Some(row) => Ok((tx, row)),
+            None => {
+                tx.commit().await?;
+                Err(StoreError::NotFound { what: "job", id: id.to_string() })
+            }
+        }
+    }
+}
+
+/// Why a job cannot be resumed, with a code.
+fn no_resume(row: &SqliteRow) -> Result<Option<(&'static str, String)>> {
+    let status: JobStatus = read("job status", row.try_get("status")?)?;
+    Ok(match status {
+        JobStatus::Paused => {
+            let used: i64 = row.try_get("spent")?;
+            budget_of(row)?.filter(|budget| budget.is_spent_by(used)).map(|budget| {
+                let used = used as f64 / 1000.0;
+                let detail = format!(
+                    "{}: {used:.1} are used; raise `budget.device_seconds` with PATCH /v1/jobs/{{id}} and resume again",
+                    budget.spent_reason()
+                );
+                ("budget_exhausted", detail)
+            })
+        }
+        JobStatus::Pausing => {
+            let detail = "the job is being saved and not paused yet; wait until its status is `paused`";
+            Some(("job_pausing", detail.to_owned()))
+        }
+        JobStatus::Queued
+        | JobStatus::Starting
+        | JobStatus::Running
+        | JobStatus::Cancelling
+        | JobStatus::Succeeded
+        | JobStatus::Failed
+        | JobStatus::Cancelled => {
+            Some(("job_not_paused", format!("the job is {status}; only a paused one can be resumed")))
+        }
+    })
+}
+
+/// The status of a job whose budget is spent while its worker still holds it.
+fn asked_by(action: OnExhausted) -> JobStatus {
+    match action {
+        OnExhausted::Pause => JobStatus::Pausing,
+        OnExhausted::Cancel | OnExhausted::Fail => JobStatus::Cancelling,
+    }
+}
+
+fn exhausted(reason: &str) -> Failure {
+    Failure {
+        kind: FailureKind::BudgetExhausted,
+        code: FailureKind::BudgetExhausted.as_str().to_owned(),
+        message: format!("{reason}; submit the job with a larger one, or with `on_exhausted` set to `pause`"),
+    }
+}
+
+fn budget_of(row: &SqliteRow) -> Result<Option<BudgetSpec>> {
+    let text: Option<String> = row.try_get("budget")?;
+    text.map(|text| read_json("budget", &text)).transpose()
+}
+
+/// Milliseconds of devices that a job has used, those of an attempt under way included.
+async fn spent_by(connection: &mut SqliteConnection, job: JobId, now: Timestamp) -> Result<i64> {
+    let spent = sqlx::query_scalar(concat!("select ", spent!("$2"), " from job where id = $1"));
+    Ok(spent.bind(job.to_string()).bind(now.0).fetch_one(connection).await?)
+}
+
+/// Moves a job from one status to another; the event of it is the caller's.
+async fn ask(
+    connection: &mut SqliteConnection,
+    job: JobId,
+    (from, to): (JobStatus, JobStatus),
+    reason: &str,
+    failure: Option<&Failure>,
+    now: Timestamp,
+) -> Result<()> {
+    let held = matches!(to, JobStatus::Pausing | JobStatus::Cancelling);
+    let moved = sqlx::query(
+        "update job set status = $3, updated_at = $4, stop_reason = $5, stop_failure = $6
+         where id = $1 and status = $2",
+    )
+    .bind(job.to_string())
+    .bind(from.as_str())
+    .bind(to.as_str())
+    .bind(now.0)
+    .bind(held.then_some(reason))
+    .bind(failure.map(write_json).transpose()?)
+    .execute(connection)
+    .await?;
+    if moved.rows_affected() == 1 {
+        return Ok(());
+    }
+    Err(StoreError::Corrupt { what: "job status", detail: format!("{job} was not {from} within a transaction") })
+}
+
+async fn write_change(connection: &mut SqliteConnection, job: JobId, change: &JobChange, now: Timestamp) -> Result<()> {
+    sqlx::query("update job set name = $2, priority = $3, spec_resolved = $4, updated_at = $5 where id = $1")
+        .bind(job.to_string())
+        .bind(&change.name)
+        .bind(change.priority)
+        .bind(write_json(&change.spec_resolved)?)
+        .bind(now.0)
+        .execute(&mut *connection)
+        .await?;
+    if let Some(event) = &change.event {
+        append(connection, job, event, now).await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::job::{DeviceReading, DeviceStatus, JobKind, WorkerId};
+    use crate::store::{Ended, NewJob};
+
+    const NOW: Timestamp = Timestamp(1_750_000_000_000);
+    const LEASE_SECONDS: u64 = 60;
+
+    /// A server's store with two devices and the worker of the first.
+    struct Server {
+        store: Store,
+        worker: WorkerId,
+        _folder: TempDir,
+    }
+
+    impl Server {
+        async fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let store = Store::open(folder.path()).await.unwrap();
+            let reading = |number: u32| DeviceReading {
+                name: format!("simulated:{number}"),
+                number,
+                description: String::from("a device"),
+                uuid: None,
+                memory_total: 1 << 30,
+                memory_free: 1 << 30,
+                compute_capability: None,
+                driver_version: None,
+                processes: Vec::new(),
+                fault: None,
+            };
+            store.set_devices(&[reading(0), reading(1)], NOW).await.unwrap();
+            let server = Self { store, worker: WorkerId::generate(), _folder: folder };
+            for (id, device) in [(server.worker, "simulated:0"), (WorkerId::generate(), "simulated:1")] {
+                let (device, description) = (device.to_owned(), String::new());
+                let row = crate::store::WorkerRow { id, device, description, pid: 1, started_at: NOW, seen_at: NOW };
+                server.store.add_worker(&row).await.unwrap();
+            }
+            server
+        }
+
+        /// Submits a job for `devices` of the devices.
+        async fn submit(&self, devices: u32, budget: Value) -> JobId {
+            let new = NewJob {
+                id: JobId::generate(),
+                kind: JobKind::Train,
+                name: None,
+                priority: 0,
+                objective: String::from("bolt"),
+                spec: json!({}),
+                spec_resolved: json!({"budget": budget}),
+                spec_digest: String::from("sha256:00"),
+                steps: 10,
+                devices,
+                memory_bytes: 0,
+                rollout_set: None,
+            };
+            self.store.submit_job(new, None, NOW).await.unwrap().job.id
+        }
+
+        async fn claim(&self, now: Timestamp) -> Option<Lease> {
+            let claim = self.store.claim(self.worker, "simulated:0", LEASE_SECONDS, now).await.unwrap();
+            claim.map(|claim| claim.lease)
+        }
+
+        async fn status(&self, job: JobId) -> JobStatus {
+            self.store.job(job).await.unwrap().status
+        }
+
+        async fn all_idle(&self) -> bool {
+            self.store.devices(NOW).await.unwrap().iter().all(|device| device.status == DeviceStatus::Idle)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_pausing_job_becomes_paused_however_its_worker_lets_go_of_it() {
+        let server = Server::new().await;
+        for end in ["drained", "released", "expired"] {
+            let job = server.submit(1, Value::Null).await;
+            let lease = server.claim(NOW).await.unwrap();
+            assert_eq!(server.store.pause_job(job, NOW).await.unwrap().status, JobStatus::Pausing, "{end}");
+            assert_eq!(server.store.peek_lease(lease, NOW).await.unwrap(), Heartbeat::Pause);
+            let early = server.store.resume_job(job, NOW).await.unwrap_err();
+            assert!(matches!(early, StoreError::Refused { code: "job_pausing", .. }), "{early:?}");
+            match end {
+                "drained" => server.store.end_attempt(lease, Ended::Drained, NOW).await.unwrap(),
+                "released" => {
+                    assert_eq!(server.store.release_worker(server.worker, "killed", false, NOW).await.unwrap(), 1);
+                }
+                _ => assert_eq!(server.store.reap_expired(NOW.plus_seconds(61)).await.unwrap(), 1),
+            }
+            assert_eq!((server.status(job).await, server.all_idle().await), (JobStatus::Paused, true), "{end}");
+            assert!(server.claim(NOW).await.is_none(), "a paused job waits for a client");
+            assert_eq!(server.store.resume_job(job, NOW).await.unwrap().status, JobStatus::Queued);
+            let lease = server.claim(NOW).await.unwrap();
+            assert_eq!((lease.job, lease.attempt), (job, 2));
+            server.store.end_attempt(lease, Ended::Succeeded { result: json!({}) }, NOW).await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_cancellation_wins_over_a_pause_and_ends_a_paused_job_at_once() {
+        let server = Server::new().await;
+        let job = server.submit(1, Value::Null).await;
+        let lease = server.claim(NOW).await.unwrap();
+        server.store.pause_job(job, NOW).await.unwrap();
+        assert_eq!(server.store.cancel_job(job, NOW).await.unwrap().status, JobStatus::Cancelling);
+        assert_eq!(server.store.peek_lease(lease, NOW).await.unwrap(), Heartbeat::Cancel);
+        assert!(server.store.pause_job(job, NOW).await.is_err());
+        // The engine was saving already when the cancellation came.
+        server.store.end_attempt(lease, Ended::Drained, NOW).await.unwrap();
+        assert_eq!(server.status(job).await, JobStatus::Cancelled);
+        let paused = server.submit(1, Value::Null).await;
+        assert_eq!(server.store.pause_job(paused, NOW).await.unwrap().status, JobStatus::Paused);
+        let cancelled = server.store.cancel_job(paused, NOW).await.unwrap();
+        assert_eq!((cancelled.status, cancelled.finished_at), (JobStatus::Cancelled, Some(NOW)));
+    }
+
+    #[tokio::test]
+    async fn a_job_that_ends_while_it_is_asked_to_pause_has_ended() {
+        let server = Server::new().await;
+        let job = server.submit(1, Value::Null).await;
+        let lease = server.claim(NOW).await.unwrap();
+        server.store.pause_job(job, NOW).await.unwrap();
+        server.store.end_attempt(lease, Ended::Succeeded { result: json!({}) }, NOW).await.unwrap();
+        assert_eq!(server.status(job).await, JobStatus::Succeeded);
+    }
+
+    #[tokio::test]
+    async fn device_seconds_add_up_over_attempts_and_devices_and_stop_with_the_lease() {
+        let server = Server::new().await;
+        let job = server.submit(2, Value::Null).await;
+        let seconds = async |now| server.store.job(job).await.unwrap().device_seconds(now);
+        let lease = server.claim(NOW).await.unwrap();
+        assert_eq!(seconds(NOW.plus_seconds(5)).await, 10.0, "two devices for five seconds");
+        server.store.end_attempt(lease, Ended::Drained, NOW.plus_seconds(7)).await.unwrap();
+        assert_eq!(seconds(NOW.plus_seconds(100)).await, 14.0);
+        // The worker dies, and nobody looks for a day: it had its devices until its lease ran out.
+        server.claim(NOW.plus_seconds(100)).await.unwrap();
+        server.store.reap_expired(NOW.plus_seconds(86_400)).await.unwrap();
+        assert_eq!(seconds(NOW.plus_seconds(90_000)).await, 14.0 + 2.0 * LEASE_SECONDS as f64);
+        let page = crate::store::Page { after: None, limit: 10, newest_first: false };
+        let attempts = server.store.attempts(job, None, &page).await.unwrap();
+        let outcomes: Vec<_> = attempts.iter().map(|attempt| attempt.outcome.as_deref()).collect();
+        assert_eq!(outcomes, [Some("drained"), Some("lost")]);
+        assert_eq!(attempts[0].devices, ["simulated:0", "simulated:1"]);
+    }
+
+    #[tokio::test]
+    async fn a_spent_budget_does_what_the_spec_says_and_says_why() {
+        let server = Server::new().await;
+        let ends = [
+            ("pause", JobStatus::Pausing, JobStatus::Paused, "paused"),
+            ("cancel", JobStatus::Cancelling, JobStatus::Cancelled, "cancelled"),
+            ("fail", JobStatus::Cancelling, JobStatus::Failed, "failed"),
+        ];
+        for (action, asked, expected, outcome) in ends {
+            let job = server.submit(2, json!({"device_seconds": 10, "on_exhausted": action})).await;
+            let lease = server.claim(NOW).await.unwrap();
+            let before = server.store.peek_lease(lease, NOW.plus_seconds(4)).await.unwrap();
+            assert_eq!(before, Heartbeat::GoOn, "{action}");
+            let later = NOW.plus_seconds(5);
+            let answer = server.store.peek_lease(lease, later).await.unwrap();
+            assert_eq!((answer, server.status(job).await), (Heartbeat::of(asked), asked), "{action}");
+            let ended = if action == "pause" { Ended::Drained } else { Ended::Cancelled };
+            server.store.end_attempt(lease, ended, later).await.unwrap();
+            let row = server.store.job(job).await.unwrap();
+            assert_eq!(row.status, expected, "{action}");
+            assert_eq!(
+                row.failure.map(|failure| failure.code),
+                (action == "fail").then(|| "budget_exhausted".to_owned())
+            );
+            let events = server.store.events(job, 0, 100).await.unwrap();
+            let last = events.last().unwrap();
+            assert!(last.body.message.contains("the budget of 10 device seconds is spent"), "{}", last.body.message);
+            let warned = server.store.notable_events(job, 10).await.unwrap();
+            assert_eq!(warned[0].body.data["status"], json!(asked), "{action}");
+            let page = crate::store::Page { after: None, limit: 10, newest_first: false };
+            let attempts = server.store.attempts(job, None, &page).await.unwrap();
+            assert_eq!(attempts[0].outcome.as_deref(), Some(outcome));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_job_without_budget_left_is_resumed_only_with_a_larger_one() {
+        let server = Server::new().await;
+        let job = server.submit(1, json!({"device_seconds": 10, "on_exhausted": "pause"})).await;
+        let lease = server.claim(NOW).await.unwrap();
+        let later = NOW.plus_seconds(10);
+        server.store.peek_lease(lease, later).await.unwrap();
+        server.store.end_attempt(lease, Ended::Drained, later).await.unwrap();
+        let spent = server.store.resume_job(job, later).await.unwrap_err();
+        assert!(matches!(spent, StoreError::Refused { code: "budget_exhausted", .. }), "{spent:?}");
+        let raise = |row: &JobRow| -> Result<Option<JobChange>> {
+            let spec_resolved = json!({"budget": {"device_seconds": 20, "on_exhausted": "pause"}});
+            Ok(Some(JobChange { name: row.name.clone(), priority: row.priority, spec_resolved, event: None }))
+        };
+        server.store.change_job(job, later, raise).await.unwrap();
+        assert_eq!(server.store.resume_job(job, later).await.unwrap().status, JobStatus::Queued);
+        let lease = server.claim(later).await.unwrap();
+        assert_eq!(server.store.peek_lease(lease, NOW.plus_seconds(19)).await.unwrap(), Heartbeat::GoOn);
+        assert_eq!(server.store.peek_lease(lease, NOW.plus_seconds(20)).await.unwrap(), Heartbeat::Pause);
+    }
+}

@@ -1,0 +1,87 @@
+//! What a finished job has to show, gathered while it runs.
+
+use serde_json::{Value, json};
+
+use crate::engine::Outcome;
+use crate::engine::evaluate::Evaluation;
+use crate::job::{CheckpointId, EventKind, GateSpec, NewEvent, RolloutSetId};
+use crate::store::Verification;
+
+/// What a job has made so far, and what its result must say about it.
+pub struct Shown {
+    /// The finished model's checkpoint.
+    pub model: Option<CheckpointId>,
+    pub rollout_set: Option<RolloutSetId>,
+    gate: Option<GateSpec>,
+    verification: Option<Verification>,
+    /// The step of the last evaluation and what it found, until a checkpoint of that step takes it.
+    score: Option<(u64, f64)>,
+}
+
+impl Shown {
+    pub fn new(gate: Option<GateSpec>, verification: Option<Verification>) -> Self {
+        Self { model: None, rollout_set: None, gate, verification, score: None }
+    }
+
+    /// Takes from an event what later answers need.
+    pub fn note(&mut self, event: &NewEvent) {
+        if event.kind == EventKind::Evaluation {
+            let (step, mean) = (&event.data["step"], &event.data["pass_at"][0]["mean"]);
+            self.score = step.as_u64().zip(mean.as_f64());
+        }
+    }
+
+    /// What an evaluation at `step` found, once: a round that begins at the same step saves completions, and no better
+    /// model.
+    pub fn take_score(&mut self, step: u64) -> Option<f64> {
+        self.score.take_if(|(at, _)| *at == step).map(|(_, mean)| mean)
+    }
+
+    /// The result of a job that has succeeded.
+    pub fn result(&self, outcome: Option<&Outcome>) -> Value {
+        let Some(outcome) = outcome else { return json!({"rollout_set": self.rollout_set}) };
+        let sha256 = outcome.model.manifest.file("model.safetensors").map(|file| file.sha256.clone());
+        let mut result = json!({
+            "checkpoint": self.model,
+            "weights_sha256": sha256,
+            "rollout_set": self.rollout_set,
+            "before": outcome.before,
+            "after": outcome.after,
+            "report": outcome.report,
+        });
+        if let Some(gate) = &self.gate {
+            let pass_at_1 = |evaluation: &Option<Evaluation>| evaluation.as_ref().and_then(pass_at_1);
+            result["gate"] = json!(gate.judge(pass_at_1(&outcome.before), pass_at_1(&outcome.after)));
+        }
+        if let Some(verification) = &self.verification {
+            result["verify_resume"] = json!({
+                "job": verification.source,
+                "checkpoint": verification.checkpoint,
+                "from_step": verification.from_step,
+                "identical": sha256.as_ref() == Some(&verification.expected_weights_sha256),
+                "weights_sha256": sha256,
+                "expected_weights_sha256": verification.expected_weights_sha256,
+            });
+        }
+        result
+    }
+}
+
+fn pass_at_1(evaluation: &Evaluation) -> Option<f64> {
+    evaluation.pass_at.iter().find(|pass| pass.k == 1).map(|pass| pass.mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_score_belongs_to_the_first_checkpoint_of_its_step() {
+        let mut shown = Shown::new(None, None);
+        let data = json!({"step": 10, "pass_at": [{"k": 1, "mean": 0.5}, {"k": 4, "mean": 0.7}]});
+        shown.note(&NewEvent::info(EventKind::Evaluation, "", data));
+        assert_eq!(shown.take_score(9), None);
+        assert_eq!(shown.take_score(10), Some(0.5));
+        assert_eq!(shown.take_score(10), None);
+    }
+}
