@@ -4,6 +4,7 @@
 pub mod checkpoint;
 pub mod device;
 pub mod digest;
+pub mod evaluation;
 pub mod event;
 pub mod field;
 pub mod id;
@@ -17,9 +18,10 @@ pub mod time;
 
 pub use checkpoint::{CheckpointKind, Manifest, ManifestFile};
 pub use device::{DeviceProcess, DeviceReading, DeviceStatus};
+pub use evaluation::{EvaluationSpec, EvaluationSummary, PassAtK, PromptResult};
 pub use event::{Event, EventKind, EventLevel, NewEvent};
 pub use field::{FieldError, Fields};
-pub use id::{CheckpointId, DatasetId, DatasetVersionId, EventId, JobId, ModelId, RolloutSetId, VerifierId, WorkerId};
+pub use id::{CheckpointId, DatasetId, DatasetVersionId, EvaluationId, EventId, JobId, ModelId, RolloutSetId, VerifierId, WorkerId};
 pub use rollout_set::{RolloutLine, RolloutSetSpec, RolloutSummary};
 pub use spec::JobSpec;
 pub use status::{Failure, FailureKind, JobKind, JobStatus, Phase, RolloutSetStatus};

@@ -9,6 +9,7 @@
 mod checkpoints;
 mod datasets;
 mod devices;
+mod evaluations;
 mod events;
 pub mod files;
 mod jobs;
@@ -31,6 +32,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 pub use checkpoints::CheckpointRow;
 pub use datasets::{DatasetRow, DatasetVersionRow};
 pub use devices::DeviceRow;
+pub use evaluations::{EvaluationContent, EvaluationRow};
 pub use files::Files;
 pub use jobs::{IdempotencyKey, JobFilter, JobRow, NewJob, Submitted};
 pub use models::ModelRow;

@@ -22,9 +22,11 @@ use crate::engine::checkpoint::Saved;
 use crate::engine::collective::Watch;
 use crate::engine::device::Device;
 use crate::engine::{self, EngineError, Outcome, Reporter, Stop};
+use crate::job::evaluation::EVALUATION_FILE;
 use crate::job::rollout_set::SUMMARY_FILE;
 use crate::job::{
-    CheckpointId, CheckpointKind, EventKind, Failure, FailureKind, NewEvent, RolloutSetId, RolloutSummary, WorkerId,
+    CheckpointId, CheckpointKind, EvaluationId, EvaluationSummary, EventKind, Failure, FailureKind, NewEvent,
+    RolloutSetId, RolloutSummary, WorkerId,
 };
 use crate::store::{Claim, Ended, Heartbeat, Lease, Loss, Store, StoreError, WorkerRow};
 use pulse::Pulse;
@@ -220,7 +222,7 @@ async fn run_claim(
         peers = ranks::gather(store, &claim, &mut work, Watch { patience: options.watchdog, look }).await?;
     }
     let (lease_seconds, keep) = (options.lease_seconds, work.keep_last());
-    let mut tending = Tending { store, lease, lease_seconds, keep, stop: &stop, model: None, rollout_set: None };
+    let mut tending = Tending::new(store, lease, lease_seconds, keep, &stop);
     let (engine, finished) = start_engine(work, reporter)?;
 
     let result = tokio::select! {
@@ -359,9 +361,15 @@ struct Tending<'a> {
     /// The finished model's checkpoint.
     model: Option<CheckpointId>,
     rollout_set: Option<RolloutSetId>,
+    /// What an evaluation found.
+    evaluation: Option<EvaluationSummary>,
 }
 
-impl Tending<'_> {
+impl<'a> Tending<'a> {
+    fn new(store: &'a Store, lease: Lease, lease_seconds: u64, keep: u32, stop: &'a StopFlag) -> Self {
+        Self { store, lease, lease_seconds, keep, stop, model: None, rollout_set: None, evaluation: None }
+    }
+
     async fn tend(
         &mut self,
         mut inbox: mpsc::Receiver<Message>,
@@ -441,6 +449,15 @@ impl Tending<'_> {
 
     /// What the finished job has to show.
     fn result(&self, outcome: Option<&Outcome>) -> serde_json::Value {
+        if let Some(summary) = &self.evaluation {
+            let mut result = json!({"evaluation": EvaluationId::of_job(self.lease.job)});
+            if let (Some(result), Ok(serde_json::Value::Object(summary))) =
+                (result.as_object_mut(), serde_json::to_value(summary))
+            {
+                result.extend(summary);
+            }
+            return result;
+        }
         let Some(outcome) = outcome else { return json!({"rollout_set": self.rollout_set}) };
         let sha256 = outcome.model.manifest.file("model.safetensors").map(|file| file.sha256.clone());
         json!({
@@ -453,20 +470,28 @@ impl Tending<'_> {
         })
     }
 
+    async fn add_evaluation(&mut self, saved: &Saved) -> Result<(), StoreError> {
+        let directory = directory_name(self.lease, &saved.directory);
+        let summary: EvaluationSummary = read_summary(&saved.directory.join(EVALUATION_FILE)).await?;
+        let add = || self.store.add_evaluation(self.lease, &directory, &saved.manifest, &summary, clock::now());
+        patiently(add).await?;
+        self.evaluation = Some(summary);
+        Ok(())
+    }
+
     async fn add_rollout_set(&mut self, saved: &Saved) -> Result<(), StoreError> {
         let directory = directory_name(self.lease, &saved.directory);
-        let path = saved.directory.join(SUMMARY_FILE);
-        let text = tokio::fs::read(&path).await.map_err(|e| StoreError::io("reading", &path, e))?;
-        let summary: RolloutSummary = serde_json::from_slice(&text)
-            .map_err(|e| StoreError::Corrupt { what: "rollout set summary", detail: e.to_string() })?;
+        let summary: RolloutSummary = read_summary(&saved.directory.join(SUMMARY_FILE)).await?;
         let add = || self.store.add_rollout_set(self.lease, &directory, &saved.manifest, &summary, clock::now());
         self.rollout_set = Some(patiently(add).await?);
         Ok(())
     }
 
     async fn add_checkpoint(&mut self, saved: &Saved) -> Result<(), StoreError> {
-        if saved.manifest.kind == CheckpointKind::Rollouts {
-            return self.add_rollout_set(saved).await;
+        match saved.manifest.kind {
+            CheckpointKind::Rollouts => return self.add_rollout_set(saved).await,
+            CheckpointKind::Evaluation => return self.add_evaluation(saved).await,
+            CheckpointKind::Training | CheckpointKind::Inference => {}
         }
         let directory = directory_name(self.lease, &saved.directory);
         let add = || self.store.add_checkpoint(self.lease, &directory, &saved.manifest, self.keep, clock::now());
@@ -482,6 +507,12 @@ impl Tending<'_> {
         }
         Ok(())
     }
+}
+
+/// Reads what a job wrote about what it made.
+async fn read_summary<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
+    let text = tokio::fs::read(path).await.map_err(|e| StoreError::io("reading", path, e))?;
+    serde_json::from_slice(&text).map_err(|e| StoreError::Corrupt { what: "summary", detail: e.to_string() })
 }
 
 /// A checkpoint directory as its row names it.
