@@ -7,6 +7,7 @@ pub mod datasets;
 mod devices;
 mod download;
 pub mod error;
+pub mod evaluations;
 mod extract;
 mod feed;
 mod health;
@@ -91,6 +92,10 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(rollout_sets::rollouts::list_rollouts))
         .routes(routes!(rollout_sets::file::download_rollout_set_file))
         .routes(routes!(rollout_sets::frontier::frontier))
+        .routes(routes!(evaluations::create::create_evaluation, evaluations::list::list_evaluations))
+        .routes(routes!(evaluations::get::get_evaluation))
+        .routes(routes!(evaluations::results::list_evaluation_results))
+        .routes(routes!(evaluations::compare::compare_evaluations))
         .routes(routes!(objectives::list_objectives))
         .routes(routes!(metrics_catalog::list_metrics))
         .routes(routes!(devices::list_devices))

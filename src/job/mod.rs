@@ -21,7 +21,10 @@ pub use device::{DeviceProcess, DeviceReading, DeviceStatus};
 pub use evaluation::{EvaluationSpec, EvaluationSummary, PassAtK, PromptResult};
 pub use event::{Event, EventKind, EventLevel, NewEvent};
 pub use field::{FieldError, Fields};
-pub use id::{CheckpointId, DatasetId, DatasetVersionId, EvaluationId, EventId, JobId, ModelId, RolloutSetId, VerifierId, WorkerId};
+pub use id::{
+    CheckpointId, DatasetId, DatasetVersionId, EvaluationId, EventId, JobId, ModelId, RolloutSetId, VerifierId,
+    WorkerId,
+};
 pub use rollout_set::{RolloutLine, RolloutSetSpec, RolloutSummary};
 pub use spec::JobSpec;
 pub use status::{Failure, FailureKind, JobKind, JobStatus, Phase, RolloutSetStatus};

@@ -14,8 +14,8 @@ use crate::job::evaluation::EvaluationSplit;
 use crate::job::rollout_set::PARTS_FOLDER;
 use crate::job::spec::{DatasetSpec, Precision, SamplingSpec};
 use crate::job::{
-    CheckpointId, DatasetVersionId, EvaluationSpec, Failure, FailureKind, FieldError, JobKind, JobSpec, ModelId, RolloutSetId,
-    RolloutSetSpec,
+    CheckpointId, DatasetVersionId, EvaluationSpec, Failure, FailureKind, FieldError, JobKind, JobSpec, ModelId,
+    RolloutSetId, RolloutSetSpec,
 };
 use crate::modelfile::builtin::Builtin;
 use crate::objective;

@@ -1,4 +1,4 @@
-//! Jobs: they train a model, or fill a rollout set.
+//! Jobs: they train a model, fill a rollout set, or evaluate a model.
 
 pub mod cancel;
 pub mod checkpoints;
@@ -20,7 +20,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::queue::Waiting;
-use crate::job::{JobStatus, Timestamp};
+use crate::job::{EvaluationId, JobKind, JobStatus, Timestamp};
 use crate::store::JobRow;
 
 /// A job.
@@ -30,7 +30,8 @@ pub struct Job {
     pub id: String,
     /// Always `job`.
     pub object: &'static str,
-    /// `train`, or `rollouts` for a job that fills a rollout set and trains nothing.
+    /// `train`; or `rollouts` for a job that fills a rollout set, and `evaluation` for one that measures a model, which
+    /// train nothing.
     pub kind: &'static str,
     pub name: Option<String>,
     /// `queued`, `starting`, `running`, `cancelling`, `succeeded`, `failed` or `cancelled`.
@@ -72,6 +73,9 @@ pub struct Job {
     /// The rollout set that the job fills, by itself or because of `rollouts.keep`.
     #[schema(example = "rs_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
     pub rollout_set: Option<String>,
+    /// The evaluation that the job makes.
+    #[schema(example = "ev_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
+    pub evaluation: Option<String>,
     /// The spec as submitted.
     #[schema(value_type = Object)]
     pub spec: Value,
@@ -108,6 +112,7 @@ impl From<JobRow> for Job {
             objective: Some(row.objective).filter(|name| !name.is_empty()),
             result: row.result,
             rollout_set: row.rollout_set.map(|id| id.to_string()),
+            evaluation: (row.kind == JobKind::Evaluation).then(|| EvaluationId::of_job(row.id).to_string()),
             spec: row.spec,
             spec_resolved: row.spec_resolved,
             spec_digest: row.spec_digest,
