@@ -2,6 +2,7 @@
 //! database. Every route is on this page; each endpoint has a file with its request, response and description.
 
 mod access;
+mod archive;
 pub mod checkpoints;
 pub mod datasets;
 mod devices;
@@ -92,6 +93,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(rollout_sets::rollouts::list_rollouts))
         .routes(routes!(rollout_sets::file::download_rollout_set_file))
         .routes(routes!(rollout_sets::frontier::frontier))
+        .routes(routes!(checkpoints::archive::download_checkpoint_archive))
+        .routes(routes!(rollout_sets::archive::download_rollout_set_archive))
         .routes(routes!(evaluations::create::create_evaluation, evaluations::list::list_evaluations))
         .routes(routes!(evaluations::get::get_evaluation))
         .routes(routes!(evaluations::results::list_evaluation_results))

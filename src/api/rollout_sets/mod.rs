@@ -1,6 +1,7 @@
 //! Rollout sets: stored completions with their scores and log-probabilities, to browse, to analyse, to download and to
 //! learn from.
 
+pub mod archive;
 pub mod create;
 pub mod file;
 pub mod frontier;
