@@ -44,6 +44,11 @@ struct KeptRollout {
 }
 
 impl KeptGroup {
+    /// Optimizer steps that the sampling policy had taken.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
     /// The lines that the group will be in the complete set, but for the group's number, which is not known yet.
     pub fn into_lines(self) -> Vec<RolloutLine> {
         let Self { row, step, prompt, text, rollouts } = self;

@@ -446,11 +446,7 @@ pub(super) fn parse_object<T: serde::de::DeserializeOwned>(value: &Value) -> Res
 }
 
 /// Checks what every submitted spec carries for people and for reproduction.
-pub(super) fn check_labels(
-    name: Option<&str>,
-    seed: u64,
-    metadata: &BTreeMap<String, String>,
-) -> Result<(), Vec<FieldError>> {
+pub fn check_labels(name: Option<&str>, seed: u64, metadata: &BTreeMap<String, String>) -> Result<(), Vec<FieldError>> {
     let mut fields = Fields::below("");
     fields.require(name.is_none_or(|name| name.len() <= 200), "name", "may have at most 200 bytes");
     // JSON numbers above 2^53 do not survive every client.

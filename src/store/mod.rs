@@ -21,6 +21,7 @@ mod rollout_sets;
 mod verifiers;
 mod workers;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -198,6 +199,15 @@ fn read_json<T: serde::de::DeserializeOwned>(what: &'static str, text: &str) -> 
 /// Writes JSON for storage.
 fn write_json(value: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| StoreError::Corrupt { what: "value", detail: error.to_string() })
+}
+
+/// What a client changes of what a resource carries for people; nothing given stays as it is.
+#[derive(Clone, Debug, Default)]
+pub struct Labels {
+    /// The name, or none to take it away.
+    pub name: Option<Option<String>>,
+    /// In the place of all pairs that there are.
+    pub metadata: Option<BTreeMap<String, String>>,
 }
 
 /// Order and extent of a listing.

@@ -4,6 +4,7 @@
 pub mod archive;
 pub mod create;
 pub mod file;
+pub mod filter;
 pub mod frontier;
 pub mod get;
 pub mod list;
