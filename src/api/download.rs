@@ -1,4 +1,4 @@
-//! One stored file as a client downloads it: whole or in parts, with its digest.
+//! Stored files as a client downloads them: whole or in parts, with their digest.
 
 use std::path::Path;
 
@@ -14,61 +14,100 @@ use tokio_util::io::ReaderStream;
 use super::error::Problem;
 use crate::job::ManifestFile;
 
-const CHUNK: usize = 1 << 18;
+/// Bytes that are read from a file at a time.
+pub const CHUNK: usize = 1 << 18;
 
 /// Answers with the file at `location`, which a manifest lists as `file`. Serves one range per request and honours
 /// `If-None-Match` and `If-Range`; `ETag` and `Repr-Digest` carry the file's sha256.
 pub async fn serve(location: &Path, file: &ManifestFile, headers: &HeaderMap) -> Result<Response, Problem> {
-    let etag = format!("\"{}\"", file.sha256);
-    if text(headers, header::IF_NONE_MATCH).is_some_and(|tags| tags == "*" || tags.contains(&etag)) {
-        return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, etag)]).into_response());
-    }
-    let fresh = text(headers, header::IF_RANGE).is_none_or(|tag| tag == etag);
-    let range = match text(headers, header::RANGE).filter(|_| fresh) {
-        Some(range) => parse_range(range, file.size),
-        None => Range::Whole,
+    let what = Representation {
+        name: file.path.clone(),
+        size: file.size,
+        etag: file.sha256.clone(),
+        content_type: "application/octet-stream",
+        sha256: Some(file.sha256.clone()),
     };
-    match range {
-        Range::Whole => respond(location, file, &etag, 0, file.size, StatusCode::OK).await,
-        Range::Part { first, length } => {
-            respond(location, file, &etag, first, length, StatusCode::PARTIAL_CONTENT).await
-        }
-        Range::Unsatisfiable => {
-            let detail = format!("the range lies behind the end of the file, which has {} bytes", file.size);
-            let mut response =
-                Problem::new(StatusCode::RANGE_NOT_SATISFIABLE, "range_not_satisfiable", detail).into_response();
-            response.headers_mut().insert(header::CONTENT_RANGE, header_value(&format!("bytes */{}", file.size)));
-            Ok(response)
-        }
-    }
+    what.serve(location, headers).await
 }
 
-async fn respond(
-    location: &Path,
-    file: &ManifestFile,
-    etag: &str,
-    first: u64,
-    length: u64,
+/// What is downloaded, before any of it is read.
+pub struct Representation {
+    /// The file's name for the client.
+    pub name: String,
+    pub size: u64,
+    /// Two with the same one have the same bytes.
+    pub etag: String,
+    pub content_type: &'static str,
+    /// Of all bytes, hexadecimal, where it is known.
+    pub sha256: Option<String>,
+}
+
+/// The bytes that a request gets.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    pub first: u64,
+    pub length: u64,
     status: StatusCode,
-) -> Result<Response, Problem> {
-    let mut reader = File::open(location).await?;
-    reader.seek(SeekFrom::Start(first)).await?;
-    let body = Body::from_stream(ReaderStream::with_capacity(reader.take(length), CHUNK));
-    let mut response = (status, body).into_response();
-    let headers = response.headers_mut();
-    let name = file.path.replace(['"', '\\'], "_");
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
-    headers.insert(header::ETAG, header_value(etag));
-    headers.insert(header::CONTENT_DISPOSITION, header_value(&format!("attachment; filename=\"{name}\"")));
-    headers.insert("repr-digest", header_value(&format!("sha-256=:{}:", base64_of_hex(&file.sha256))));
-    if status == StatusCode::PARTIAL_CONTENT {
-        let range = format!("bytes {first}-{}/{}", first + length - 1, file.size);
-        headers.insert(header::CONTENT_RANGE, header_value(&range));
+}
+
+impl Representation {
+    /// Answers with the file at `location`.
+    pub async fn serve(&self, location: &Path, headers: &HeaderMap) -> Result<Response, Problem> {
+        let part = match self.select(headers) {
+            Ok(part) => part,
+            Err(answer) => return Ok(answer),
+        };
+        let mut reader = File::open(location).await?;
+        reader.seek(SeekFrom::Start(part.first)).await?;
+        let body = Body::from_stream(ReaderStream::with_capacity(reader.take(part.length), CHUNK));
+        Ok(self.answer(part, body))
     }
-    Ok(response)
+
+    /// Which bytes a request gets, or the answer to one that gets none.
+    pub fn select(&self, headers: &HeaderMap) -> Result<Part, Response> {
+        let etag = format!("\"{}\"", self.etag);
+        if text(headers, header::IF_NONE_MATCH).is_some_and(|tags| tags == "*" || tags.contains(&etag)) {
+            return Err((StatusCode::NOT_MODIFIED, [(header::ETAG, etag)]).into_response());
+        }
+        let fresh = text(headers, header::IF_RANGE).is_none_or(|tag| tag == etag);
+        let range = match text(headers, header::RANGE).filter(|_| fresh) {
+            Some(range) => parse_range(range, self.size),
+            None => Range::Whole,
+        };
+        match range {
+            Range::Whole => Ok(Part { first: 0, length: self.size, status: StatusCode::OK }),
+            Range::Part { first, length } => Ok(Part { first, length, status: StatusCode::PARTIAL_CONTENT }),
+            Range::Unsatisfiable => {
+                let detail = format!("the range lies behind the end of the file, which has {} bytes", self.size);
+                let mut response =
+                    Problem::new(StatusCode::RANGE_NOT_SATISFIABLE, "range_not_satisfiable", detail).into_response();
+                response.headers_mut().insert(header::CONTENT_RANGE, header_value(&format!("bytes */{}", self.size)));
+                Err(response)
+            }
+        }
+    }
+
+    /// The answer with those bytes.
+    pub fn answer(&self, part: Part, body: Body) -> Response {
+        let Part { first, length, status } = part;
+        let mut response = (status, body).into_response();
+        let headers = response.headers_mut();
+        let name = self.name.replace(['"', '\\'], "_");
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.content_type));
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+        headers.insert(header::ETAG, header_value(&format!("\"{}\"", self.etag)));
+        headers.insert(header::CONTENT_DISPOSITION, header_value(&format!("attachment; filename=\"{name}\"")));
+        if let Some(sha256) = &self.sha256 {
+            headers.insert("repr-digest", header_value(&format!("sha-256=:{}:", base64_of_hex(sha256))));
+        }
+        if status == StatusCode::PARTIAL_CONTENT {
+            let range = format!("bytes {first}-{}/{}", first + length - 1, self.size);
+            headers.insert(header::CONTENT_RANGE, header_value(&range));
+        }
+        response
+    }
 }
 
 fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {

@@ -2,6 +2,7 @@
 //! database. Every route is on this page; each endpoint has a file with its request, response and description.
 
 mod access;
+mod archive;
 mod audit;
 mod audit_log;
 pub mod checkpoints;
@@ -11,6 +12,7 @@ mod devices;
 mod download;
 pub mod error;
 mod etag;
+pub mod evaluations;
 mod extract;
 mod feed;
 mod health;
@@ -18,7 +20,9 @@ mod host;
 mod idempotency;
 pub mod jobs;
 mod keys;
+mod labels;
 mod limits;
+mod lines;
 mod metrics;
 mod metrics_catalog;
 pub mod models;
@@ -29,6 +33,7 @@ mod queue;
 mod resolve;
 mod resources;
 pub mod rollout_sets;
+mod row_source;
 mod verifiers;
 
 use std::path::PathBuf;
@@ -97,12 +102,19 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(jobs::metrics::job_metrics))
         .routes(routes!(jobs::checkpoints::job_checkpoints))
         .routes(routes!(datasets::create::create_dataset, datasets::list::list_datasets))
-        .routes(routes!(datasets::get::get_dataset))
-        .routes(routes!(datasets::versions::create_dataset_version))
+        .routes(routes!(datasets::get::get_dataset, datasets::update::update_dataset))
+        .routes(routes!(datasets::delete::delete_dataset))
+        .routes(routes!(datasets::append::append_to_dataset))
+        .routes(routes!(datasets::version::get_dataset_version))
+        .routes(routes!(datasets::content::download_dataset_version))
+        .routes(routes!(datasets::rows::list_dataset_rows))
+        .routes(routes!(datasets::versions::create_dataset_version, datasets::list_versions::list_dataset_versions))
         .routes(routes!(models::import::import_model, models::list::list_models))
         .routes(routes!(models::get::get_model))
         .routes(routes!(verifiers::create::create_verifier, verifiers::list::list_verifiers))
-        .routes(routes!(verifiers::get::get_verifier))
+        .routes(routes!(verifiers::get::get_verifier, verifiers::update::update_verifier))
+        .routes(routes!(verifiers::delete::delete_verifier))
+        .routes(routes!(verifiers::audit::audit_verifier))
         .routes(routes!(checkpoints::list::list_checkpoints))
         .routes(routes!(checkpoints::get::get_checkpoint, checkpoints::delete::delete_checkpoint))
         .routes(routes!(checkpoints::get::get_checkpoint_manifest))
@@ -113,6 +125,13 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(rollout_sets::rollouts::list_rollouts))
         .routes(routes!(rollout_sets::file::download_rollout_set_file))
         .routes(routes!(rollout_sets::frontier::frontier))
+        .routes(routes!(jobs::rollouts::job_rollouts))
+        .routes(routes!(checkpoints::archive::download_checkpoint_archive))
+        .routes(routes!(rollout_sets::archive::download_rollout_set_archive))
+        .routes(routes!(evaluations::create::create_evaluation, evaluations::list::list_evaluations))
+        .routes(routes!(evaluations::get::get_evaluation))
+        .routes(routes!(evaluations::results::list_evaluation_results))
+        .routes(routes!(evaluations::compare::compare_evaluations))
         .routes(routes!(objectives::list_objectives))
         .routes(routes!(metrics_catalog::list_metrics))
         .routes(routes!(devices::list_devices))

@@ -11,7 +11,7 @@ use utoipa::OpenApi;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use super::{App, routes};
-use crate::job::{JobSpec, RolloutSetSpec};
+use crate::job::{EvaluationSpec, JobSpec, RolloutSetSpec};
 use crate::{objective, verifier};
 
 #[derive(OpenApi)]
@@ -25,6 +25,7 @@ use crate::{objective, verifier};
     tags(
         (name = "jobs", description = "Submit, follow and cancel training jobs"),
         (name = "rollouts", description = "Sample and score without training; browse, analyse and keep completions"),
+        (name = "evaluations", description = "Measure models on held-out rows and compare them prompt by prompt"),
         (name = "datasets", description = "Upload rows to train and evaluate on"),
         (name = "models", description = "Models that jobs start from"),
         (name = "verifiers", description = "Stored ways to score completions"),
@@ -45,7 +46,9 @@ pub fn document() -> Value {
     if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
         add_specs(schemas);
     }
-    for (path, spec) in [("/v1/jobs", "JobSpec"), ("/v1/rollout-sets", "RolloutSetSpec")] {
+    for (path, spec) in
+        [("/v1/jobs", "JobSpec"), ("/v1/rollout-sets", "RolloutSetSpec"), ("/v1/evaluations", "EvaluationSpec")]
+    {
         document["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"] =
             json!({"$ref": format!("#/components/schemas/{spec}")});
     }
@@ -59,17 +62,18 @@ fn add_specs(schemas: &mut Map<String, Value>) {
     let mut generator = settings.into_generator();
     generator.subschema_for::<JobSpec>();
     generator.subschema_for::<RolloutSetSpec>();
+    generator.subschema_for::<EvaluationSpec>();
     schemas.extend(generator.take_definitions(true));
     let objectives = objective::catalog().into_iter().map(|d| (d.name, d.summary, d.schema));
     let verifiers = verifier::catalog().into_iter().map(|d| (d.name, d.summary, d.schema));
     schemas.insert(String::from("ObjectiveSpec"), one_of(objectives));
     schemas.insert(String::from("VerifierSpec"), one_of(verifiers));
     schemas["JobSpec"]["properties"]["objective"] = json!({"$ref": "#/components/schemas/ObjectiveSpec"});
-    for spec in ["JobSpec", "RolloutSetSpec"] {
-        schemas[spec]["properties"]["verifier"] = json!({
-            "description": "A stored verifier (`vf_...`) or an inline one.",
-            "anyOf": [{"type": "string"}, {"$ref": "#/components/schemas/VerifierSpec"}, {"type": "null"}],
-        });
+    let named = json!([{"type": "string"}, {"$ref": "#/components/schemas/VerifierSpec"}]);
+    let named_or_none = json!([{"type": "string"}, {"$ref": "#/components/schemas/VerifierSpec"}, {"type": "null"}]);
+    for (spec, forms) in [("JobSpec", &named_or_none), ("RolloutSetSpec", &named_or_none), ("EvaluationSpec", &named)] {
+        schemas[spec]["properties"]["verifier"] =
+            json!({"description": "A stored verifier (`vf_...`) or an inline one.", "anyOf": forms});
     }
 }
 

@@ -195,6 +195,32 @@ pub async fn held_out_rows(store: &Store, dataset: &mut DatasetSpec) -> Result<V
     Ok(Vec::new())
 }
 
+/// The version that `name` stands for; its rows need an answer each where the (resolved) verifier compares with it.
+/// Built-ins have no versions and are not found here.
+pub async fn scored_rows(
+    store: &Store,
+    name: &str,
+    verifier: Option<&Value>,
+    pointer: &str,
+) -> Result<Result<DatasetVersionId, FieldError>, Problem> {
+    let version = match find_dataset(store, name, Split::Eval, pointer).await? {
+        Ok(Found::Version(version)) => version,
+        Ok(Found::Builtin) => {
+            return Ok(Err(FieldError::new(pointer, "unknown_dataset", format!("`{name}` has no versions"))));
+        }
+        Err(error) => return Ok(Err(error)),
+    };
+    if needs_answer(verifier) && version.answers < version.rows {
+        let detail = format!(
+            "only {} of {} rows have an answer, which the verifier compares with; name the column with \
+             `answer_column` when uploading, or in the verifier",
+            version.answers, version.rows
+        );
+        return Ok(Err(FieldError::new(pointer, "row_missing_column", detail)));
+    }
+    Ok(Ok(version.id))
+}
+
 fn needs_answer(verifier: Option<&Value>) -> bool {
     let config = verifier.and_then(|config| verifier::Config::parse(config, "/verifier").ok());
     config.is_some_and(|config| config.needs_answer())

@@ -9,8 +9,8 @@ use super::report::Reporter;
 use super::rollout::RolloutGroup;
 use super::sampler::FinishReason;
 use super::trainer::Trainer;
-use crate::job::Phase;
-use crate::objective::math::{PASS_MARK, mean, mean_with_interval, pass_at_k};
+use crate::job::{PassAtK, Phase};
+use crate::objective::math::{mean, mean_with_interval, pass_at_k};
 
 /// The result of one evaluation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,52 +29,46 @@ pub struct Evaluation {
     pub truncated: f64,
 }
 
-/// The probability that at least one of k completions passes; `mean - half_width..mean + half_width` is its 95 %
-/// interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PassAtK {
-    pub k: u32,
-    pub mean: f64,
-    pub half_width: f64,
+/// pass@k with its interval for each k, from how many of a prompt's completions passed: `(completions, passed)` for
+/// each prompt. Prompts with fewer than k completions say nothing about k.
+pub(super) fn pass_at(ks: &[u32], counts: &[(u32, u32)]) -> Vec<PassAtK> {
+    let of = |k: u32| {
+        let told = counts.iter().filter(|(completions, _)| *completions >= k);
+        let estimates: Vec<f64> = told.map(|(completions, passed)| pass_at_k(*completions, *passed, k)).collect();
+        let (mean, half_width) = mean_with_interval(&estimates);
+        PassAtK { k, mean, half_width }
+    };
+    ks.iter().map(|k| of(*k)).collect()
+}
+
+/// One sentence for people, for example `pass@1 0.412 ± 0.031, pass@8 0.870 ± 0.040`.
+pub(super) fn sentence(pass_at: &[PassAtK]) -> String {
+    let parts: Vec<String> =
+        pass_at.iter().map(|p| format!("pass@{} {:.3} ± {:.3}", p.k, p.mean, p.half_width)).collect();
+    parts.join(", ")
 }
 
 impl Evaluation {
     /// A completion passes when its reward is at least 0.5.
     fn of(step: u64, samples: u32, ks: &[u32], groups: &[RolloutGroup]) -> Self {
         let rollouts: Vec<_> = groups.iter().flat_map(|g| &g.rollouts).collect();
-        let pass_at = ks
-            .iter()
-            .map(|k| {
-                let estimates: Vec<f64> = groups
-                    .iter()
-                    .filter(|g| g.rollouts.len() >= *k as usize)
-                    .map(|g| {
-                        let passed = g.rollouts.iter().filter(|r| r.reward >= PASS_MARK).count();
-                        pass_at_k(g.rollouts.len() as u32, passed as u32, *k)
-                    })
-                    .collect();
-                let (mean, half_width) = mean_with_interval(&estimates);
-                PassAtK { k: *k, mean, half_width }
-            })
-            .collect();
+        let counts: Vec<(u32, u32)> = groups.iter().map(|g| (g.rollouts.len() as u32, g.passed())).collect();
         let average =
             |f: &dyn Fn(&super::rollout::Rollout) -> f64| mean(&rollouts.iter().map(|r| f(r)).collect::<Vec<_>>());
         Self {
             step,
             prompts: groups.len(),
             samples,
-            pass_at,
+            pass_at: pass_at(ks, &counts),
             reward_mean: average(&|r| r.reward),
             tokens_mean: average(&|r| r.tokens.len() as f64),
             truncated: average(&|r| f64::from(u8::from(r.finish == FinishReason::Length))),
         }
     }
 
-    /// One sentence for people, for example `pass@1 0.412 ± 0.031, pass@8 0.870 ± 0.040`.
+    /// One sentence for people.
     pub fn summary(&self) -> String {
-        let parts: Vec<String> =
-            self.pass_at.iter().map(|p| format!("pass@{} {:.3} ± {:.3}", p.k, p.mean, p.half_width)).collect();
-        parts.join(", ")
+        sentence(&self.pass_at)
     }
 }
 

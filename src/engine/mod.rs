@@ -13,6 +13,7 @@ pub mod cuda;
 pub mod device;
 pub mod error;
 pub mod evaluate;
+pub mod evaluation;
 pub mod kernels;
 pub mod learn;
 mod measure;
@@ -37,6 +38,7 @@ mod visits;
 
 pub use actor::ActorSpec;
 pub use error::{EngineError, Stop};
+pub use evaluation::{EvaluationJob, evaluate};
 pub use report::Reporter;
 pub use sample::{SamplingJob, sample};
 pub use train::{Outcome, run};

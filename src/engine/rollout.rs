@@ -1,6 +1,5 @@
 //! Rollouts: sampled completions with their scores, as they are trained on and stored in checkpoints.
 
-use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::hash::Hash;
@@ -56,10 +55,14 @@ impl RolloutGroup {
         self.rollouts.iter().map(|r| r.reward).collect()
     }
 
+    /// Completions that pass.
+    pub fn passed(&self) -> u32 {
+        self.rollouts.iter().filter(|r| r.reward >= PASS_MARK).count() as u32
+    }
+
     /// Share of completions that pass; 0 for none.
     pub fn solve_rate(&self) -> f64 {
-        let passed = self.rollouts.iter().filter(|r| r.reward >= PASS_MARK).count();
-        passed as f64 / self.rollouts.len().max(1) as f64
+        f64::from(self.passed()) / self.rollouts.len().max(1) as f64
     }
 
     /// Per completion the sum over its tokens of reference - behavior log-probability; empty while that is unknown.
@@ -99,12 +102,12 @@ fn first_equal<T: Eq + Hash>(items: impl Iterator<Item = T>) -> Vec<u32> {
     items.enumerate().map(|(i, item)| *first.entry(item).or_insert(i as u32)).collect()
 }
 
-/// Writes groups as JSON lines.
-pub fn write<G: Borrow<RolloutGroup>>(path: &Path, groups: &[G]) -> Result<(), EngineError> {
+/// Writes groups, or whatever else a job keeps, as JSON lines.
+pub fn write<T: Serialize>(path: &Path, lines: &[T]) -> Result<(), EngineError> {
     let run = || -> std::io::Result<()> {
         let mut file = BufWriter::new(File::create(path)?);
-        for group in groups {
-            serde_json::to_writer(&mut file, group.borrow())?;
+        for line in lines {
+            serde_json::to_writer(&mut file, line)?;
             file.write_all(b"\n")?;
         }
         file.flush()

@@ -5,20 +5,20 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use super::actor::ActorSpec;
 use super::checkpoint::{self, Saved};
 use super::error::EngineError;
 use super::rollout::{self, Rollout, RolloutGroup, read_lines};
-use crate::job::rollout_set::{GROUPS_FILE, ROLLOUTS_FILE, SUMMARY_FILE};
+use crate::job::rollout_set::{GROUPS_FILE, PARTS_FOLDER, ROLLOUTS_FILE, SUMMARY_FILE};
 use crate::job::{CheckpointKind, RolloutLine, RolloutSummary};
 use crate::objective::frontier::ScoredGroup;
 use crate::objective::math::is_zero_spread;
 
-/// Folder of the parts, within a job's own; it outlives attempts.
-pub const PARTS: &str = "parts";
-
-fn part_path(job: &Path, number: u64) -> PathBuf {
-    job.join(PARTS).join(format!("{number:06}.jsonl"))
+/// Where a job keeps a part.
+pub(super) fn part_path(job: &Path, number: u64) -> PathBuf {
+    job.join(PARTS_FOLDER).join(format!("{number:06}.jsonl"))
 }
 
 /// Whether a part was kept by this or an earlier attempt.
@@ -27,12 +27,12 @@ pub fn has_part(job: &Path, number: u64) -> bool {
 }
 
 /// Keeps the completions of one sampling phase; the same phase again replaces them by themselves.
-pub fn keep_part(job: &Path, number: u64, groups: &[RolloutGroup]) -> Result<(), EngineError> {
+pub fn keep_part<T: Serialize>(job: &Path, number: u64, lines: &[T]) -> Result<(), EngineError> {
     let path = part_path(job, number);
-    let folder = job.join(PARTS);
+    let folder = job.join(PARTS_FOLDER);
     fs::create_dir_all(&folder).map_err(|e| EngineError::io("creating", &folder, e))?;
     let temporary = path.with_extension("tmp");
-    rollout::write(&temporary, groups)?;
+    rollout::write(&temporary, lines)?;
     checkpoint::sync(&temporary)?;
     fs::rename(&temporary, &path).map_err(|e| EngineError::io("renaming", &temporary, e))?;
     checkpoint::sync(&folder)
@@ -56,7 +56,7 @@ pub fn publish(spec: &ActorSpec, parts: u64, step: u64) -> Result<Saved, EngineE
 
 /// Removes the parts, once the job has ended and nobody needs to make their set again.
 pub fn remove_parts(job: &Path) -> Result<(), EngineError> {
-    let folder = job.join(PARTS);
+    let folder = job.join(PARTS_FOLDER);
     match fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(EngineError::io("removing", &folder, error)),
         _ => Ok(()),
@@ -198,4 +198,23 @@ pub fn read(directory: &Path) -> Result<Vec<RolloutGroup>, EngineError> {
         return Err(broken(String::from("the rollout set is empty")));
     }
     Ok(groups)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::rollout::tests::group;
+    use crate::job::rollout_set::KeptGroup;
+
+    /// Those who browse a running job's completions know parts by a type of their own.
+    #[test]
+    fn a_kept_part_shows_the_lines_that_the_set_will_have() {
+        let directory = tempfile::tempdir().unwrap();
+        let group = RolloutGroup { row: 7, step: 3, ..group(&[1.0, 0.25]) };
+        keep_part(directory.path(), 0, std::slice::from_ref(&group)).unwrap();
+        let text = fs::read_to_string(part_path(directory.path(), 0)).unwrap();
+        let kept: KeptGroup = serde_json::from_str(text.trim_end()).unwrap();
+        let lines: Vec<RolloutLine> = group.rollouts.iter().map(|rollout| line(0, &group, rollout)).collect();
+        assert_eq!(kept.into_lines(), lines);
+    }
 }

@@ -69,6 +69,8 @@ names!(
         Inference = "inference",
         /// A rollout set; not a checkpoint, but written and checked like one.
         Rollouts = "rollouts",
+        /// What an evaluation found; not a checkpoint, but written and checked like one.
+        Evaluation = "evaluation",
     }
 );
 

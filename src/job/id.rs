@@ -83,6 +83,9 @@ id!(
     /// A rollout set: stored completions with their scores and log-probabilities.
     RolloutSetId, "rs_");
 id!(
+    /// An evaluation: a job of that kind, whose id has the same digits.
+    EvaluationId, "ev_");
+id!(
     /// One event of a job's log.
     EventId, "evt_");
 id!(
@@ -95,6 +98,18 @@ id!(
     /// One run of a worker process.
     WorkerId, "wrk_");
 
+impl EvaluationId {
+    /// The evaluation that a job of that kind makes.
+    pub fn of_job(job: JobId) -> Self {
+        Self(job.0)
+    }
+
+    /// The job that makes it.
+    pub fn job(self) -> JobId {
+        JobId(self.0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +120,13 @@ mod tests {
         assert_eq!(id.to_string().parse::<JobId>(), Ok(id));
         assert!(id.to_string().parse::<ModelId>().is_err());
         assert!("job_../../etc/passwd".parse::<JobId>().is_err());
+    }
+
+    #[test]
+    fn an_evaluation_and_its_job_name_each_other() {
+        let job = JobId::generate();
+        let id = EvaluationId::of_job(job);
+        assert_eq!(id.to_string().parse::<EvaluationId>().unwrap().job(), job);
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub mod budget;
 pub mod checkpoint;
 pub mod device;
 pub mod digest;
+pub mod evaluation;
 pub mod event;
 pub mod field;
 pub mod gate;
@@ -22,12 +23,13 @@ pub use access::Scope;
 pub use budget::{BudgetSpec, OnExhausted};
 pub use checkpoint::{CheckpointKind, Manifest, ManifestFile};
 pub use device::{DeviceProcess, DeviceReading, DeviceStatus};
+pub use evaluation::{EvaluationSpec, EvaluationSummary, PassAtK, PromptResult};
 pub use event::{Event, EventKind, EventLevel, NewEvent};
 pub use field::{FieldError, Fields};
 pub use gate::GateSpec;
 pub use id::{
-    ApiKeyId, AuditEntryId, CheckpointId, DatasetId, DatasetVersionId, EventId, JobId, ModelId, RolloutSetId,
-    VerifierId, WorkerId,
+    ApiKeyId, AuditEntryId, CheckpointId, DatasetId, DatasetVersionId, EvaluationId, EventId, JobId, ModelId,
+    RolloutSetId, VerifierId, WorkerId,
 };
 pub use rollout_set::{RolloutLine, RolloutSetSpec, RolloutSummary};
 pub use spec::JobSpec;

@@ -16,6 +16,62 @@ pub const GROUPS_FILE: &str = "groups.json";
 /// The file of a rollout set with its [`RolloutSummary`].
 pub const SUMMARY_FILE: &str = "summary.json";
 
+/// Folder of what a job has kept of its completions so far, within the job's own; it outlives attempts.
+pub const PARTS_FOLDER: &str = "parts";
+
+/// One prompt's completions as a line of a part holds them: what can be shown of them before the set is complete.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct KeptGroup {
+    row: usize,
+    step: u64,
+    prompt: Vec<u32>,
+    text: String,
+    rollouts: Vec<KeptRollout>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct KeptRollout {
+    sample: u32,
+    text: String,
+    #[serde(default)]
+    answer: Option<String>,
+    tokens: Vec<u32>,
+    behavior_logprobs: Vec<f32>,
+    entropy_sum: f64,
+    finish: String,
+    status: Option<String>,
+    reward: f64,
+}
+
+impl KeptGroup {
+    /// Optimizer steps that the sampling policy had taken.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// The lines that the group will be in the complete set, but for the group's number, which is not known yet.
+    pub fn into_lines(self) -> Vec<RolloutLine> {
+        let Self { row, step, prompt, text, rollouts } = self;
+        let line = |rollout: KeptRollout| RolloutLine {
+            group: 0,
+            sample: rollout.sample,
+            row,
+            step,
+            prompt: text.clone(),
+            prompt_tokens: prompt.clone(),
+            completion: rollout.text,
+            answer: rollout.answer,
+            tokens: rollout.tokens,
+            logprobs: rollout.behavior_logprobs,
+            entropy_sum: rollout.entropy_sum,
+            finish: rollout.finish,
+            reward: rollout.status.as_ref().map(|_| rollout.reward),
+            status: rollout.status,
+        };
+        rollouts.into_iter().map(line).collect()
+    }
+}
+
 /// Sampling and scoring without training: what `POST /v1/rollout-sets` takes and, with every default filled in, what
 /// a worker runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -76,6 +76,8 @@ names!(
         Train = "train",
         /// A rollout set: samples and scores, and trains nothing.
         Rollouts = "rollouts",
+        /// Pass rates of a model: samples and scores, and trains nothing.
+        Evaluation = "evaluation",
     }
 );
 

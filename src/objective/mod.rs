@@ -14,6 +14,7 @@ pub mod frontier;
 pub mod grpo;
 pub mod math;
 pub mod p3o;
+pub mod paired;
 pub mod policy_gradient;
 pub mod preflight;
 pub mod sft;

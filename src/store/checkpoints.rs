@@ -138,12 +138,13 @@ impl Store {
         rows.iter().map(checkpoint).collect()
     }
 
-    /// Whether a directory below the folder of all jobs is a checkpoint's or a rollout set's; used to sweep what
+    /// Whether a directory below the folder of all jobs is a checkpoint's, a rollout set's or an evaluation's; used to sweep what
     /// crashed attempts left behind.
     pub async fn is_checkpoint_directory(&self, directory: &str) -> Result<bool> {
         let found = sqlx::query(
             "select 1 from checkpoint where directory = $1
-             union all select 1 from rollout_set where directory = $1",
+             union all select 1 from rollout_set where directory = $1
+             union all select 1 from evaluation where directory = $1",
         )
         .bind(directory);
         Ok(found.fetch_optional(&self.readers).await?.is_some())

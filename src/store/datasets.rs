@@ -6,7 +6,7 @@ use serde_json::Value;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::{Page, Result, Store, StoreError, read, read_json, write_json};
+use super::{Labels, Page, Result, Store, StoreError, read, read_json, write_json};
 use crate::job::{DatasetId, DatasetVersionId, Timestamp};
 
 /// A data set with its newest version.
@@ -80,6 +80,109 @@ impl Store {
         };
         insert_version(tx.connection(), version, newest + 1).await?;
         tx.commit().await
+    }
+
+    /// As [`add_dataset_version`](Self::add_dataset_version), but only behind version `latest`; says whether that still
+    /// was the newest.
+    pub async fn add_dataset_version_after(&self, version: &DatasetVersionRow, latest: u32) -> Result<bool> {
+        let mut tx = self.begin().await?;
+        let newest: Option<i64> = sqlx::query_scalar("select max(number) from dataset_version where dataset_id = $1")
+            .bind(version.dataset.to_string())
+            .fetch_one(tx.connection())
+            .await?;
+        let Some(newest) = newest else {
+            tx.commit().await?;
+            return Err(StoreError::NotFound { what: "data set", id: version.dataset.to_string() });
+        };
+        let is_latest = newest == i64::from(latest);
+        if is_latest {
+            insert_version(tx.connection(), version, newest + 1).await?;
+        }
+        tx.commit().await?;
+        Ok(is_latest)
+    }
+
+    /// Changes what a data set carries for people; nothing given stays as it is.
+    pub async fn label_dataset(&self, id: DatasetId, labels: &Labels) -> Result<DatasetRow> {
+        let mut tx = self.begin().await?;
+        let changed = sqlx::query(
+            "update dataset set name = case when $2 then $3 else name end, metadata = coalesce($4, metadata)
+             where id = $1 and project = coalesce($5, project)",
+        )
+        .bind(id.to_string())
+        .bind(labels.name.is_some())
+        .bind(labels.name.clone().flatten())
+        .bind(labels.metadata.as_ref().map(write_json).transpose()?)
+        .bind(self.project())
+        .execute(tx.connection())
+        .await?;
+        tx.commit().await?;
+        if changed.rows_affected() == 0 {
+            return Err(StoreError::NotFound { what: "data set", id: id.to_string() });
+        }
+        self.dataset(id).await
+    }
+
+    /// Removes a data set with all its versions, whose files may be removed then. Refuses while a job that is not
+    /// finished names one of them.
+    pub async fn delete_dataset(&self, id: DatasetId) -> Result<Vec<DatasetVersionId>> {
+        let mut tx = self.begin().await?;
+        let versions: Vec<String> = sqlx::query_scalar(
+            "select v.id from dataset_version v join dataset d on d.id = v.dataset_id
+             where d.id = $1 and d.project = coalesce($2, d.project)",
+        )
+        .bind(id.to_string())
+        .bind(self.project())
+        .fetch_all(tx.connection())
+        .await?;
+        if versions.is_empty() {
+            tx.commit().await?;
+            return Err(StoreError::NotFound { what: "data set", id: id.to_string() });
+        }
+        // A spec names a version in more than one place; ids occur in nothing else.
+        let user: Option<String> = sqlx::query_scalar(
+            "select j.id from job j where j.status not in ('succeeded', 'failed', 'cancelled')
+               and exists (select 1 from dataset_version v
+                           where v.dataset_id = $1 and j.spec_resolved like '%' || v.id || '%')
+             limit 1",
+        )
+        .bind(id.to_string())
+        .fetch_optional(tx.connection())
+        .await?;
+        if let Some(job) = user {
+            tx.commit().await?;
+            return Err(StoreError::Conflict(format!(
+                "the job {job} is not finished and uses the data set; wait for it, or cancel it"
+            )));
+        }
+        for statement in ["delete from dataset_version where dataset_id = $1", "delete from dataset where id = $1"] {
+            sqlx::query(statement).bind(id.to_string()).execute(tx.connection()).await?;
+        }
+        tx.commit().await?;
+        versions.iter().map(|id| read("data set version id", id)).collect()
+    }
+
+    /// The versions of a data set by id, which is the order of their numbers.
+    pub async fn dataset_versions(&self, dataset: DatasetId, page: &Page) -> Result<Vec<DatasetVersionRow>> {
+        let (low, high) = page.bounds();
+        let statement = if page.newest_first {
+            "select v.* from dataset_version v join dataset d on d.id = v.dataset_id
+             where d.id = $1 and d.project = coalesce($2, d.project) and v.id > $3 and v.id < $4
+             order by v.id desc limit $5"
+        } else {
+            "select v.* from dataset_version v join dataset d on d.id = v.dataset_id
+             where d.id = $1 and d.project = coalesce($2, d.project) and v.id > $3 and v.id < $4
+             order by v.id limit $5"
+        };
+        let rows = sqlx::query(statement)
+            .bind(dataset.to_string())
+            .bind(self.project())
+            .bind(low)
+            .bind(high)
+            .bind(page.limit)
+            .fetch_all(&self.readers)
+            .await?;
+        rows.iter().map(version).collect()
     }
 
     pub async fn dataset(&self, id: DatasetId) -> Result<DatasetRow> {

@@ -122,31 +122,6 @@ impl Store {
         let ids: std::collections::BTreeSet<String> = ids.into_iter().collect();
         ids.iter().map(|id| read("job id", id)).collect()
     }
-
-    /// Metric values `(name, step, value)` of a job, by name and step. Empty `names` means all.
-    pub async fn metrics(
-        &self,
-        job: JobId,
-        names: &[String],
-        from_step: u64,
-        to_step: u64,
-    ) -> Result<Vec<(String, u64, f64)>> {
-        let rows = sqlx::query(
-            "select name, step, value from metric
-             where job_id = $1 and step between $2 and $3
-               and ($4 = '[]' or name in (select value from json_each($4)))
-             order by name, step",
-        )
-        .bind(job.to_string())
-        .bind(i64::try_from(from_step).unwrap_or(i64::MAX))
-        .bind(i64::try_from(to_step).unwrap_or(i64::MAX))
-        .bind(write_json(&names)?)
-        .fetch_all(&self.readers)
-        .await?;
-        rows.iter()
-            .map(|row| Ok((row.try_get("name")?, row.try_get::<i64, _>("step")?.unsigned_abs(), row.try_get("value")?)))
-            .collect()
-    }
 }
 
 async fn record_metrics(connection: &mut SqliteConnection, job: JobId, data: &Value) -> Result<()> {

@@ -13,11 +13,13 @@ mod datasets;
 mod deletion;
 mod derived;
 mod devices;
+mod evaluations;
 mod events;
 pub mod files;
 mod jobs;
 mod keys;
 mod lifecycle;
+mod metrics;
 mod models;
 mod placement;
 mod projects;
@@ -28,6 +30,7 @@ mod submissions;
 mod verifiers;
 mod workers;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -43,10 +46,12 @@ pub use checkpoints::{CheckpointRow, Keep};
 pub use datasets::{DatasetRow, DatasetVersionRow};
 pub use derived::{Origin, Verification};
 pub use devices::DeviceRow;
+pub use evaluations::{EvaluationContent, EvaluationRow};
 pub use files::Files;
 pub use jobs::{JobFilter, JobRow};
 pub use keys::{ApiKeyRow, NewApiKey};
 pub use lifecycle::JobChange;
+pub use metrics::{Buckets, MetricSeries};
 pub use models::ModelRow;
 pub use placement::{QueueEntry, Reserved};
 pub use projects::{ProjectLimits, ProjectRow};
@@ -233,6 +238,15 @@ fn read_json<T: serde::de::DeserializeOwned>(what: &'static str, text: &str) -> 
 /// Writes JSON for storage.
 fn write_json(value: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| StoreError::Corrupt { what: "value", detail: error.to_string() })
+}
+
+/// What a client changes of what a resource carries for people; nothing given stays as it is.
+#[derive(Clone, Debug, Default)]
+pub struct Labels {
+    /// The name, or none to take it away.
+    pub name: Option<Option<String>>,
+    /// In the place of all pairs that there are.
+    pub metadata: Option<BTreeMap<String, String>>,
 }
 
 /// Order and extent of a listing.

@@ -32,7 +32,7 @@ pub struct Lease {
 #[derive(Clone, Debug)]
 pub struct Claim {
     pub lease: Lease,
-    /// How to read `spec_resolved`: a `JobSpec`, or a `RolloutSetSpec`.
+    /// How to read `spec_resolved`: a `JobSpec`, a `RolloutSetSpec` or an `EvaluationSpec`.
     pub kind: JobKind,
     pub spec_resolved: Value,
     pub spec_digest: String,

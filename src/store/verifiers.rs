@@ -1,10 +1,12 @@
 //! Stored verifier configurations.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
-use super::{Page, Result, Store, StoreError, read, read_json, write_json};
+use super::{Labels, Page, Result, Store, StoreError, read, read_json, write_json};
 use crate::job::{Timestamp, VerifierId};
 
 /// A verifier that jobs can name.
@@ -15,6 +17,7 @@ pub struct VerifierRow {
     /// With defaults filled in.
     pub config: Value,
     pub digest: String,
+    pub metadata: BTreeMap<String, String>,
     pub created_at: Timestamp,
 }
 
@@ -22,12 +25,14 @@ impl Store {
     pub async fn add_verifier(&self, verifier: &VerifierRow) -> Result<()> {
         let mut tx = self.begin().await?;
         sqlx::query(
-            "insert into verifier (id, name, config, digest, created_at, project) values ($1, $2, $3, $4, $5, $6)",
+            "insert into verifier (id, name, config, digest, metadata, created_at, project)
+             values ($1, $2, $3, $4, $5, $6, $7)",
         )
         .bind(verifier.id.to_string())
         .bind(&verifier.name)
         .bind(write_json(&verifier.config)?)
         .bind(&verifier.digest)
+        .bind(write_json(&verifier.metadata)?)
         .bind(verifier.created_at.0)
         .bind(self.own_project())
         .execute(tx.connection())
@@ -60,6 +65,56 @@ impl Store {
             .await?;
         rows.iter().map(verifier).collect()
     }
+
+    /// Changes what a verifier carries for people; nothing given stays as it is.
+    pub async fn label_verifier(&self, id: VerifierId, labels: &Labels) -> Result<VerifierRow> {
+        let mut tx = self.begin().await?;
+        let changed = sqlx::query(
+            "update verifier set name = case when $2 then $3 else name end, metadata = coalesce($4, metadata)
+             where id = $1 and project = coalesce($5, project)",
+        )
+        .bind(id.to_string())
+        .bind(labels.name.is_some())
+        .bind(labels.name.clone().flatten())
+        .bind(labels.metadata.as_ref().map(write_json).transpose()?)
+        .bind(self.project())
+        .execute(tx.connection())
+        .await?;
+        tx.commit().await?;
+        if changed.rows_affected() == 0 {
+            return Err(StoreError::NotFound { what: "verifier", id: id.to_string() });
+        }
+        self.verifier(id).await
+    }
+
+    /// Removes a verifier. Refuses while a job that is not finished was submitted with its id.
+    pub async fn delete_verifier(&self, id: VerifierId) -> Result<()> {
+        let mut tx = self.begin().await?;
+        let user: Option<String> = sqlx::query_scalar(
+            "select j.id from job j join verifier v on v.id = $1 and v.project = coalesce($2, v.project)
+             where j.status not in ('succeeded', 'failed', 'cancelled') and j.spec like '%' || v.id || '%' limit 1",
+        )
+        .bind(id.to_string())
+        .bind(self.project())
+        .fetch_optional(tx.connection())
+        .await?;
+        if let Some(job) = user {
+            tx.commit().await?;
+            return Err(StoreError::Conflict(format!(
+                "the job {job} is not finished and uses the verifier; wait for it, or cancel it"
+            )));
+        }
+        let deleted = sqlx::query("delete from verifier where id = $1 and project = coalesce($2, project)")
+            .bind(id.to_string())
+            .bind(self.project())
+            .execute(tx.connection())
+            .await?;
+        tx.commit().await?;
+        if deleted.rows_affected() == 0 {
+            return Err(StoreError::NotFound { what: "verifier", id: id.to_string() });
+        }
+        Ok(())
+    }
 }
 
 fn verifier(row: &SqliteRow) -> Result<VerifierRow> {
@@ -68,6 +123,7 @@ fn verifier(row: &SqliteRow) -> Result<VerifierRow> {
         name: row.try_get("name")?,
         config: read_json("verifier", row.try_get("config")?)?,
         digest: row.try_get("digest")?,
+        metadata: read_json("metadata", row.try_get("metadata")?)?,
         created_at: Timestamp(row.try_get("created_at")?),
     })
 }

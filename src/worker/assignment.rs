@@ -9,12 +9,13 @@ use crate::dataset::jsonl::JsonlFile;
 use crate::dataset::{self, Columns, Dataset, Split};
 use crate::engine::collective::{Alone, Collective};
 use crate::engine::device::Device;
-use crate::engine::rollout_set::PARTS;
-use crate::engine::{self, ActorSpec, EngineError, Job, Outcome, Reporter, SamplingJob};
+use crate::engine::{self, ActorSpec, EngineError, EvaluationJob, Job, Outcome, Reporter, SamplingJob};
+use crate::job::evaluation::EvaluationSplit;
+use crate::job::rollout_set::PARTS_FOLDER;
 use crate::job::spec::{DatasetSpec, Precision, SamplingSpec};
 use crate::job::{
-    CheckpointId, DatasetVersionId, Failure, FailureKind, FieldError, GateSpec, JobKind, JobSpec, ModelId,
-    RolloutSetId, RolloutSetSpec,
+    CheckpointId, DatasetVersionId, EvaluationSpec, Failure, FailureKind, FieldError, GateSpec, JobKind, JobSpec,
+    ModelId, RolloutSetId, RolloutSetSpec,
 };
 use crate::modelfile::builtin::Builtin;
 use crate::objective;
@@ -27,6 +28,7 @@ use super::{chain, internal};
 pub enum Work {
     Train(Box<Job>),
     Sample(Box<SamplingJob>),
+    Evaluate(Box<EvaluationJob>),
 }
 
 impl Work {
@@ -34,7 +36,7 @@ impl Work {
     pub fn keep(&self) -> Keep {
         match self {
             Self::Train(job) => Keep { last: job.spec.checkpoints.keep_last, best: job.spec.checkpoints.keep_best },
-            Self::Sample(_) => Keep { last: 1, best: 0 },
+            Self::Sample(_) | Self::Evaluate(_) => Keep { last: 1, best: 0 },
         }
     }
 
@@ -42,7 +44,7 @@ impl Work {
     pub fn gate(&self) -> Option<GateSpec> {
         match self {
             Self::Train(job) => job.spec.gate,
-            Self::Sample(_) => None,
+            Self::Sample(_) | Self::Evaluate(_) => None,
         }
     }
 
@@ -51,6 +53,7 @@ impl Work {
         match self {
             Self::Train(job) => job.actor.collective = collective,
             Self::Sample(job) => job.actor.collective = collective,
+            Self::Evaluate(job) => job.actor.collective = collective,
         }
     }
 
@@ -59,6 +62,7 @@ impl Work {
         match self {
             Self::Train(job) => engine::run(job, reporter),
             Self::Sample(job) => engine::sample(job, reporter).map(|_saved| None),
+            Self::Evaluate(job) => engine::evaluate(job, reporter).map(|_saved| None),
         }
     }
 }
@@ -72,6 +76,7 @@ pub async fn prepare(store: &Store, claim: &Claim, device: &Device) -> Result<Wo
     match claim.kind {
         JobKind::Train => Ok(Work::Train(Box::new(training(store, claim, device).await?))),
         JobKind::Rollouts => Ok(Work::Sample(Box::new(sampling(store, claim, device).await?))),
+        JobKind::Evaluation => Ok(Work::Evaluate(Box::new(evaluation(store, claim, device).await?))),
     }
 }
 
@@ -122,7 +127,26 @@ async fn sampling(store: &Store, claim: &Claim, device: &Device) -> Result<Sampl
     Ok(SamplingJob { actor, spec, rows })
 }
 
-/// What both kinds of jobs have in their specs.
+async fn evaluation(store: &Store, claim: &Claim, device: &Device) -> Result<EvaluationJob, Failure> {
+    let spec = EvaluationSpec::parse(&claim.spec_resolved).map_err(invalid)?;
+    let split = match spec.split {
+        Some(EvaluationSplit::Train) => Split::Train,
+        Some(EvaluationSplit::Eval) | None => Split::Eval,
+    };
+    let rows = dataset(store, &spec.dataset, split).await?;
+    let parts = Parts {
+        model: &spec.model,
+        dataset: &spec.rows(),
+        sampling: &spec.sampling,
+        verifier: &Some(spec.verifier.clone()),
+        precision: spec.precision,
+        seed: spec.seed,
+    };
+    let actor = actor(store, claim, device, parts).await?;
+    Ok(EvaluationJob { actor, spec, rows })
+}
+
+/// What all kinds of jobs have in their specs.
 struct Parts<'a> {
     model: &'a str,
     dataset: &'a DatasetSpec,
@@ -249,7 +273,7 @@ async fn sweep(store: &Store, claim: &Claim) -> Result<(), StoreError> {
     for entry in entries {
         let path = entry.map_err(|e| StoreError::io("listing", &folder, e))?.path();
         // What was sampled is kept; the next attempt goes on from it.
-        if path.file_name().is_some_and(|name| name == PARTS) {
+        if path.file_name().is_some_and(|name| name == PARTS_FOLDER) {
             continue;
         }
         if !store.is_checkpoint_directory(&super::directory_name(claim.lease, &path)).await? {

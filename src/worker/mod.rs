@@ -22,8 +22,12 @@ use crate::engine::checkpoint::Saved;
 use crate::engine::collective::Watch;
 use crate::engine::device::Device;
 use crate::engine::{self, EngineError, Outcome, Reporter, Stop};
+use crate::job::evaluation::EVALUATION_FILE;
 use crate::job::rollout_set::SUMMARY_FILE;
-use crate::job::{CheckpointKind, EventKind, Failure, FailureKind, NewEvent, RolloutSummary, WorkerId};
+use crate::job::{
+    CheckpointKind, EvaluationId, EvaluationSummary, EventKind, Failure, FailureKind, NewEvent, RolloutSummary,
+    WorkerId,
+};
 use crate::store::{Claim, Ended, Heartbeat, Keep, Lease, Loss, Store, StoreError, WorkerRow};
 use pulse::Pulse;
 use result::Shown;
@@ -442,20 +446,28 @@ impl Tending<'_> {
         Ok(())
     }
 
+    async fn add_evaluation(&mut self, saved: &Saved) -> Result<(), StoreError> {
+        let directory = directory_name(self.lease, &saved.directory);
+        let summary: EvaluationSummary = read_summary(&saved.directory.join(EVALUATION_FILE)).await?;
+        let add = || self.store.add_evaluation(self.lease, &directory, &saved.manifest, &summary, clock::now());
+        patiently(add).await?;
+        self.shown.evaluation = Some((EvaluationId::of_job(self.lease.job), summary));
+        Ok(())
+    }
+
     async fn add_rollout_set(&mut self, saved: &Saved) -> Result<(), StoreError> {
         let directory = directory_name(self.lease, &saved.directory);
-        let path = saved.directory.join(SUMMARY_FILE);
-        let text = tokio::fs::read(&path).await.map_err(|e| StoreError::io("reading", &path, e))?;
-        let summary: RolloutSummary = serde_json::from_slice(&text)
-            .map_err(|e| StoreError::Corrupt { what: "rollout set summary", detail: e.to_string() })?;
+        let summary: RolloutSummary = read_summary(&saved.directory.join(SUMMARY_FILE)).await?;
         let add = || self.store.add_rollout_set(self.lease, &directory, &saved.manifest, &summary, clock::now());
         self.shown.rollout_set = Some(patiently(add).await?);
         Ok(())
     }
 
     async fn add_checkpoint(&mut self, saved: &Saved) -> Result<(), StoreError> {
-        if saved.manifest.kind == CheckpointKind::Rollouts {
-            return self.add_rollout_set(saved).await;
+        match saved.manifest.kind {
+            CheckpointKind::Rollouts => return self.add_rollout_set(saved).await,
+            CheckpointKind::Evaluation => return self.add_evaluation(saved).await,
+            CheckpointKind::Training | CheckpointKind::Inference => {}
         }
         let directory = directory_name(self.lease, &saved.directory);
         let (manifest, score) = (&saved.manifest, self.shown.take_score(saved.manifest.step));
@@ -472,6 +484,12 @@ impl Tending<'_> {
         }
         Ok(())
     }
+}
+
+/// Reads what a job wrote about what it made.
+async fn read_summary<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
+    let text = tokio::fs::read(path).await.map_err(|e| StoreError::io("reading", path, e))?;
+    serde_json::from_slice(&text).map_err(|e| StoreError::Corrupt { what: "summary", detail: e.to_string() })
 }
 
 /// A checkpoint directory as its row names it.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::engine::Outcome;
 use crate::engine::evaluate::Evaluation;
-use crate::job::{CheckpointId, EventKind, GateSpec, NewEvent, RolloutSetId};
+use crate::job::{CheckpointId, EvaluationId, EvaluationSummary, EventKind, GateSpec, NewEvent, RolloutSetId};
 use crate::store::Verification;
 
 /// What a job has made so far, and what its result must say about it.
@@ -12,6 +12,8 @@ pub struct Shown {
     /// The finished model's checkpoint.
     pub model: Option<CheckpointId>,
     pub rollout_set: Option<RolloutSetId>,
+    /// What an evaluation found.
+    pub evaluation: Option<(EvaluationId, EvaluationSummary)>,
     gate: Option<GateSpec>,
     verification: Option<Verification>,
     /// The step of the last evaluation and what it found, until a checkpoint of that step takes it.
@@ -20,7 +22,7 @@ pub struct Shown {
 
 impl Shown {
     pub fn new(gate: Option<GateSpec>, verification: Option<Verification>) -> Self {
-        Self { model: None, rollout_set: None, gate, verification, score: None }
+        Self { model: None, rollout_set: None, evaluation: None, gate, verification, score: None }
     }
 
     /// Takes from an event what later answers need.
@@ -39,6 +41,13 @@ impl Shown {
 
     /// The result of a job that has succeeded.
     pub fn result(&self, outcome: Option<&Outcome>) -> Value {
+        if let Some((id, summary)) = &self.evaluation {
+            let mut result = json!({"evaluation": id});
+            if let (Some(result), Value::Object(summary)) = (result.as_object_mut(), json!(summary)) {
+                result.extend(summary);
+            }
+            return result;
+        }
         let Some(outcome) = outcome else { return json!({"rollout_set": self.rollout_set}) };
         let sha256 = outcome.model.manifest.file("model.safetensors").map(|file| file.sha256.clone());
         let mut result = json!({

@@ -140,16 +140,8 @@ impl Server {
         answer(request.send(body).unwrap())
     }
 
-    pub fn patch(&self, path: &str, body: &Value, headers: &[(&str, &str)]) -> Answer {
-        let mut request = self.agent.patch(format!("{}{path}", self.base)).header("content-type", "application/json");
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        answer(request.send(body.to_string().as_bytes()).unwrap())
-    }
-
-    pub fn delete(&self, path: &str) -> Answer {
-        answer(self.agent.delete(format!("{}{path}", self.base)).call().unwrap())
+    pub fn head(&self, path: &str) -> Answer {
+        self.request("HEAD", path, &[], None)
     }
 
     /// Opens a stream of server-sent events behind event `after`; none when there is nothing more to tell.

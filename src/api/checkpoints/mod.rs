@@ -1,5 +1,6 @@
 //! Checkpoints: complete directories of files with digests.
 
+pub mod archive;
 pub mod delete;
 pub mod file;
 pub mod get;

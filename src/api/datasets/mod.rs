@@ -1,9 +1,16 @@
 //! Data sets: uploaded once, validated row by row, immutable from then on.
 
+pub mod append;
+pub mod content;
 pub mod create;
+pub mod delete;
 pub mod get;
 pub mod list;
+pub mod list_versions;
+pub mod rows;
+pub mod update;
 mod upload;
+pub mod version;
 pub mod versions;
 
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Receives a JSON Lines body: streamed to disk and validated on the way, never held in memory. Nothing remains of
 //! an upload that is cut off or has a broken row.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use axum::body::{Body, BodyDataStream};
 use axum::http::StatusCode;
@@ -51,25 +51,45 @@ pub async fn receive(
     columns: ColumnParams,
     body: Body,
 ) -> Result<DatasetVersionRow, Problem> {
+    let (temporary, summary) = receive_rows(app, columns.columns(), body).await?;
+    publish(app, dataset, &temporary, summary)
+}
+
+/// Receives a body into a file of its own and checks it; nothing remains of one that is refused.
+pub async fn receive_rows(app: &App, columns: Columns, body: Body) -> Result<(PathBuf, Summary), Problem> {
     let temporary = app.store.files().upload();
     let mut chunks = body.into_data_stream();
     if let Err(error) = app.store.check_storage().await {
         drain(&mut chunks).await;
         return Err(error.into());
     }
-    let result = stream_to(&temporary, columns.columns(), app.settings.max_upload_bytes, &mut chunks).await;
-    let summary = match result {
-        Ok(summary) => summary,
+    let result = stream_to(&temporary, columns, app.settings.max_upload_bytes, &mut chunks).await;
+    match result {
+        Ok(summary) => Ok((temporary, summary)),
         Err(problem) => {
             drain(&mut chunks).await;
-            if let Err(error) = fs::remove_file(&temporary).await {
-                tracing::warn!(%error, path = %temporary.display(), "the remains of an upload could not be removed");
-            }
-            return Err(problem);
+            discard(&temporary).await;
+            Err(problem)
         }
-    };
+    }
+}
+
+/// Removes a file that is not wanted any more.
+pub async fn discard(path: &Path) {
+    if let Err(error) = fs::remove_file(path).await {
+        tracing::warn!(%error, path = %path.display(), "the remains of an upload could not be removed");
+    }
+}
+
+/// Gives a checked file its place and describes it.
+pub fn publish(
+    app: &App,
+    dataset: DatasetId,
+    temporary: &Path,
+    summary: Summary,
+) -> Result<DatasetVersionRow, Problem> {
     let id = DatasetVersionId::generate();
-    files::publish(&temporary, &app.store.files().dataset(id))?;
+    files::publish(temporary, &app.store.files().dataset(id))?;
     Ok(DatasetVersionRow {
         id,
         dataset,
@@ -85,6 +105,12 @@ pub async fn receive(
     })
 }
 
+/// What becomes of an upload that is larger than allowed.
+pub fn too_large(limit: u64) -> Problem {
+    let detail = format!("the upload is larger than {limit} bytes; raise max_upload_bytes or split the file");
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "upload_too_large", detail)
+}
+
 async fn stream_to(path: &Path, columns: Columns, limit: u64, chunks: &mut BodyDataStream) -> Result<Summary, Problem> {
     let mut file = File::create(path).await?;
     let mut validator = Validator::new(columns, Limits::default());
@@ -95,8 +121,7 @@ async fn stream_to(path: &Path, columns: Columns, limit: u64, chunks: &mut BodyD
         })?;
         bytes += chunk.len() as u64;
         if bytes > limit {
-            let detail = format!("the upload is larger than {limit} bytes; raise max_upload_bytes or split the file");
-            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "upload_too_large", detail));
+            return Err(too_large(limit));
         }
         validator.feed(&chunk)?;
         file.write_all(&chunk).await?;

@@ -12,28 +12,32 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, Params};
 use crate::job::JobId;
+use crate::store::MetricSeries;
+
+/// Most names in one request.
+const MOST_KEYS: usize = 200;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct MetricParams {
-    /// Metric names separated by commas; all when absent.
+    /// Metric names separated by commas, at most 200, each exactly as in `GET /v1/metrics-catalog`; all when absent.
     keys: Option<String>,
     /// First optimizer step.
     #[serde(default)]
     from_step: u64,
     /// Last optimizer step.
     to_step: Option<u64>,
-    /// Most points per metric, 2 to 10000; longer series are averaged over equal ranges of steps.
+    /// Most points per metric, 2 to 10000; in longer series each point stands for equally many values in a row.
     #[serde(default = "default_points")]
     #[param(minimum = 2, maximum = 10000)]
-    points: usize,
+    points: u64,
     /// `json` or `csv`.
     #[serde(default)]
     format: Format,
 }
 
-fn default_points() -> usize {
+fn default_points() -> u64 {
     1000
 }
 
@@ -54,16 +58,44 @@ pub struct Metrics {
     series: Vec<Series>,
 }
 
-/// One metric over the steps.
+/// One metric over the steps. Where a point stands for several values, `values` are their means, `steps` their last
+/// steps, and `min`, `max`, `last` and `count` are there too.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 struct Series {
     #[schema(example = "reward/mean")]
     name: String,
     steps: Vec<u64>,
     values: Vec<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min: Option<Vec<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max: Option<Vec<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last: Option<Vec<f64>>,
+    /// How many values each point stands for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count: Option<Vec<u64>>,
+}
+
+impl From<MetricSeries> for Series {
+    fn from(series: MetricSeries) -> Self {
+        let MetricSeries { name, steps, values, buckets } = series;
+        let mut series = Self { name, steps, values, min: None, max: None, last: None, count: None };
+        if let Some(buckets) = buckets {
+            series.min = Some(buckets.min);
+            series.max = Some(buckets.max);
+            series.last = Some(buckets.last);
+            series.count = Some(buckets.count);
+        }
+        series
+    }
 }
 
 /// Get a job's metrics
+///
+/// As CSV there is one row per step and one column per metric, empty where a step lacks the metric. A metric whose
+/// points stand for several values has the columns `NAME` (their mean), `NAME:min`, `NAME:max`, `NAME:last` and
+/// `NAME:count`.
 #[utoipa::path(
     get,
     path = "/v1/jobs/{id}/metrics",
@@ -83,67 +115,47 @@ pub async fn job_metrics(
     if !(2..=10_000).contains(&params.points) {
         return Err(Problem::bad_request("invalid_parameter", "`points` must lie between 2 and 10000"));
     }
-    app.store.job(id).await?;
     let names: Vec<String> =
         params.keys.iter().flat_map(|keys| keys.split(',')).map(|key| key.trim().to_owned()).collect();
-    let rows = app.store.metrics(id, &names, params.from_step, params.to_step.unwrap_or(u64::MAX)).await?;
-    let series: Vec<Series> = group(rows).into_iter().map(|series| down_sample(series, params.points)).collect();
+    if names.len() > MOST_KEYS {
+        return Err(Problem::bad_request("invalid_parameter", format!("`keys` takes at most {MOST_KEYS} names")));
+    }
+    app.store.job(id).await?;
+    let steps = params.from_step..=params.to_step.unwrap_or(u64::MAX);
+    let series = app.store.metrics(id, &names, steps, params.points).await?;
+    let series: Vec<Series> = series.into_iter().map(Series::from).collect();
     Ok(match params.format {
         Format::Json => Json(Metrics { object: "metrics", job: id.to_string(), series }).into_response(),
         Format::Csv => ([(header::CONTENT_TYPE, "text/csv; charset=utf-8")], csv(&series)).into_response(),
     })
 }
 
-fn group(rows: Vec<(String, u64, f64)>) -> Vec<Series> {
-    let mut series: Vec<Series> = Vec::new();
-    for (name, step, value) in rows {
-        match series.last_mut().filter(|s| s.name == name) {
-            Some(last) => {
-                last.steps.push(step);
-                last.values.push(value);
-            }
-            None => series.push(Series { name, steps: vec![step], values: vec![value] }),
-        }
-    }
-    series
-}
-
-/// At most `points` points: each is the mean of a range of consecutive points, at the range's last step.
-fn down_sample(series: Series, points: usize) -> Series {
-    let count = series.values.len();
-    if count <= points {
-        return series;
-    }
-    let ranges = (0..points).map(|i| i * count / points..(i + 1) * count / points);
-    let (steps, values) = ranges
-        .map(|range| {
-            let mean = series.values[range.clone()].iter().sum::<f64>() / range.len() as f64;
-            (series.steps[range.end - 1], mean)
-        })
-        .unzip();
-    Series { name: series.name, steps, values }
-}
-
-/// One row per step, one column per metric; a metric that a step lacks is empty.
 fn csv(series: &[Series]) -> String {
-    let mut rows: BTreeMap<u64, Vec<Option<f64>>> = BTreeMap::new();
-    for (column, series_of_column) in series.iter().enumerate() {
-        for (step, value) in series_of_column.steps.iter().zip(&series_of_column.values) {
-            rows.entry(*step).or_insert_with(|| vec![None; series.len()])[column] = Some(*value);
+    let mut columns: Vec<(String, &[u64], Vec<String>)> = Vec::new();
+    let texts = |values: &[f64]| values.iter().map(f64::to_string).collect::<Vec<_>>();
+    for series in series {
+        let mut add = |suffix: &str, values| columns.push((format!("{}{suffix}", series.name), &series.steps, values));
+        add("", texts(&series.values));
+        for (suffix, values) in [(":min", &series.min), (":max", &series.max), (":last", &series.last)] {
+            if let Some(values) = values {
+                add(suffix, texts(values));
+            }
+        }
+        if let Some(counts) = &series.count {
+            add(":count", counts.iter().map(u64::to_string).collect());
         }
     }
-    let mut text = String::from("step");
-    for series in series {
-        text.push_str(&format!(",{}", series.name));
+    let mut rows: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
+    for (number, (_, steps, values)) in columns.iter().enumerate() {
+        for (step, value) in steps.iter().zip(values) {
+            rows.entry(*step).or_insert_with(|| vec![""; columns.len()])[number] = value;
+        }
     }
+    let names = columns.iter().map(|(name, ..)| name.as_str());
+    let mut text = std::iter::once("step").chain(names).collect::<Vec<_>>().join(",");
     text.push('\n');
     for (step, values) in rows {
-        text.push_str(&step.to_string());
-        for value in values {
-            text.push(',');
-            text.push_str(&value.map(|v| v.to_string()).unwrap_or_default());
-        }
-        text.push('\n');
+        text.push_str(&format!("{step},{}\n", values.join(",")));
     }
     text
 }
@@ -151,22 +163,24 @@ fn csv(series: &[Series]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::Buckets;
 
-    #[test]
-    fn down_sampling_keeps_the_last_step_and_the_mean() {
-        let series = Series {
-            name: String::from("loss"),
-            steps: (1..=100).collect(),
-            values: (1..=100).map(f64::from).collect(),
-        };
-        let short = down_sample(series, 7);
-        assert_eq!((short.steps.len(), short.steps.last()), (7, Some(&100)));
-        assert!(short.values.is_sorted());
+    fn series(name: &str, steps: &[u64], values: &[f64], buckets: Option<Buckets>) -> Series {
+        MetricSeries { name: name.to_owned(), steps: steps.to_vec(), values: values.to_vec(), buckets }.into()
     }
 
     #[test]
     fn csv_leaves_gaps_empty() {
-        let rows = vec![(String::from("a"), 1, 0.5), (String::from("a"), 2, 1.5), (String::from("b"), 2, 7.0)];
-        assert_eq!(csv(&group(rows)), "step,a,b\n1,0.5,\n2,1.5,7\n");
+        let all = [series("a", &[1, 2], &[0.5, 1.5], None), series("b", &[2], &[7.0], None)];
+        assert_eq!(csv(&all), "step,a,b\n1,0.5,\n2,1.5,7\n");
+        assert_eq!(csv(&[]), "step\n");
+    }
+
+    #[test]
+    fn a_metric_in_buckets_has_a_column_for_each_of_their_numbers() {
+        let buckets = Buckets { min: vec![1.0, 3.0], max: vec![2.0, 5.0], last: vec![2.0, 3.0], count: vec![2, 3] };
+        let all = [series("a", &[2, 5], &[1.5, 4.0], Some(buckets)), series("b", &[5], &[7.0], None)];
+        let expected = "step,a,a:min,a:max,a:last,a:count,b\n2,1.5,1,2,2,2,\n5,4,3,5,3,3,7\n";
+        assert_eq!(csv(&all), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! Jobs: they train a model, or fill a rollout set.
+//! Jobs: they train a model, fill a rollout set, or evaluate a model.
 
 pub mod attempts;
 pub mod cancel;
@@ -8,6 +8,7 @@ pub mod delete;
 pub mod events;
 pub mod fork;
 pub mod get;
+mod leakage;
 pub mod list;
 pub mod metrics;
 pub mod pause;
@@ -15,6 +16,7 @@ mod preflight;
 pub mod report;
 mod resolve;
 pub mod resume;
+pub mod rollouts;
 mod stored_rollouts;
 mod teacher;
 pub mod update;
@@ -30,7 +32,7 @@ use utoipa::ToSchema;
 use super::error::Problem;
 use super::queue::Waiting;
 use crate::clock;
-use crate::job::{JobStatus, Timestamp};
+use crate::job::{EvaluationId, JobKind, JobStatus, Timestamp};
 use crate::store::{JobRow, Store};
 
 /// A job.
@@ -40,7 +42,8 @@ pub struct Job {
     pub id: String,
     /// Always `job`.
     pub object: &'static str,
-    /// `train`, or `rollouts` for a job that fills a rollout set and trains nothing.
+    /// `train`; or `rollouts` for a job that fills a rollout set, and `evaluation` for one that measures a model, which
+    /// train nothing.
     pub kind: &'static str,
     pub name: Option<String>,
     /// `queued`, `starting`, `running`, `pausing`, `paused`, `cancelling`, `succeeded`, `failed` or `cancelled`.
@@ -89,6 +92,9 @@ pub struct Job {
     pub forked_from: Option<String>,
     /// The job that this one repeats to prove that it resumes bit for bit.
     pub verifies: Option<String>,
+    /// The evaluation that the job makes.
+    #[schema(example = "ev_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
+    pub evaluation: Option<String>,
     /// The spec as submitted.
     #[schema(value_type = Object)]
     pub spec: Value,
@@ -137,6 +143,7 @@ impl From<JobRow> for Job {
             rollout_set: row.rollout_set.map(|id| id.to_string()),
             forked_from: row.forked_from.map(|id| id.to_string()),
             verifies: row.verifies.map(|id| id.to_string()),
+            evaluation: (row.kind == JobKind::Evaluation).then(|| EvaluationId::of_job(row.id).to_string()),
             spec: row.spec,
             spec_resolved: row.spec_resolved,
             spec_digest: row.spec_digest,

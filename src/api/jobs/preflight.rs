@@ -1,20 +1,20 @@
 //! What a submission would do, without doing it: `POST /v1/jobs?dry_run=...`.
 
 use std::io;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::leakage::{Leakage, leakage};
 use super::resolve::Resolved;
 use crate::api::error::Problem;
-use crate::dataset::jsonl::JsonlFile;
-use crate::dataset::{self, Columns, Dataset, DatasetError, Split};
+use crate::api::row_source::RowSource;
+use crate::dataset::{Dataset, DatasetError, Split};
+use crate::job::FieldError;
 use crate::job::memory::MemoryNeed;
 use crate::job::spec::DatasetSpec;
-use crate::job::{DatasetVersionId, FieldError};
 use crate::modelfile::Inspection;
 use crate::objective;
 use crate::store::Store;
@@ -82,6 +82,8 @@ struct Plan {
     memory: Memory,
     /// Rows whose prompts were made and found to fit.
     rows_checked: RowsChecked,
+    /// Held-out prompts that are also trained on; null when nothing is evaluated.
+    leakage: Option<Leakage>,
 }
 
 /// The parts of a job's memory, in bytes.
@@ -109,7 +111,7 @@ struct RowsChecked {
 /// Answers a dry run of a spec that was found valid.
 pub async fn preflight(store: &Store, resolved: Resolved, dry_run: DryRun) -> Result<Preflight, Problem> {
     let (spec_resolved, spec_digest) = resolved.spec_resolved()?;
-    let warnings = objective::warnings(&resolved.objective, &resolved.spec);
+    let mut warnings = objective::warnings(&resolved.objective, &resolved.spec);
     let warning = |FieldError { pointer, code, detail }| Warning { pointer, code: code.to_owned(), detail };
     let plan = match dry_run {
         DryRun::Validate => None,
@@ -124,7 +126,11 @@ pub async fn preflight(store: &Store, resolved: Resolved, dry_run: DryRun) -> Re
                 }
             };
             let checked = tokio::task::spawn_blocking(move || check_and_plan(&resolved, train, eval)).await;
-            Some(checked.map_err(io::Error::other)??)
+            let plan = checked.map_err(io::Error::other)??;
+            let leaked = plan.leakage.as_ref().and_then(Leakage::warning);
+            let warning = |detail| FieldError::new("/dataset/eval", "eval_prompts_in_train", detail);
+            warnings.extend(leaked.map(warning));
+            Some(plan)
         }
     };
     let warnings = warnings.into_iter().map(warning).collect();
@@ -133,14 +139,16 @@ pub async fn preflight(store: &Store, resolved: Resolved, dry_run: DryRun) -> Re
 
 /// The first rows of a data set.
 struct Rows {
-    source: Source,
+    source: RowSource,
     pointer: &'static str,
     most: usize,
 }
 
-enum Source {
-    Builtin(Dataset),
-    File(PathBuf, Columns),
+/// The same, found within their file.
+struct OpenRows {
+    dataset: Dataset,
+    pointer: &'static str,
+    most: usize,
 }
 
 impl Rows {
@@ -150,24 +158,12 @@ impl Rows {
             Split::Train => "/dataset/train",
             Split::Eval => "/dataset/eval",
         };
-        let source = match dataset::builtin(name, split) {
-            Some(builtin) => Source::Builtin(builtin),
-            None => {
-                let id: DatasetVersionId = name.parse().map_err(io::Error::other)?;
-                let columns = store.dataset_version(id).await?.columns;
-                Source::File(store.files().dataset(id), serde_json::from_value(columns).map_err(io::Error::other)?)
-            }
-        };
-        Ok(Self { source, pointer, most })
+        let source = RowSource::of(store, name, split, pointer).await?;
+        Ok(Self { source: source.map_err(|error| Problem::invalid(vec![error]))?, pointer, most })
     }
 
-    fn open(self) -> Result<(Dataset, &'static str, usize), DatasetError> {
-        let dataset = match self.source {
-            Source::Builtin(dataset) => dataset,
-            Source::File(path, columns) => Dataset::Jsonl(JsonlFile::open(path, columns)?),
-        };
-        let most = dataset.len().min(self.most);
-        Ok((dataset, self.pointer, most))
+    fn open(self) -> Result<OpenRows, DatasetError> {
+        Ok(OpenRows { dataset: self.source.open()?, pointer: self.pointer, most: self.most })
     }
 }
 
@@ -175,15 +171,19 @@ impl Rows {
 fn check_and_plan(resolved: &Resolved, train: Rows, eval: Option<Rows>) -> Result<Plan, Problem> {
     let inspection = resolved.model.files.inspect();
     let inspection = inspection.map_err(|error| one("/model", error.code(), error.to_string()))?;
-    let rows_checked = check_prompts(&inspection, &resolved.spec.dataset, train, eval)?;
-    Ok(plan(resolved, rows_checked))
+    let (train, eval) = (train.open()?, eval.map(Rows::open).transpose()?);
+    let rows_checked = check_prompts(&inspection, &resolved.spec.dataset, &train, eval.as_ref())?;
+    let most = resolved.spec.eval.prompts as usize;
+    let deadline = Instant::now() + MOST_TIME;
+    let leakage = eval.map(|eval| leakage(&train.dataset, &eval.dataset, most, deadline)).transpose()?;
+    Ok(plan(resolved, rows_checked, leakage))
 }
 
 fn check_prompts(
     inspection: &Inspection,
     spec: &DatasetSpec,
-    train: Rows,
-    eval: Option<Rows>,
+    train: &OpenRows,
+    eval: Option<&OpenRows>,
 ) -> Result<RowsChecked, Problem> {
     let deadline = Instant::now() + MOST_TIME;
     let of_model = |error: TextError| one("/model", error.code(), error.to_string());
@@ -192,12 +192,12 @@ fn check_prompts(
     let prompter = Prompter::new(&tokenizer, chat.as_ref(), spec, inspection.config.max_position_embeddings)
         .map_err(|error| one("/dataset/format", error.code(), error.to_string()))?;
     let mut errors = Vec::new();
-    let mut check = |rows: Rows| -> Result<usize, Problem> {
-        let (dataset, pointer, most) = rows.open()?;
-        let (mut checked, mut bad) = (0, 0);
+    let mut check = |rows: &OpenRows| -> Result<usize, Problem> {
+        let OpenRows { dataset, pointer, most } = rows;
+        let (mut checked, mut bad, most) = (0, 0, dataset.len().min(*most));
         while checked < most && bad < MOST_BAD_ROWS && Instant::now() < deadline {
             if let Err(error) = prompter.render(checked, &dataset.row(checked)?) {
-                errors.push(FieldError::new(pointer, error.code(), error.to_string()));
+                errors.push(FieldError::new(*pointer, error.code(), error.to_string()));
                 bad += 1;
             }
             checked += 1;
@@ -212,7 +212,7 @@ fn one(pointer: &str, code: &'static str, detail: String) -> Problem {
     Problem::invalid(vec![FieldError::new(pointer, code, detail)])
 }
 
-fn plan(resolved: &Resolved, rows_checked: RowsChecked) -> Plan {
+fn plan(resolved: &Resolved, rows_checked: RowsChecked, leakage: Option<Leakage>) -> Plan {
     let (spec, objective) = (&resolved.spec, resolved.objective.build(&resolved.spec.train));
     let (plan, needs) = (objective.plan(), objective.needs());
     let samples = !needs.completions && spec.rollouts.from.is_none();
@@ -226,5 +226,6 @@ fn plan(resolved: &Resolved, rows_checked: RowsChecked) -> Plan {
         memory_bytes: resolved.memory.total(),
         memory: Memory { model, copies, activations, cache },
         rows_checked,
+        leakage,
     }
 }

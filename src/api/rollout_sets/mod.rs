@@ -1,9 +1,11 @@
 //! Rollout sets: stored completions with their scores and log-probabilities, to browse, to analyse, to download and to
 //! learn from.
 
+pub mod archive;
 pub mod create;
 pub mod delete;
 pub mod file;
+pub mod filter;
 pub mod frontier;
 pub mod get;
 pub mod list;

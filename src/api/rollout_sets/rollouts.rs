@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::content;
+use super::filter::RolloutFilter;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, List, Params};
@@ -33,6 +34,21 @@ pub struct RolloutParams {
     limit: u32,
     /// Only the completions of this group.
     group: Option<u64>,
+    /// Only completions sampled after this many optimizer steps.
+    step: Option<u64>,
+    /// Only completions for this row of the data set, counted from 0.
+    prompt: Option<u64>,
+    /// Only completions with at least this reward.
+    min_reward: Option<f64>,
+    /// Only completions with at most this reward.
+    max_reward: Option<f64>,
+}
+
+impl RolloutParams {
+    fn filter(&self) -> RolloutFilter {
+        let Self { step, prompt, min_reward, max_reward, .. } = *self;
+        RolloutFilter { step, row: prompt, min_reward, max_reward }
+    }
 }
 
 fn default_limit() -> u32 {
@@ -148,7 +164,7 @@ fn read_page(path: &Path, params: &RolloutParams) -> io::Result<Page> {
         }
         number += 1;
     }
-    let (mut bytes, mut line) = (0, Vec::new());
+    let (mut bytes, mut line, filter) = (0, Vec::new(), params.filter());
     loop {
         line.clear();
         if reader.read_until(b'\n', &mut line)? == 0 {
@@ -164,6 +180,9 @@ fn read_page(path: &Path, params: &RolloutParams) -> io::Result<Page> {
                 // Groups follow each other in the order of their numbers.
                 return Ok(page);
             }
+        }
+        if !filter.wants(&line)? {
+            continue;
         }
         if page.rollouts.len() == params.limit as usize || bytes > PAGE_BYTES {
             page.has_more = true;
@@ -200,7 +219,8 @@ mod tests {
     }
 
     fn page(path: &Path, after: u64, limit: u32, group: Option<u64>) -> (Vec<u64>, bool) {
-        let page = read_page(path, &RolloutParams { after, limit, group }).unwrap();
+        let all = RolloutParams { after, limit, group, step: None, prompt: None, min_reward: None, max_reward: None };
+        let page = read_page(path, &all).unwrap();
         (page.rollouts.iter().map(|rollout| rollout.line).collect(), page.has_more)
     }
 

@@ -1,5 +1,7 @@
 //! `POST /v1/verifiers`
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::http::StatusCode;
 use serde::Deserialize;
@@ -11,6 +13,7 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::JsonBody;
 use crate::clock;
+use crate::job::spec::check_labels;
 use crate::job::{VerifierId, digest, field};
 use crate::store::VerifierRow;
 use crate::verifier;
@@ -24,6 +27,9 @@ pub struct CreateVerifier {
     /// `{"type": "numeric", ...}`, as it would stand in a job spec.
     #[schema(value_type = Object)]
     config: Value,
+    /// Up to 16 pairs of your own.
+    #[serde(default)]
+    metadata: BTreeMap<String, String>,
 }
 
 /// Store a verifier
@@ -45,12 +51,14 @@ pub async fn create_verifier(
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<Verifier>), Problem> {
     let request: CreateVerifier = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
+    check_labels(request.name.as_deref(), 0, &request.metadata).map_err(Problem::invalid)?;
     let config = verifier::Config::parse(&request.config, "/config").map_err(Problem::invalid)?.resolved();
     let row = VerifierRow {
         id: VerifierId::generate(),
         name: request.name,
         digest: digest::of_json(&config),
         config,
+        metadata: request.metadata,
         created_at: clock::now(),
     };
     app.store.add_verifier(&row).await?;

@@ -1,8 +1,13 @@
 //! Stored verifiers, for specs that name one instead of spelling it out.
 
+pub mod audit;
 pub mod create;
+pub mod delete;
 pub mod get;
 pub mod list;
+pub mod update;
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -23,6 +28,7 @@ pub struct Verifier {
     pub config: Value,
     /// `sha256:` and the digest of the configuration.
     pub digest: String,
+    pub metadata: BTreeMap<String, String>,
     /// Unix seconds.
     pub created_at: i64,
 }
@@ -35,6 +41,7 @@ impl From<VerifierRow> for Verifier {
             name: row.name,
             config: row.config,
             digest: row.digest,
+            metadata: row.metadata,
             created_at: row.created_at.unix_seconds(),
         }
     }

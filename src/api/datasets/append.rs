@@ -1,0 +1,155 @@
+//! `POST /v1/datasets/{id}/append`
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use axum::Json;
+use axum::body::Body;
+use axum::http::StatusCode;
+
+use super::DatasetVersion;
+use super::upload::{discard, publish, receive_rows, too_large};
+use crate::api::App;
+use crate::api::access::Access;
+use crate::api::error::{Problem, ProblemBody};
+use crate::api::extract::Id;
+use crate::dataset::Columns;
+use crate::dataset::jsonl::{Limits, Summary, Validator};
+use crate::job::DatasetId;
+
+/// How often rows are put behind a version that turns out not to be the newest any more.
+const ATTEMPTS: usize = 10;
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+const CHUNK: usize = 1 << 18;
+
+/// Append rows to a data set
+///
+/// Makes a version with the rows of the newest one and those of the body behind them, read with the same columns. An
+/// error names the row of the body, and nothing is kept of a body with a broken one. Of several appends at the same
+/// time none loses its rows. The whole may not become larger than an upload.
+#[utoipa::path(
+    post,
+    path = "/v1/datasets/{id}/append",
+    tag = "datasets",
+    params(("id" = String, Path, description = "The data set")),
+    request_body(content = String, description = "JSON Lines", content_type = "application/jsonl"),
+    responses(
+        (status = 201, body = DatasetVersion),
+        (status = 400, description = "The upload was cut off", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 404, description = "No such data set", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 409, description = "Too many others append at the same time", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "Too large", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "A row is broken, or there is none", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 507, description = "The disk is full", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub async fn append_to_dataset(
+    Access(app): Access,
+    Id(id): Id<DatasetId>,
+    body: Body,
+) -> Result<(StatusCode, Json<DatasetVersion>), Problem> {
+    let columns = app.store.dataset(id).await?.latest.columns;
+    let columns: Columns = serde_json::from_value(columns).map_err(io::Error::other)?;
+    let (rows, _) = receive_rows(&app, columns, body).await?;
+    let appended = append(&app, id, &rows).await;
+    discard(&rows).await;
+    Ok((StatusCode::CREATED, Json(appended?)))
+}
+
+/// Puts received rows behind the newest version, whichever that is by the time they are.
+async fn append(app: &App, id: DatasetId, rows: &Path) -> Result<DatasetVersion, Problem> {
+    for _ in 0..ATTEMPTS {
+        let latest = app.store.dataset(id).await?.latest;
+        let columns: Columns = serde_json::from_value(latest.columns).map_err(io::Error::other)?;
+        let whole = Concatenation {
+            first: app.store.files().dataset(latest.id),
+            second: rows.to_owned(),
+            target: app.store.files().upload(),
+            limit: app.settings.max_upload_bytes,
+        };
+        let target = whole.target.clone();
+        let written = tokio::task::spawn_blocking(move || whole.write(columns)).await.map_err(io::Error::other)?;
+        let summary = match written {
+            Ok(summary) => summary,
+            Err(problem) => {
+                discard(&target).await;
+                return Err(problem);
+            }
+        };
+        let version = publish(app, id, &target, summary)?;
+        let added = app.store.add_dataset_version_after(&version, latest.number).await;
+        if !matches!(added, Ok(true)) {
+            discard(&app.store.files().dataset(version.id)).await;
+        }
+        if added? {
+            return Ok(app.store.dataset_version(version.id).await?.into());
+        }
+    }
+    let detail = "others keep appending to the data set; try again in a moment";
+    Err(Problem::new(StatusCode::CONFLICT, "dataset_busy", detail))
+}
+
+/// Two files of rows that become one.
+struct Concatenation {
+    first: PathBuf,
+    second: PathBuf,
+    target: PathBuf,
+    /// Most bytes of the whole.
+    limit: u64,
+}
+
+impl Concatenation {
+    /// Writes the whole, checking it on the way. Blocks.
+    fn write(&self, columns: Columns) -> Result<Summary, Problem> {
+        let mut target = File::create(&self.target)?;
+        let mut validator = Validator::new(columns, Limits::default());
+        let mut bytes = 0;
+        let mut add = |chunk: &[u8]| -> Result<(), Problem> {
+            bytes += chunk.len() as u64;
+            if bytes > self.limit {
+                return Err(too_large(self.limit));
+            }
+            validator.feed(chunk)?;
+            Ok(target.write_all(chunk)?)
+        };
+        if copy(&self.first, false, &mut add)? != b'\n' {
+            add(b"\n")?;
+        }
+        // Only the beginning of a file may have a byte order mark.
+        copy(&self.second, true, &mut add)?;
+        target.sync_all()?;
+        Ok(validator.finish()?)
+    }
+}
+
+/// Hands a file on, without its byte order mark where `strip` says so, and returns its last byte.
+fn copy(path: &Path, strip: bool, add: &mut impl FnMut(&[u8]) -> Result<(), Problem>) -> Result<u8, Problem> {
+    let mut file = File::open(path)?;
+    let mut chunk = vec![0; CHUNK];
+    let (mut begin, mut last) = (strip, b'\n');
+    loop {
+        let count = fill(&mut file, &mut chunk)?;
+        let text = &chunk[..count];
+        let text = text.strip_prefix(BYTE_ORDER_MARK).filter(|_| begin).unwrap_or(text);
+        if count == 0 {
+            return Ok(last);
+        }
+        add(text)?;
+        (begin, last) = (false, chunk[count - 1]);
+    }
+}
+
+/// Reads as much as there is room for, so that a mark at the beginning is never torn apart.
+fn fill(file: &mut File, chunk: &mut [u8]) -> io::Result<usize> {
+    let mut count = 0;
+    while count < chunk.len() {
+        match file.read(&mut chunk[count..]) {
+            Ok(0) => break,
+            Ok(read) => count += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(count)
+}

@@ -1,0 +1,253 @@
+//! `POST /v1/evaluations/compare`
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use axum::Json;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::content;
+use crate::api::App;
+use crate::api::access::Access;
+use crate::api::error::{Problem, ProblemBody};
+use crate::api::extract::JsonBody;
+use crate::api::resolve::found;
+use crate::job::evaluation::RESULTS_FILE;
+use crate::job::{EvaluationId, FieldError, Fields, PromptResult, field};
+use crate::objective::math::{mean, pass_at_k};
+use crate::objective::paired::Comparison;
+use crate::store::EvaluationRow;
+
+/// Fields of a spec that may differ between two evaluations that are compared; a difference is said.
+const MAY_DIFFER: [&str; 6] = ["sampling", "samples", "seed", "format", "system", "template"];
+
+/// Which evaluations to compare.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CompareEvaluations {
+    /// The evaluation to compare with, for example that of the model in use.
+    #[schema(example = "ev_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
+    baseline: String,
+    /// The evaluation of the model that might take its place.
+    #[schema(example = "ev_0198f6c2a7d47e0c8f6f0d9f0e6b5a32")]
+    candidate: String,
+    /// Compares pass@k; no more than the samples of either evaluation.
+    #[serde(default = "default_k")]
+    #[schema(default = 1, minimum = 1)]
+    k: u32,
+    /// Of the interval; at least 0.5 and at most 0.999.
+    #[serde(default = "default_confidence")]
+    #[schema(default = 0.95, minimum = 0.5, maximum = 0.999)]
+    confidence: f64,
+    /// The gate: by how much the candidate must be better with that confidence, between 0 and 1.
+    #[serde(default)]
+    #[schema(minimum = 0.0, maximum = 1.0)]
+    min_improvement: Option<f64>,
+}
+
+fn default_k() -> u32 {
+    1
+}
+
+fn default_confidence() -> f64 {
+    0.95
+}
+
+impl CompareEvaluations {
+    fn check(&self) -> Result<(), Problem> {
+        let mut fields = Fields::below("");
+        fields.require(self.k >= 1, "k", "must be at least 1");
+        fields.require(
+            (0.5..=0.999).contains(&self.confidence),
+            "confidence",
+            "must be at least 0.5 and at most 0.999",
+        );
+        let gate = self.min_improvement.is_none_or(|least| (0.0..=1.0).contains(&least));
+        fields.require(gate, "min_improvement", "must lie between 0 and 1");
+        fields.finish().map_err(Problem::invalid)
+    }
+}
+
+/// How a candidate does against a baseline.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct EvaluationComparison {
+    /// Always `evaluation.comparison`.
+    object: &'static str,
+    baseline: String,
+    candidate: String,
+    k: u32,
+    confidence: f64,
+    /// `better` or `worse` when the whole interval lies on that side of zero and enough prompts differ, otherwise
+    /// `inconclusive`: evaluate more prompts.
+    verdict: Verdict,
+    /// Mean of candidate - baseline over the prompts.
+    difference: f64,
+    /// Of the difference.
+    standard_error: f64,
+    /// The interval of the difference.
+    low: f64,
+    high: f64,
+    /// pass@k of each over the compared prompts.
+    baseline_mean: f64,
+    candidate_mean: f64,
+    /// Prompts that were compared.
+    prompts: usize,
+    /// Prompts whose pass@k is not the same.
+    differing: usize,
+    /// Prompts for which either has fewer than k completions with a verdict.
+    left_out: usize,
+    /// What else is not the same in the two evaluations, as JSON pointers into their specs.
+    differences: Vec<String>,
+    /// The answer to `min_improvement`; null without one.
+    gate: Option<Gate>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Verdict {
+    Better,
+    Worse,
+    Inconclusive,
+}
+
+/// Whether the candidate is better by as much as was asked for.
+#[derive(Debug, Serialize, ToSchema)]
+struct Gate {
+    min_improvement: f64,
+    /// Whether the whole interval lies above `min_improvement` and enough prompts differ.
+    passed: bool,
+}
+
+/// Compare two evaluations
+///
+/// Takes the difference of pass@k prompt by prompt, which both evaluations must share: the same rows and the same
+/// verifier. `low` to `high` is Student's interval for paired samples, `mean(d) ± t(n - 1) * s(d) / sqrt(n)`. A verdict
+/// other than `inconclusive` also needs enough prompts that differ at all (6 at a confidence of 0.95): as many as a sign
+/// test needs.
+#[utoipa::path(
+    post,
+    path = "/v1/evaluations/compare",
+    tag = "evaluations",
+    request_body = CompareEvaluations,
+    responses(
+        (status = 200, body = EvaluationComparison),
+        (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 409, description = "One of them is not complete", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "Too large", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "A field is invalid, or the two have different rows or verifiers", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub async fn compare_evaluations(
+    Access(app): Access,
+    JsonBody(body): JsonBody,
+) -> Result<Json<EvaluationComparison>, Problem> {
+    let request: CompareEvaluations = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
+    request.check()?;
+    let baseline = evaluation(&app, &request.baseline, "/baseline").await?;
+    let candidate = evaluation(&app, &request.candidate, "/candidate").await?;
+    check_pair(&baseline, &candidate, request.k)?;
+    let path = |row: &EvaluationRow| -> Result<PathBuf, Problem> {
+        Ok(app.store.files().checkpoint(&content(row)?.directory).join(RESULTS_FILE))
+    };
+    let (first, second, k) = (path(&baseline)?, path(&candidate)?, request.k);
+    let read = tokio::task::spawn_blocking(move || read_pairs(&first, &second, k));
+    let pairs = read.await.map_err(io::Error::other)??;
+    let left_out = content(&baseline)?.summary.prompts as usize - pairs.len();
+    let Some(comparison) = Comparison::of(&pairs, request.confidence) else {
+        let detail = format!("{} prompts can be compared, and it takes at least 2; evaluate more prompts", pairs.len());
+        return Err(one("/candidate", "too_few_prompts", detail));
+    };
+    let differences = MAY_DIFFER
+        .iter()
+        .filter(|key| baseline.job.spec_resolved.get(**key) != candidate.job.spec_resolved.get(**key))
+        .map(|key| format!("/{key}"))
+        .collect();
+    Ok(Json(answer(&request, &pairs, comparison, left_out, differences)))
+}
+
+fn answer(
+    request: &CompareEvaluations,
+    pairs: &[(f64, f64)],
+    comparison: Comparison,
+    left_out: usize,
+    differences: Vec<String>,
+) -> EvaluationComparison {
+    let (baseline, candidate): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    let verdict = match () {
+        () if comparison.is_better_by(0.0) => Verdict::Better,
+        () if comparison.is_worse() => Verdict::Worse,
+        () => Verdict::Inconclusive,
+    };
+    let gate = |least| Gate { min_improvement: least, passed: comparison.is_better_by(least) };
+    EvaluationComparison {
+        object: "evaluation.comparison",
+        baseline: request.baseline.clone(),
+        candidate: request.candidate.clone(),
+        k: request.k,
+        confidence: request.confidence,
+        verdict,
+        difference: comparison.difference,
+        standard_error: comparison.standard_error,
+        low: comparison.low,
+        high: comparison.high,
+        baseline_mean: mean(&baseline),
+        candidate_mean: mean(&candidate),
+        prompts: comparison.pairs,
+        differing: comparison.differing,
+        left_out,
+        differences,
+        gate: request.min_improvement.map(gate),
+    }
+}
+
+fn one(pointer: &str, code: &'static str, detail: String) -> Problem {
+    Problem::invalid(vec![FieldError::new(pointer, code, detail)])
+}
+
+async fn evaluation(app: &App, name: &str, pointer: &str) -> Result<EvaluationRow, Problem> {
+    let Ok(id) = name.parse::<EvaluationId>() else {
+        let name: String = name.chars().take(80).collect();
+        return Err(one(pointer, "not_found", format!("`{name}` is no evaluation (ev_...); see GET /v1/evaluations")));
+    };
+    found(app.store.evaluation(id).await, pointer)?.map_err(|error| Problem::invalid(vec![error]))
+}
+
+/// Refuses a pair that has not measured the same.
+fn check_pair(baseline: &EvaluationRow, candidate: &EvaluationRow, k: u32) -> Result<(), Problem> {
+    let (first, second) = (&content(baseline)?.summary, &content(candidate)?.summary);
+    let mut errors = Vec::new();
+    let mut refuse = |pointer, code, detail: String| errors.push(FieldError::new(pointer, code, detail));
+    if first.rows_digest != second.rows_digest {
+        let detail = format!(
+            "the two have different rows ({} of the baseline, {} of the candidate); evaluate both with the same \
+             `dataset`, `split` and `prompts`",
+            first.prompts, second.prompts
+        );
+        refuse("/candidate", "rows_differ", detail);
+    }
+    if baseline.job.spec_resolved.get("verifier") != candidate.job.spec_resolved.get("verifier") {
+        let detail = String::from("the two were scored by different verifiers; evaluate both with the same `verifier`");
+        refuse("/candidate", "verifiers_differ", detail);
+    }
+    let most = first.samples.min(second.samples);
+    if k > most {
+        refuse("/k", "out_of_range", format!("the evaluations have {most} samples per prompt; take k up to that"));
+    }
+    if errors.is_empty() { Ok(()) } else { Err(Problem::invalid(errors)) }
+}
+
+/// pass@k of the prompts for which both have it.
+fn read_pairs(baseline: &Path, candidate: &Path, k: u32) -> io::Result<Vec<(f64, f64)>> {
+    let lines = |path: &Path| -> io::Result<_> { Ok(BufReader::new(File::open(path)?).lines()) };
+    let rate = |line: io::Result<String>| -> io::Result<Option<f64>> {
+        let result: PromptResult = serde_json::from_str(&line?)?;
+        Ok((result.samples >= k).then(|| pass_at_k(result.samples, result.passed, k)))
+    };
+    let mut pairs = Vec::new();
+    for (first, second) in lines(baseline)?.zip(lines(candidate)?) {
+        pairs.extend(rate(first)?.zip(rate(second)?));
+    }
+    Ok(pairs)
+}

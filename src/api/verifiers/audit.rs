@@ -1,0 +1,185 @@
+//! `POST /v1/verifiers/{id}/audit`
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use axum::Json;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::api::access::Access;
+use crate::api::error::{Problem, ProblemBody};
+use crate::api::extract::{Id, JsonBody};
+use crate::api::row_source::RowSource;
+use crate::dataset::{Dataset, DatasetError, Prompt, Row, Split};
+use crate::job::{FieldError, Fields, VerifierId, field};
+use crate::verifier::{self, Case, Score, ScoreStatus, Verifier};
+
+/// The least reward of a completion that passes.
+const PASS_MARK: f64 = 0.5;
+/// No further row is begun after this long.
+const MOST_TIME: Duration = Duration::from_secs(10);
+/// Rows that did not pass which an answer shows.
+const MOST_EXAMPLES: usize = 10;
+/// Characters of a text that an answer shows.
+const MOST_CHARACTERS: usize = 500;
+
+/// Which rows to audit a verifier with.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AuditVerifier {
+    /// A data set (`ds_...`, its latest version), a version (`dsv_...`) or a built-in.
+    #[schema(example = "builtin:arithmetic")]
+    dataset: String,
+    /// Rows to look at, from the first on; 1 to 1000.
+    #[serde(default = "default_rows")]
+    #[schema(default = 1000, minimum = 1, maximum = 1000)]
+    rows: usize,
+}
+
+fn default_rows() -> usize {
+    1000
+}
+
+/// How a verifier judges a data set's own answers.
+#[derive(Debug, Default, Serialize, ToSchema)]
+pub struct VerifierAudit {
+    /// Always `verifier.audit`.
+    object: &'static str,
+    verifier: String,
+    dataset: String,
+    /// Rows that were looked at.
+    rows: usize,
+    /// Rows with neither a completion nor an answer, which could not be judged.
+    skipped: usize,
+    /// Judged rows whose text was the row's completion; that of the others was its answer.
+    from_completion: usize,
+    passed: usize,
+    /// Judged, with a reward below 0.5.
+    failed: usize,
+    /// Held nothing to judge.
+    unparsable: usize,
+    /// Could not be judged.
+    errors: usize,
+    /// Share of the judged rows that pass; null when none was judged. A verifier that fails right answers is broken.
+    pass_rate: Option<f64>,
+    /// The first rows that did not pass, at most 10.
+    examples: Vec<AuditExample>,
+}
+
+/// A row that did not pass.
+#[derive(Debug, Serialize, ToSchema)]
+struct AuditExample {
+    /// Its number, counted from 0.
+    row: usize,
+    /// `ok`, `unparsable`, `error` or `timeout`.
+    status: &'static str,
+    /// Null where the row could not be judged.
+    reward: Option<f64>,
+    /// The beginning of the text that was judged.
+    completion: String,
+    /// The beginning of the row's answer.
+    answer: Option<String>,
+    /// What the verifier took out of the text.
+    found: Option<String>,
+    detail: Option<String>,
+}
+
+/// Audit a verifier
+///
+/// Runs the verifier on a data set's own completions, or where there are none on the expected answers as if a model had
+/// written nothing else, and says how many of them pass. What fails here would punish a model for being right. Looks at
+/// the first rows, for at most ten seconds.
+#[utoipa::path(
+    post,
+    path = "/v1/verifiers/{id}/audit",
+    tag = "verifiers",
+    params(("id" = String, Path, description = "The verifier")),
+    request_body = AuditVerifier,
+    responses(
+        (status = 200, body = VerifierAudit),
+        (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 404, description = "No such verifier", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "Too large", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "A field is invalid, or there is no such data set", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub async fn audit_verifier(
+    Access(app): Access,
+    Id(id): Id<VerifierId>,
+    JsonBody(body): JsonBody,
+) -> Result<Json<VerifierAudit>, Problem> {
+    let one = |error: FieldError| Problem::invalid(vec![error]);
+    let request: AuditVerifier = field::parse(&body, "").map_err(one)?;
+    let mut fields = Fields::below("");
+    fields.require((1..=1000).contains(&request.rows), "rows", "must lie between 1 and 1000");
+    fields.finish().map_err(Problem::invalid)?;
+    let row = app.store.verifier(id).await?;
+    let config = verifier::Config::parse(&row.config, "/config").map_err(Problem::invalid)?;
+    let source = RowSource::of(&app.store, &request.dataset, Split::Train, "/dataset").await?.map_err(one)?;
+    let most = request.rows;
+    let run = tokio::task::spawn_blocking(move || audit(config.build().as_ref(), &source.open()?, most));
+    let audit = run.await.map_err(io::Error::other)??;
+    Ok(Json(VerifierAudit { object: "verifier.audit", verifier: id.to_string(), dataset: request.dataset, ..audit }))
+}
+
+/// Judges the first rows. Blocks.
+fn audit(verifier: &dyn Verifier, rows: &Dataset, most: usize) -> Result<VerifierAudit, DatasetError> {
+    let deadline = Instant::now() + MOST_TIME;
+    let mut audit = VerifierAudit::default();
+    for number in (0..rows.len().min(most)).take_while(|_| Instant::now() < deadline) {
+        audit.rows += 1;
+        let row = rows.row(number)?;
+        let Some(text) = row.completion.as_deref().or(row.answer.as_deref()) else {
+            audit.skipped += 1;
+            continue;
+        };
+        audit.from_completion += usize::from(row.completion.is_some());
+        let score = judge(verifier, &row, text);
+        audit.count(&score);
+        let passed = score.status == ScoreStatus::Ok && score.reward >= PASS_MARK;
+        if !passed && audit.examples.len() < MOST_EXAMPLES {
+            audit.examples.push(AuditExample {
+                row: number,
+                status: score.status.as_str(),
+                reward: score.is_scored().then_some(score.reward),
+                completion: beginning(text),
+                answer: row.answer.as_deref().map(beginning),
+                found: score.answer.as_deref().map(beginning),
+                detail: score.detail,
+            });
+        }
+    }
+    let judged = audit.rows - audit.skipped;
+    audit.pass_rate = (judged > 0).then(|| audit.passed as f64 / judged as f64);
+    Ok(audit)
+}
+
+impl VerifierAudit {
+    fn count(&mut self, score: &Score) {
+        match score.status {
+            ScoreStatus::Ok if score.reward >= PASS_MARK => self.passed += 1,
+            ScoreStatus::Ok => self.failed += 1,
+            ScoreStatus::Unparsable => self.unparsable += 1,
+            ScoreStatus::Error | ScoreStatus::Timeout => self.errors += 1,
+        }
+    }
+}
+
+fn judge(verifier: &dyn Verifier, row: &Row, text: &str) -> Score {
+    let prompt = match &row.prompt {
+        Prompt::Text(text) => text.clone(),
+        Prompt::Messages(messages) => {
+            messages.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n")
+        }
+    };
+    let case = Case { prompt: &prompt, completion: text, answer: row.answer.as_deref(), row: &row.fields };
+    // A verifier has no state of its own that a panic could leave half-changed.
+    catch_unwind(AssertUnwindSafe(|| verifier.verify(&case)))
+        .unwrap_or_else(|_| Score::error("the verifier panicked on this text"))
+}
+
+fn beginning(text: &str) -> String {
+    text.chars().take(MOST_CHARACTERS).collect()
+}

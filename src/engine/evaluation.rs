@@ -1,0 +1,157 @@
+//! Jobs that evaluate a model: they sample and score the first rows of a data set, keep what became of each prompt, and
+//! end with pass@k. Every completion is a function of seed, row and sample number, so that two models meet the same
+//! random numbers and can be compared prompt by prompt.
+
+use serde_json::json;
+
+use super::actor::{Actor, ActorSpec, Wanted};
+use super::checkpoint::{self, Saved};
+use super::error::EngineError;
+use super::evaluate::{pass_at, sentence};
+use super::random::{Purpose, Stream};
+use super::report::Reporter;
+use super::rollout::{self, RolloutGroup, read_lines};
+use super::rollout_set::{has_part, keep_part, part_path};
+use super::sampler::FinishReason;
+use crate::dataset::Dataset;
+use crate::job::digest::sha256_hex;
+use crate::job::evaluation::{EVALUATION_FILE, PROMPT_CHARACTERS, RESULTS_FILE};
+use crate::job::{CheckpointKind, EvaluationSpec, EvaluationSummary, EventKind, NewEvent, Phase, PromptResult};
+use crate::verifier::ScoreStatus;
+
+/// Completions sampled at a time; a lost worker costs no more.
+const PART: u64 = 4096;
+
+/// A job that evaluates.
+pub struct EvaluationJob {
+    pub actor: ActorSpec,
+    pub spec: EvaluationSpec,
+    pub rows: Dataset,
+}
+
+/// Samples, scores and publishes what was found; only the first of several ranks has something to show. Parts that an
+/// earlier attempt has finished are not sampled again.
+pub fn evaluate(job: &EvaluationJob, reporter: &mut dyn Reporter) -> Result<Option<Saved>, EngineError> {
+    reporter.phase(Phase::Loading, 0)?;
+    let mut actor = Actor::load(&job.actor)?;
+    actor.check_prompts(&job.rows, reporter)?;
+    let prompts = job.spec.prompts.min(job.rows.len() as u64);
+    let per_part = (PART / u64::from(job.spec.samples)).max(1);
+    let parts = prompts.div_ceil(per_part);
+    reporter.phase(Phase::Evaluating, 0)?;
+    for part in (0..parts).filter(|part| !has_part(&job.actor.directory, *part)) {
+        let range = part * per_part..prompts.min((part + 1) * per_part);
+        let rows: Vec<(u64, usize)> = range.map(|row| (row, row as usize)).collect();
+        let wanted = Wanted {
+            dataset: &job.rows,
+            rows: &rows,
+            samples: job.spec.samples,
+            sampling: &job.spec.sampling,
+            stream: Stream::new(job.spec.seed, Purpose::Evaluation, 0),
+            step: 0,
+            phase: Phase::Evaluating,
+        };
+        let groups = actor.roll_out(&wanted, reporter)?;
+        if job.actor.collective.is_first() {
+            let results: Vec<PromptResult> =
+                groups.iter().map(|group| result(&job.rows, group)).collect::<Result<_, _>>()?;
+            keep_part(&job.actor.directory, part, &results)?;
+        }
+    }
+    if !job.actor.collective.is_first() {
+        return Ok(None);
+    }
+    reporter.phase(Phase::Exporting, 0)?;
+    let (saved, summary) = publish(job, parts)?;
+    let message = sentence(&summary.pass_at);
+    reporter.event(NewEvent::info(EventKind::Evaluation, message, step_zero(&summary)))?;
+    reporter.checkpoint(&saved)?;
+    Ok(Some(saved))
+}
+
+/// The event of an evaluation has the number of steps that its policy has taken, here as in training.
+fn step_zero(summary: &EvaluationSummary) -> serde_json::Value {
+    let mut data = json!(summary);
+    data["step"] = json!(0);
+    data
+}
+
+/// What became of a prompt.
+fn result(rows: &Dataset, group: &RolloutGroup) -> Result<PromptResult, EngineError> {
+    let fields = rows.row(group.row)?.fields;
+    let columns = serde_json::to_vec(fields.as_ref()).map_err(|error| EngineError::Internal(error.to_string()))?;
+    let count = |holds: &dyn Fn(&rollout::Rollout) -> bool| group.rollouts.iter().filter(|r| holds(r)).count() as u32;
+    Ok(PromptResult {
+        row: group.row,
+        row_sha256: sha256_hex(&columns),
+        prompt: group.text.chars().take(PROMPT_CHARACTERS).collect(),
+        samples: group.rollouts.len() as u32,
+        passed: group.passed(),
+        unparsable: count(&|rollout| rollout.status == Some(ScoreStatus::Unparsable)),
+        reward_sum: group.rewards().iter().sum(),
+        tokens: group.rollouts.iter().map(|rollout| rollout.tokens.len() as u64).sum(),
+        truncated: count(&|rollout| rollout.finish == FinishReason::Length),
+    })
+}
+
+/// Makes one file of the parts; doing so again gives the same.
+fn publish(job: &EvaluationJob, parts: u64) -> Result<(Saved, EvaluationSummary), EngineError> {
+    let actor = &job.actor;
+    let mut results: Vec<PromptResult> = Vec::new();
+    for part in 0..parts {
+        for line in read_lines(&part_path(&actor.directory, part), "evaluation_corrupt")? {
+            results.push(line?);
+        }
+    }
+    let summary = summary(&job.spec, &results);
+    let directory = actor.directory.join(format!("evaluation-{}", actor.attempt));
+    let saved = checkpoint::save(&directory, actor.manifest(CheckpointKind::Evaluation, 0), |dir| {
+        rollout::write(&dir.join(RESULTS_FILE), &results)?;
+        checkpoint::write_json(&dir.join(EVALUATION_FILE), &summary)
+    })?;
+    Ok((saved, summary))
+}
+
+fn summary(spec: &EvaluationSpec, results: &[PromptResult]) -> EvaluationSummary {
+    let sum = |of: &dyn Fn(&PromptResult) -> u64| results.iter().map(of).sum::<u64>();
+    let completions = sum(&|result| u64::from(result.samples));
+    let share = |part: f64| part / completions.max(1) as f64;
+    let counts: Vec<(u32, u32)> = results.iter().map(|result| (result.samples, result.passed)).collect();
+    let rows: Vec<&str> = results.iter().map(|result| result.row_sha256.as_str()).collect();
+    EvaluationSummary {
+        prompts: results.len() as u64,
+        samples: spec.samples,
+        completions,
+        unscored: results.len() as u64 * u64::from(spec.samples) - completions,
+        passed: sum(&|result| u64::from(result.passed)),
+        unparsable: sum(&|result| u64::from(result.unparsable)),
+        pass_at: pass_at(spec.pass_at.as_deref().unwrap_or_default(), &counts),
+        reward_mean: share(results.iter().map(|result| result.reward_sum).sum()),
+        tokens_mean: share(sum(&|result| result.tokens) as f64),
+        truncated: share(sum(&|result| u64::from(result.truncated)) as f64),
+        rows_digest: format!("sha256:{}", sha256_hex(rows.join("\n").as_bytes())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::{Split, builtin};
+    use crate::engine::rollout::tests::group;
+
+    #[test]
+    fn what_is_kept_of_each_prompt_adds_up_to_the_summary() {
+        let spec = json!({"model": "m", "dataset": "d", "verifier": {}, "samples": 4, "pass_at": [1, 4]});
+        let spec = EvaluationSpec::parse(&spec).unwrap();
+        let rows = builtin("builtin:arithmetic", Split::Eval).unwrap();
+        let groups = [group(&[1.0, 0.0, 0.0, 0.0]), RolloutGroup { row: 1, ..group(&[0.5, 1.0, 0.0]) }];
+        let results: Vec<PromptResult> = groups.iter().map(|group| result(&rows, group).unwrap()).collect();
+        assert_eq!((results[1].samples, results[1].passed, results[1].reward_sum), (3, 2, 1.5));
+        assert_ne!(results[0].row_sha256, results[1].row_sha256);
+        let found = summary(&spec, &results);
+        assert_eq!((found.prompts, found.completions, found.unscored, found.passed), (2, 7, 1, 3));
+        assert!((found.pass_at[0].mean - (0.25 + 2.0 / 3.0) / 2.0).abs() < 1e-12);
+        assert_eq!(found.pass_at[1].mean, 1.0, "only the first prompt has four completions");
+        assert!((found.reward_mean - 2.5 / 7.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,301 @@
+//! Evaluations as a client sees them: measured prompt by prompt, browsed, and compared in pairs.
+
+mod common;
+
+use std::sync::LazyLock;
+
+use common::{Server, data_dir, small_spec};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const PROMPTS: usize = 64;
+
+/// One server for the tests of this file, with evaluations of two models.
+struct Shared {
+    server: Server,
+    /// Of a model with random weights.
+    scratch: String,
+    /// Of the model that can calculate.
+    tiny: String,
+    _folder: TempDir,
+}
+
+static SHARED: LazyLock<Shared> = LazyLock::new(|| {
+    let folder = data_dir();
+    let server = Server::start(&folder.path().join("data"));
+    let of = |model: &str| finished(&server, &spec(model));
+    let (scratch, tiny) = (of("builtin:arith-scratch"), of("builtin:arith-tiny"));
+    Shared { scratch, tiny, server, _folder: folder }
+});
+
+fn server() -> &'static Server {
+    &SHARED.server
+}
+
+fn spec(model: &str) -> Value {
+    json!({
+        "name": "held out",
+        "model": model,
+        "dataset": "builtin:arithmetic",
+        "verifier": {"type": "numeric"},
+        "sampling": {"max_new_tokens": 5, "batch_size": 64},
+        "samples": 4,
+        "pass_at": [1, 4],
+        "prompts": PROMPTS,
+        "seed": 5,
+        "metadata": {"commit": "abc"}
+    })
+}
+
+fn create(server: &Server, spec: &Value) -> Value {
+    let answer = server.post("/v1/evaluations", spec);
+    assert_eq!(answer.status, 201, "{}", answer.json());
+    answer.json()
+}
+
+/// Makes an evaluation, waits for its end and returns its id.
+fn finished(server: &Server, spec: &Value) -> String {
+    let evaluation = create(server, spec);
+    let job = server.wait(evaluation["job"].as_str().unwrap());
+    assert_eq!(job["status"], "succeeded", "{job}");
+    evaluation["id"].as_str().unwrap().to_owned()
+}
+
+fn evaluation(id: &str) -> Value {
+    server().get(&format!("/v1/evaluations/{id}")).json()
+}
+
+/// All prompts of an evaluation, page by page.
+fn results(id: &str, limit: usize) -> Vec<Value> {
+    let (mut all, mut after) = (Vec::new(), String::from("0"));
+    loop {
+        let page = server().get(&format!("/v1/evaluations/{id}/results?limit={limit}&after={after}")).json();
+        all.extend(page["data"].as_array().unwrap_or_else(|| panic!("{page}")).clone());
+        if page["has_more"] == false {
+            return all;
+        }
+        after = page["last_id"].as_str().unwrap().to_owned();
+    }
+}
+
+fn compare(body: &Value) -> common::Answer {
+    server().post("/v1/evaluations/compare", body)
+}
+
+#[test]
+fn what_an_evaluation_found_is_the_sum_of_its_prompts() {
+    let found = evaluation(&SHARED.tiny);
+    assert_eq!(
+        (&found["object"], &found["status"], &found["name"]),
+        (&json!("evaluation"), &json!("succeeded"), &json!("held out"))
+    );
+    assert_eq!(found["metadata"]["commit"], "abc");
+    assert_eq!(found["spec"]["split"], "eval");
+    let result = &found["result"];
+    let prompts = results(&SHARED.tiny, 7);
+    assert_eq!(prompts, results(&SHARED.tiny, 100));
+    let sum = |key: &str| prompts.iter().map(|prompt| prompt[key].as_u64().unwrap()).sum::<u64>();
+    assert_eq!((prompts.len(), result["prompts"].as_u64()), (PROMPTS, Some(PROMPTS as u64)));
+    assert_eq!(result["completions"], sum("samples"));
+    assert_eq!(result["passed"], sum("passed"));
+    assert_eq!(result["unparsable"], sum("unparsable"));
+    assert_eq!(result["unscored"], 0);
+    let rate = sum("passed") as f64 / sum("samples") as f64;
+    assert!((result["pass_at"][0]["mean"].as_f64().unwrap() - rate).abs() < 1e-12, "{result}");
+    assert!(rate > 0.1 && rate < 0.99, "the built-in model can calculate, but not all: {rate}");
+    for (number, prompt) in prompts.iter().enumerate() {
+        assert_eq!((prompt["number"].as_u64(), prompt["row"].as_u64()), (Some(number as u64 + 1), Some(number as u64)));
+        assert_eq!(prompt["row_sha256"].as_str().unwrap().len(), 64);
+        assert!(!prompt["prompt"].as_str().unwrap().is_empty());
+    }
+    let job = server().job(found["job"].as_str().unwrap());
+    assert_eq!((&job["kind"], &job["evaluation"]), (&json!("evaluation"), &found["id"]));
+    assert_eq!(job["result"]["pass_at"], result["pass_at"]);
+    assert_eq!(job["result"]["evaluation"], found["id"]);
+}
+
+/// Both are the same function of seed, row and sample.
+#[test]
+fn an_evaluation_of_the_start_model_is_what_a_job_measures_before_it_begins() {
+    let mut training = small_spec();
+    training["train"]["steps"] = json!(1);
+    let job = server().submit(&training);
+    let job = server().wait(&job);
+    let mut spec = spec("builtin:arith-tiny");
+    (spec["seed"], spec["prompts"]) = (training["seed"].clone(), training["eval"]["prompts"].clone());
+    let found = evaluation(&finished(server(), &spec));
+    let (before, result) = (&job["result"]["before"], &found["result"]);
+    for key in ["pass_at", "reward_mean", "tokens_mean", "truncated", "prompts", "samples"] {
+        assert_eq!(before[key], result[key], "{key}: {before} {result}");
+    }
+    let checkpoint = job["result"]["checkpoint"].as_str().unwrap();
+    spec["model"] = json!(checkpoint);
+    let trained = evaluation(&finished(server(), &spec));
+    assert_eq!((&trained["status"], &trained["model"]), (&json!("succeeded"), &json!(checkpoint)));
+}
+
+#[test]
+fn evaluations_are_listed_the_newest_first_and_page_by_page() {
+    let page = server().get("/v1/evaluations?order=asc&limit=1").json();
+    assert_eq!((&page["data"][0]["id"], &page["has_more"]), (&json!(SHARED.scratch), &json!(true)));
+    let next = server().get(&format!("/v1/evaluations?order=asc&limit=1&after={}", SHARED.scratch)).json();
+    assert_eq!(next["data"][0]["id"], SHARED.tiny);
+    let newest = server().get("/v1/evaluations?limit=100").json();
+    let ids: Vec<&str> = newest["data"].as_array().unwrap().iter().map(|e| e["id"].as_str().unwrap()).collect();
+    assert!(ids.is_sorted_by(|a, b| a > b), "{ids:?}");
+}
+
+/// The interval by its formula: python -c "from scipy.stats import t; print(t.ppf(0.975, 63))"
+const T_63: f64 = 1.998_340_542_520_741_4;
+
+#[test]
+fn a_model_that_can_calculate_is_better_than_one_that_cannot_by_students_paired_interval() {
+    let body = json!({"baseline": SHARED.scratch, "candidate": SHARED.tiny, "min_improvement": 0.05});
+    let answer = compare(&body);
+    assert_eq!(answer.status, 200, "{}", answer.json());
+    let found = answer.json();
+    let rates = |id: &str| -> Vec<f64> {
+        let rate = |prompt: &Value| prompt["passed"].as_f64().unwrap() / prompt["samples"].as_f64().unwrap();
+        results(id, 100).iter().map(rate).collect()
+    };
+    let differences: Vec<f64> = rates(&SHARED.tiny)
+        .iter()
+        .zip(rates(&SHARED.scratch))
+        .map(|(candidate, baseline)| candidate - baseline)
+        .collect();
+    let n = differences.len() as f64;
+    let mean = differences.iter().sum::<f64>() / n;
+    let variance = differences.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>() / (n - 1.0);
+    let half_width = T_63 * (variance / n).sqrt();
+    for (key, expected) in [("difference", mean), ("low", mean - half_width), ("high", mean + half_width)] {
+        let value = found[key].as_f64().unwrap();
+        assert!((value - expected).abs() < 1e-9, "{key}: {value} {expected}");
+    }
+    assert_eq!(
+        (&found["verdict"], &found["prompts"], &found["left_out"]),
+        (&json!("better"), &json!(PROMPTS), &json!(0))
+    );
+    assert_eq!(found["gate"], json!({"min_improvement": 0.05, "passed": true}));
+    let turned = compare(&json!({"baseline": SHARED.tiny, "candidate": SHARED.scratch, "min_improvement": 0.0})).json();
+    assert_eq!((&turned["verdict"], &turned["gate"]["passed"]), (&json!("worse"), &json!(false)));
+    assert_eq!(turned["low"].as_f64(), found["high"].as_f64().map(|high| -high));
+}
+
+#[test]
+fn a_model_is_neither_better_nor_worse_than_itself() {
+    let found = compare(&json!({"baseline": SHARED.tiny, "candidate": SHARED.tiny, "k": 4})).json();
+    assert_eq!(
+        (&found["verdict"], &found["differing"], &found["gate"]),
+        (&json!("inconclusive"), &json!(0), &json!(null))
+    );
+    assert_eq!(found["difference"], 0.0);
+    // Another seed is another measurement of the same.
+    let mut other = spec("builtin:arith-tiny");
+    other["seed"] = json!(6);
+    let other = finished(server(), &other);
+    let found = compare(&json!({"baseline": SHARED.tiny, "candidate": other, "confidence": 0.999})).json();
+    assert_eq!((&found["verdict"], &found["differences"]), (&json!("inconclusive"), &json!(["/seed"])), "{found}");
+    assert!(found["differing"].as_u64() > Some(0), "{found}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_the_reason() {
+    let mut fewer = spec("builtin:arith-tiny");
+    fewer["prompts"] = json!(8);
+    let fewer = finished(server(), &fewer);
+    let mut otherwise = spec("builtin:arith-tiny");
+    otherwise["verifier"] = json!({"type": "exact"});
+    let otherwise = finished(server(), &otherwise);
+    let tiny = &SHARED.tiny;
+    let unknown = "ev_00000000000000000000000000000000";
+    let table = [
+        (json!({"baseline": tiny, "candidate": fewer}), "/candidate", "rows_differ"),
+        (json!({"baseline": tiny, "candidate": otherwise}), "/candidate", "verifiers_differ"),
+        (json!({"baseline": tiny, "candidate": tiny, "k": 5}), "/k", "out_of_range"),
+        (json!({"baseline": tiny, "candidate": tiny, "k": 0}), "/k", "out_of_range"),
+        (json!({"baseline": tiny, "candidate": tiny, "confidence": 1.0}), "/confidence", "out_of_range"),
+        (json!({"baseline": tiny, "candidate": tiny, "min_improvement": -0.1}), "/min_improvement", "out_of_range"),
+        (json!({"baseline": unknown, "candidate": tiny}), "/baseline", "not_found"),
+        (json!({"baseline": "job_1", "candidate": tiny}), "/baseline", "not_found"),
+        (json!({"baseline": tiny}), "/candidate", "missing_field"),
+        (json!({"baseline": tiny, "candidate": tiny, "gate": 1}), "/gate", "unknown_field"),
+    ];
+    for (body, pointer, code) in table {
+        let answer = compare(&body);
+        assert_eq!((answer.status, answer.problem().as_str()), (422, "invalid_spec"), "{body}");
+        let error = &answer.json()["errors"][0];
+        assert_eq!((error["pointer"].as_str(), error["code"].as_str()), (Some(pointer), Some(code)), "{body}");
+    }
+}
+
+#[test]
+fn an_evaluation_that_is_not_complete_says_what_to_wait_for() {
+    let mut long = spec("builtin:arith-tiny");
+    (long["prompts"], long["samples"]) = (json!(800), json!(512));
+    let long = create(server(), &long);
+    let id = long["id"].as_str().unwrap();
+    assert_eq!(long["result"], Value::Null);
+    let refused = server().get(&format!("/v1/evaluations/{id}/results"));
+    assert_eq!((refused.status, refused.problem().as_str()), (409, "evaluation_not_ready"));
+    let refused = compare(&json!({"baseline": SHARED.tiny, "candidate": id}));
+    assert_eq!((refused.status, refused.problem().as_str()), (409, "evaluation_not_ready"));
+    let job = long["job"].as_str().unwrap();
+    let rollouts = server().get(&format!("/v1/jobs/{job}/rollouts"));
+    assert_eq!((rollouts.status, rollouts.problem().as_str()), (409, "rollouts_not_kept"));
+    assert_eq!(server().post(&format!("/v1/jobs/{job}/cancel"), &json!({})).status, 200);
+    server().wait(job);
+    assert_eq!(evaluation(id)["status"], "cancelled");
+    let refused = server().get(&format!("/v1/evaluations/{id}/results")).json();
+    assert!(refused["detail"].as_str().unwrap().contains("cancelled"), "{refused}");
+    for path in ["/v1/evaluations/ev_1", "/v1/evaluations/ev_00000000000000000000000000000000/results"] {
+        assert_eq!(server().get(path).status, 404, "{path}");
+    }
+    // The id of a job of another kind is no evaluation's.
+    let job = server().submit(&small_spec());
+    assert_eq!(server().get(&format!("/v1/evaluations/{}", job.replace("job_", "ev_"))).status, 404);
+    server().post(&format!("/v1/jobs/{job}/cancel"), &json!({}));
+}
+
+#[test]
+fn an_invalid_spec_names_its_fields() {
+    let upload = |rows: &str| -> String {
+        let answer = server().post_bytes("/v1/datasets", rows.as_bytes(), &[("content-type", "application/jsonl")]);
+        answer.json()["id"].as_str().unwrap().to_owned()
+    };
+    let unanswered = upload("{\"prompt\": \"1+1=\"}\n");
+    let answered = upload("{\"prompt\": \"1+1=\", \"answer\": 2}\n");
+    let table = [
+        ("samples", json!(0), "/samples"),
+        ("pass_at", json!([8]), "/pass_at"),
+        ("model", json!("mdl_1"), "/model"),
+        ("dataset", json!("ds_1"), "/dataset"),
+        ("dataset", json!(unanswered), "/dataset"),
+        ("split", json!("test"), "/split"),
+        ("verifier", json!({"type": "none"}), "/verifier/type"),
+        ("steps", json!(1), "/steps"),
+    ];
+    for (key, value, pointer) in table {
+        let mut spec = spec("builtin:arith-tiny");
+        spec[key] = value;
+        let answer = server().post("/v1/evaluations", &spec);
+        assert_eq!((answer.status, answer.problem().as_str()), (422, "invalid_spec"), "{spec}");
+        assert_eq!(answer.json()["errors"][0]["pointer"], pointer, "{}", answer.json());
+    }
+    let mut spec = spec("builtin:arith-tiny");
+    (spec["dataset"], spec["split"]) = (json!(answered), json!("eval"));
+    assert_eq!(server().post("/v1/evaluations", &spec).json()["errors"][0]["pointer"], "/split");
+    spec.as_object_mut().unwrap().remove("split");
+    let evaluation = create(server(), &spec);
+    assert!(evaluation["dataset"].as_str().unwrap().starts_with("dsv_"), "pinned to a version: {evaluation}");
+}
+
+#[test]
+fn the_same_request_with_the_same_key_makes_one_evaluation() {
+    let body = spec("builtin:arith-tiny").to_string();
+    let headers = [("content-type", "application/json"), ("idempotency-key", "nightly")];
+    let post = || server().post_bytes("/v1/evaluations", body.as_bytes(), &headers);
+    let (first, second) = (post(), post());
+    assert_eq!((first.status, second.status), (201, 201));
+    assert_eq!(first.json()["id"], second.json()["id"]);
+    assert_eq!((first.header("idempotent-replayed"), second.header("idempotent-replayed")), ("", "true"));
+}
