@@ -42,7 +42,8 @@ impl Feed {
         feed
     }
 
-    pub fn follow(&self, job: JobId) -> Follower {
+    /// News of one job, or of all when there is none.
+    pub fn follow(&self, job: Option<JobId>) -> Follower {
         Follower { job, wakeups: self.wakeups.subscribe() }
     }
 }
@@ -58,19 +59,19 @@ async fn look(store: &Store, position: Option<i64>, wakeups: &broadcast::Sender<
     Ok(newest)
 }
 
-/// Waits for news of one job. Begin to follow before looking, or news in between is missed.
+/// Waits for news of one job or of all. Begin to follow before looking, or news in between is missed.
 #[derive(Debug)]
 pub struct Follower {
-    job: JobId,
+    job: Option<JobId>,
     wakeups: broadcast::Receiver<JobId>,
 }
 
 impl Follower {
-    /// Returns when the job may have new events, or at `deadline`.
+    /// Returns when there may be new events, or at `deadline`.
     pub async fn wait_until(&mut self, deadline: Instant) {
         loop {
             match timeout_at(deadline, self.wakeups.recv()).await {
-                Ok(Ok(job)) if job != self.job => {}
+                Ok(Ok(job)) if self.job.is_some_and(|followed| followed != job) => {}
                 Ok(Ok(_) | Err(_)) | Err(_) => return,
             }
         }

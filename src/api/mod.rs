@@ -7,6 +7,7 @@ pub mod datasets;
 mod devices;
 mod download;
 pub mod error;
+mod events;
 mod extract;
 mod feed;
 mod health;
@@ -22,7 +23,10 @@ mod queue;
 mod resolve;
 mod resources;
 pub mod rollout_sets;
+mod tail;
 mod verifiers;
+mod webhook_deliveries;
+mod webhook_endpoints;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,6 +43,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::store::Store;
+use crate::webhook::Guard;
 use error::Problem;
 use feed::Feed;
 
@@ -62,6 +67,8 @@ pub struct ApiSettings {
     pub max_upload_bytes: u64,
     /// Host names besides the loopback ones under which the server is reached.
     pub allowed_hosts: Vec<String>,
+    /// Where webhooks may be sent.
+    pub webhook_guard: Guard,
 }
 
 /// Every route, with its description.
@@ -91,6 +98,21 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(rollout_sets::rollouts::list_rollouts))
         .routes(routes!(rollout_sets::file::download_rollout_set_file))
         .routes(routes!(rollout_sets::frontier::frontier))
+        .routes(routes!(events::list_events))
+        .routes(routes!(
+            webhook_endpoints::create::create_webhook_endpoint,
+            webhook_endpoints::list::list_webhook_endpoints
+        ))
+        .routes(routes!(
+            webhook_endpoints::get::get_webhook_endpoint,
+            webhook_endpoints::update::update_webhook_endpoint,
+            webhook_endpoints::delete::delete_webhook_endpoint
+        ))
+        .routes(routes!(webhook_endpoints::rotate_secret::rotate_webhook_secret))
+        .routes(routes!(webhook_endpoints::test::test_webhook_endpoint))
+        .routes(routes!(webhook_endpoints::deliveries::list_webhook_deliveries))
+        .routes(routes!(webhook_deliveries::get::get_webhook_delivery))
+        .routes(routes!(webhook_deliveries::redeliver::redeliver_webhook))
         .routes(routes!(objectives::list_objectives))
         .routes(routes!(metrics_catalog::list_metrics))
         .routes(routes!(devices::list_devices))

@@ -30,6 +30,8 @@ use crate::{objective, verifier};
         (name = "verifiers", description = "Stored ways to score completions"),
         (name = "checkpoints", description = "Download what jobs made"),
         (name = "objectives", description = "What can be optimised"),
+        (name = "events", description = "Follow all jobs"),
+        (name = "webhooks", description = "Have another server told what happens to jobs"),
         (name = "devices", description = "Devices and the queue in front of them"),
         (name = "health", description = "Probes"),
     )

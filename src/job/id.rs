@@ -88,6 +88,12 @@ id!(
 id!(
     /// One run of a worker process.
     WorkerId, "wrk_");
+id!(
+    /// Where webhooks are sent to.
+    WebhookEndpointId, "we_");
+id!(
+    /// One webhook on its way to one endpoint.
+    WebhookDeliveryId, "wd_");
 
 #[cfg(test)]
 mod tests {

@@ -17,6 +17,8 @@ mod placement;
 mod queue;
 mod rollout_sets;
 mod verifiers;
+mod webhook_deliveries;
+mod webhook_endpoints;
 mod workers;
 
 use std::path::{Path, PathBuf};
@@ -31,6 +33,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 pub use checkpoints::CheckpointRow;
 pub use datasets::{DatasetRow, DatasetVersionRow};
 pub use devices::DeviceRow;
+pub use events::EventFilter;
 pub use files::Files;
 pub use jobs::{IdempotencyKey, JobFilter, JobRow, NewJob, Submitted};
 pub use models::ModelRow;
@@ -38,6 +41,8 @@ pub use placement::{QueueEntry, Reserved};
 pub use queue::{Claim, Ended, Heartbeat, Lease, Loss, MAX_CRASHES};
 pub use rollout_sets::{NewRolloutSet, RolloutSetContent, RolloutSetRow};
 pub use verifiers::VerifierRow;
+pub use webhook_deliveries::{DueDelivery, WebhookAttempt, WebhookDeliveryRow, WebhookOutcome};
+pub use webhook_endpoints::{WebhookEndpointChange, WebhookEndpointRow};
 pub use workers::WorkerRow;
 
 /// The project of whoever has no key, and of what was there before there were projects.

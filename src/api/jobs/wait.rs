@@ -51,7 +51,7 @@ pub async fn wait_for_job(
     }
     let deadline = Instant::now() + Duration::from_secs(params.timeout);
     let mut shutdown = app.shutdown.clone();
-    let mut follower = app.feed.follow(id);
+    let mut follower = app.feed.follow(Some(id));
     loop {
         let job = app.store.job(id).await?;
         if job.status.is_final() || Instant::now() >= deadline || *shutdown.borrow() {
