@@ -10,12 +10,14 @@ use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
+use super::webhook_endpoints::message::{self, WebhookMessage};
 use super::{App, routes};
 use crate::job::{JobSpec, RolloutSetSpec};
 use crate::{objective, verifier};
 
 #[derive(OpenApi)]
 #[openapi(
+    components(schemas(WebhookMessage)),
     info(
         title = "Anneal",
         description = "Self-hosted training service for verifiable-reward post-training of language models.\n\nA job \
@@ -51,6 +53,7 @@ pub fn document() -> Value {
         document["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"] =
             json!({"$ref": format!("#/components/schemas/{spec}")});
     }
+    document["webhooks"] = message::webhooks();
     document
 }
 

@@ -19,6 +19,7 @@ mod rollout_sets;
 mod verifiers;
 mod webhook_deliveries;
 mod webhook_endpoints;
+mod webhook_fan_out;
 mod workers;
 
 use std::path::{Path, PathBuf};

@@ -1,23 +1,16 @@
-//! Deliveries: what endpoints are to be told, made from the event log, and what became of every try.
-//!
-//! A cursor says how far the log has been turned into deliveries. It moves in the transaction that makes them, so that
-//! no event is forgotten and none is told twice, wherever the process ends.
+//! Deliveries: what endpoints are to be told, and what became of every try. How they are made of events is in
+//! `webhook_fan_out`.
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::webhook_endpoints::secrets;
 use super::{Page, Result, Store, StoreError, read, read_json, write_json};
-use crate::job::webhook::{self, DeliveryStatus, Secret, WebhookEvent};
-use crate::job::{Event, Timestamp, WebhookDeliveryId, WebhookEndpointId};
+use crate::job::webhook::{self, DeliveryStatus, Secret};
+use crate::job::{Timestamp, WebhookDeliveryId, WebhookEndpointId};
 
-/// Events turned into deliveries in one transaction.
-const BATCH: i64 = 500;
-/// Deliveries that may wait for one endpoint.
-const MOST_WAITING: i64 = 100_000;
 /// Tries of one delivery that are remembered.
 const KEPT_ATTEMPTS: i64 = 20;
 /// Deliveries removed in one transaction.
@@ -81,34 +74,6 @@ pub struct DueDelivery {
 }
 
 impl Store {
-    /// Turns events behind `told` into deliveries and returns how far it came; call it with that again. Nothing is
-    /// written while no event is of interest to anybody.
-    pub async fn make_webhook_deliveries(&self, told: i64, now: Timestamp) -> Result<i64> {
-        let newest = self.newest_event().await?;
-        if newest <= told {
-            return Ok(told);
-        }
-        // An endpoint that is made or enabled from here on is not told of events up to `newest`.
-        let wanted: bool = sqlx::query_scalar(
-            "select exists (select 1 from webhook_endpoint where enabled = 1)
-                and exists (select 1 from event
-                            where position > max($1, (select position from webhook_cursor)) and position <= $2
-                              and type in (select value from json_each($3)))",
-        )
-        .bind(told)
-        .bind(newest)
-        .bind(write_json(&WebhookEvent::KINDS)?)
-        .fetch_one(&self.readers)
-        .await?;
-        if !wanted {
-            return Ok(newest);
-        }
-        let mut tx = self.begin().await?;
-        let reached = fan_out(tx.connection(), told, newest, now).await?;
-        tx.commit().await?;
-        Ok(reached)
-    }
-
     /// Deliveries whose time has come, the longest waiting first, and at most `per_endpoint` for each endpoint.
     pub async fn due_webhook_deliveries(&self, per_endpoint: u32, now: Timestamp) -> Result<Vec<DueDelivery>> {
         let rows = sqlx::query(
@@ -268,126 +233,6 @@ fn require_enabled(enabled: bool) -> Result<()> {
     if enabled { Ok(()) } else { Err(StoreError::Conflict(detail.to_owned())) }
 }
 
-/// Who is told what.
-struct Subscriber {
-    id: WebhookEndpointId,
-    project: String,
-    events: Vec<String>,
-    from_position: i64,
-}
-
-/// Makes the deliveries of the next events and moves the cursor.
-async fn fan_out(connection: &mut SqliteConnection, told: i64, newest: i64, now: Timestamp) -> Result<i64> {
-    let mut subscribers = Vec::new();
-    let rows = sqlx::query("select id, project, events, from_position from webhook_endpoint where enabled = 1")
-        .fetch_all(&mut *connection)
-        .await?;
-    for row in &rows {
-        let subscriber = Subscriber {
-            id: read("webhook endpoint id", row.try_get("id")?)?,
-            project: row.try_get("project")?,
-            events: read_json("webhook events", row.try_get("events")?)?,
-            from_position: row.try_get("from_position")?,
-        };
-        if !is_full(connection, subscriber.id).await? {
-            subscribers.push(subscriber);
-        }
-    }
-    let from = subscribers.iter().map(|subscriber| subscriber.from_position).min().unwrap_or(newest);
-    // The job's columns have names of their own, because the event has some of the same.
-    let rows = sqlx::query(
-        "select event.*, job.project, job.kind as job_kind, job.name as job_name, job.status as job_status,
-                job.objective as job_objective, job.step as job_step, job.steps as job_steps,
-                job.attempt as job_attempt, job.created_at as job_created_at, job.started_at as job_started_at,
-                job.finished_at as job_finished_at, job.result as job_result, job.failure as job_failure,
-                json_extract(job.spec_resolved, '$.metadata') as job_metadata
-         from event join job on job.id = event.job_id
-         where event.position > max($1, $2, (select position from webhook_cursor)) and event.position <= $3
-           and event.type in (select value from json_each($4))
-         order by event.position limit $5",
-    )
-    .bind(told)
-    .bind(from)
-    .bind(newest)
-    .bind(write_json(&WebhookEvent::KINDS)?)
-    .bind(BATCH)
-    .fetch_all(&mut *connection)
-    .await?;
-    let mut reached = newest;
-    for row in &rows {
-        let position: i64 = row.try_get("position")?;
-        if rows.len() as i64 == BATCH {
-            reached = position;
-        }
-        let event = super::events::event(row)?;
-        let Some(kind) = WebhookEvent::of(&event.body) else { continue };
-        let project: String = row.try_get("project")?;
-        let told_of = |s: &&Subscriber| s.project == project && position > s.from_position && kind.is_in(&s.events);
-        for subscriber in subscribers.iter().filter(told_of) {
-            tell(connection, subscriber, kind, &event, row, now).await?;
-        }
-    }
-    sqlx::query("update webhook_cursor set position = max(position, $1)").bind(reached).execute(connection).await?;
-    Ok(reached)
-}
-
-async fn tell(
-    connection: &mut SqliteConnection,
-    subscriber: &Subscriber,
-    kind: WebhookEvent,
-    event: &Event,
-    row: &SqliteRow,
-    now: Timestamp,
-) -> Result<()> {
-    let id = WebhookDeliveryId::generate();
-    let body = webhook::message(kind, event, &job_summary(row)?);
-    let event = event.id.to_string();
-    insert_delivery(connection, id, subscriber.id, Some(&event), kind.as_str(), &body, now).await
-}
-
-/// The job as a message shows it.
-fn job_summary(row: &SqliteRow) -> Result<Value> {
-    let text = |column: &str| -> Result<Option<String>> { Ok(row.try_get(column)?) };
-    let json =
-        |column: &str| -> Result<Option<Value>> { text(column)?.map(|text| read_json("job", &text)).transpose() };
-    let seconds = |column: &str| -> Result<Option<i64>> {
-        Ok(row.try_get::<Option<i64>, _>(column)?.map(|at| Timestamp(at).unix_seconds()))
-    };
-    Ok(json!({
-        "id": text("job_id")?,
-        "object": "job",
-        "kind": text("job_kind")?,
-        "name": text("job_name")?,
-        "status": text("job_status")?,
-        "objective": text("job_objective")?.filter(|objective| !objective.is_empty()),
-        "step": row.try_get::<i64, _>("job_step")?,
-        "steps": row.try_get::<i64, _>("job_steps")?,
-        "attempt": row.try_get::<i64, _>("job_attempt")?,
-        "created_at": seconds("job_created_at")?,
-        "started_at": seconds("job_started_at")?,
-        "finished_at": seconds("job_finished_at")?,
-        "result": json("job_result")?,
-        "failure": json("job_failure")?,
-        "metadata": json("job_metadata")?.unwrap_or_else(|| json!({})),
-    }))
-}
-
-/// Disables an endpoint for which too much waits already.
-async fn is_full(connection: &mut SqliteConnection, endpoint: WebhookEndpointId) -> Result<bool> {
-    let waiting: i64 = sqlx::query_scalar(
-        "select count(*) from
-             (select 1 from webhook_delivery where endpoint_id = $1 and status = 'pending' limit $2)",
-    )
-    .bind(endpoint.to_string())
-    .bind(MOST_WAITING)
-    .fetch_one(&mut *connection)
-    .await?;
-    if waiting >= MOST_WAITING {
-        disable(connection, &endpoint.to_string(), &format!("{MOST_WAITING} deliveries were waiting")).await?;
-    }
-    Ok(waiting >= MOST_WAITING)
-}
-
 /// Notes whether an endpoint works, and disables one that does not.
 async fn judge_endpoint(
     connection: &mut SqliteConnection,
@@ -420,7 +265,7 @@ async fn judge_endpoint(
     Ok(())
 }
 
-async fn disable(connection: &mut SqliteConnection, endpoint: &str, reason: &str) -> Result<()> {
+pub(super) async fn disable(connection: &mut SqliteConnection, endpoint: &str, reason: &str) -> Result<()> {
     sqlx::query("update webhook_endpoint set enabled = 0, disabled_reason = $2 where id = $1 and enabled = 1")
         .bind(endpoint)
         .bind(reason)
@@ -429,7 +274,7 @@ async fn disable(connection: &mut SqliteConnection, endpoint: &str, reason: &str
     Ok(())
 }
 
-async fn insert_delivery(
+pub(super) async fn insert_delivery(
     connection: &mut SqliteConnection,
     id: WebhookDeliveryId,
     endpoint: WebhookEndpointId,
@@ -516,4 +361,163 @@ fn due(row: &SqliteRow, now: Timestamp) -> Result<DueDelivery> {
         secrets: std::iter::once(secret).chain(old).collect(),
         tries: row.try_get("tries")?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::job::{JobId, JobKind};
+    use crate::store::{NewJob, WebhookEndpointChange, WebhookEndpointRow};
+
+    const NOW: Timestamp = Timestamp(1_750_000_000_000);
+
+    async fn open() -> (tempfile::TempDir, Store) {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path()).await.unwrap();
+        (directory, store)
+    }
+
+    async fn endpoint(store: &Store, events: &[&str]) -> WebhookEndpointId {
+        let row = WebhookEndpointRow {
+            id: WebhookEndpointId::generate(),
+            url: String::from("https://example.org/"),
+            description: None,
+            events: events.iter().map(|name| (*name).to_owned()).collect(),
+            enabled: true,
+            disabled_reason: None,
+            secret: Secret::from_key(&[1; 32]),
+            old_secret: None,
+            metadata: BTreeMap::new(),
+            created_at: NOW,
+        };
+        store.add_webhook_endpoint(&row).await.unwrap();
+        row.id
+    }
+
+    /// Submits a job, which leaves a `job.queued` behind.
+    async fn submit(store: &Store) -> JobId {
+        let spec = json!({"metadata": {"commit": "abc"}});
+        let new = NewJob {
+            id: JobId::generate(),
+            kind: JobKind::Train,
+            name: None,
+            priority: 0,
+            objective: String::from("bolt"),
+            spec: spec.clone(),
+            spec_resolved: spec,
+            spec_digest: String::from("sha256:02"),
+            steps: 1,
+            devices: 1,
+            memory_bytes: 0,
+            rollout_set: None,
+        };
+        store.submit_job(new, None, NOW).await.unwrap().job.id
+    }
+
+    async fn kinds(store: &Store, endpoint: WebhookEndpointId) -> Vec<String> {
+        let page = Page { after: None, limit: 100, newest_first: false };
+        let rows = store.webhook_deliveries(endpoint, None, &page).await.unwrap();
+        rows.into_iter().map(|row| row.kind).collect()
+    }
+
+    fn failure() -> WebhookAttempt {
+        let error = Some(String::from("connection refused"));
+        WebhookAttempt { started_at: NOW, milliseconds: 1, http_status: None, answer: None, error }
+    }
+
+    #[tokio::test]
+    async fn an_event_is_told_once_to_each_endpoint_of_its_project_that_asked_for_it() {
+        let (_directory, store) = open().await;
+        submit(&store).await;
+        let all = endpoint(&store, &["*"]).await;
+        let some = endpoint(&store, &["job.cancelled"]).await;
+        let foreign = endpoint(&store.within("other"), &["*"]).await;
+        let job = submit(&store).await;
+        store.cancel_job(job, NOW).await.unwrap();
+        // Beginning again at 0, as after a restart, makes nothing twice.
+        for _ in 0..3 {
+            store.make_webhook_deliveries(0, NOW).await.unwrap();
+        }
+        assert_eq!(kinds(&store, all).await, ["job.queued", "job.cancelled"]);
+        assert_eq!(kinds(&store, some).await, ["job.cancelled"]);
+        assert_eq!(kinds(&store, foreign).await, [""; 0]);
+        let due = store.due_webhook_deliveries(1, NOW).await.unwrap();
+        assert_eq!(due.iter().map(|d| d.endpoint).collect::<Vec<_>>(), [all, some]);
+        let body: Value = serde_json::from_str(&due[0].body).unwrap();
+        assert_eq!((&body["type"], &body["data"]["job"]["id"]), (&json!("job.queued"), &json!(job)));
+        assert_eq!(body["data"]["job"]["metadata"]["commit"], "abc");
+        assert_eq!(body["data"]["event"]["seq"], 1);
+    }
+
+    #[tokio::test]
+    async fn what_belongs_to_another_project_is_not_found() {
+        let (_directory, store) = open().await;
+        let id = endpoint(&store, &["*"]).await;
+        let delivery = store.test_webhook_endpoint(id, NOW).await.unwrap().id;
+        let other = store.within("other");
+        let page = Page { after: None, limit: 10, newest_first: true };
+        let change = WebhookEndpointChange::default();
+        let not_found = |result: Result<()>| assert!(matches!(result, Err(StoreError::NotFound { .. })), "{result:?}");
+        not_found(other.webhook_endpoint(id).await.map(|_| ()));
+        not_found(other.update_webhook_endpoint(id, change).await.map(|_| ()));
+        not_found(other.rotate_webhook_secret(id, Secret::from_key(&[2; 32]), NOW).await.map(|_| ()));
+        not_found(other.delete_webhook_endpoint(id).await);
+        not_found(other.test_webhook_endpoint(id, NOW).await.map(|_| ()));
+        not_found(other.webhook_deliveries(id, None, &page).await.map(|_| ()));
+        not_found(other.webhook_delivery(delivery).await.map(|_| ()));
+        not_found(other.redeliver_webhook(delivery, NOW).await.map(|_| ()));
+        assert!(other.webhook_endpoints(&page).await.unwrap().is_empty());
+        assert_eq!(store.within("default").webhook_endpoint(id).await.unwrap().secret, Secret::from_key(&[1; 32]));
+        // Events of jobs as well.
+        submit(&store).await;
+        let event = store.all_events(0, i64::MAX, Default::default(), 1).await.unwrap().remove(0).1.id;
+        not_found(other.event_position(event).await.map(|_| ()));
+        assert!(other.all_events(0, i64::MAX, Default::default(), 10).await.unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn an_endpoint_that_fails_for_days_is_disabled_until_it_is_enabled_again() {
+        let (_directory, store) = open().await;
+        let id = endpoint(&store, &["*"]).await;
+        let delivery = store.test_webhook_endpoint(id, NOW).await.unwrap().id;
+        let days = |n: u64| NOW.plus_seconds(n * 86_400);
+        let enabled = async || store.webhook_endpoint(id).await.unwrap().enabled;
+        for (at, outcome, expected) in [
+            (NOW, WebhookOutcome::Again(days(2)), true),
+            (days(2), WebhookOutcome::Succeeded, true),
+            (days(4), WebhookOutcome::Again(days(6)), true),
+            (days(6), WebhookOutcome::Again(days(7)), true),
+            (days(7), WebhookOutcome::Again(days(8)), false),
+        ] {
+            store.record_webhook_attempt(delivery, &failure(), outcome, at).await.unwrap();
+            assert_eq!(enabled().await, expected, "{at:?}");
+        }
+        // What happens meanwhile is not told, and what waits stays.
+        submit(&store).await;
+        let told = store.make_webhook_deliveries(0, days(8)).await.unwrap();
+        assert!(store.due_webhook_deliveries(4, days(9)).await.unwrap().is_empty());
+        assert!(matches!(store.redeliver_webhook(delivery, days(8)).await, Err(StoreError::Conflict(_))));
+        let change = WebhookEndpointChange { enabled: Some(true), ..WebhookEndpointChange::default() };
+        assert_eq!(store.update_webhook_endpoint(id, change).await.unwrap().disabled_reason, None);
+        store.make_webhook_deliveries(told, days(9)).await.unwrap();
+        assert_eq!(kinds(&store, id).await, ["webhook.test"]);
+        assert_eq!(store.due_webhook_deliveries(4, days(9)).await.unwrap().len(), 1);
+        assert_eq!(store.webhook_delivery(delivery).await.unwrap().log.len(), 5);
+    }
+
+    #[tokio::test]
+    async fn old_deliveries_and_those_of_a_deleted_endpoint_are_gone() {
+        let (_directory, store) = open().await;
+        let id = endpoint(&store, &["*"]).await;
+        let old = store.test_webhook_endpoint(id, NOW).await.unwrap().id;
+        let young = store.test_webhook_endpoint(id, NOW.plus_seconds(10)).await.unwrap().id;
+        assert!(!store.prune_webhook_deliveries(NOW.plus_seconds(5)).await.unwrap());
+        assert!(store.webhook_delivery(old).await.is_err() && store.webhook_delivery(young).await.is_ok());
+        store.delete_webhook_endpoint(id).await.unwrap();
+        assert!(store.webhook_delivery(young).await.is_err());
+        // A try that was under way has nothing left to be noted on.
+        store.record_webhook_attempt(young, &failure(), WebhookOutcome::Succeeded, NOW).await.unwrap();
+    }
 }

@@ -63,10 +63,8 @@ pub async fn run(store: Store, guard: Guard, retry_seconds: Vec<u64>, mut shutdo
     while !*shutdown.borrow() {
         tokio::select! {
             _ = ticks.tick() => {}
-            Some(ended) = dispatcher.tries.join_next() => {
-                dispatcher.release(ended);
-                continue;
-            }
+            // There is room for the next one.
+            Some(ended) = dispatcher.tries.join_next() => dispatcher.release(ended),
             _ = shutdown.changed() => continue,
         }
         let turn = dispatcher.turn().await;

@@ -5,6 +5,7 @@ pub mod delete;
 pub mod deliveries;
 pub mod get;
 pub mod list;
+pub mod message;
 pub mod rotate_secret;
 pub mod test;
 pub mod update;
