@@ -18,6 +18,9 @@ pub enum ConfigError {
     Setting { setting: &'static str, detail: String },
 }
 
+/// About 31 hours in all, so that a receiver that is down over night loses nothing.
+const WEBHOOK_RETRY_SECONDS: [u64; 7] = [5, 30, 120, 600, 3600, 21_600, 86_400];
+
 /// Settings shared by the commands that work on a data directory. Every one can stand in `anneal.toml` under the same
 /// name with underscores.
 #[derive(Args, Clone, Debug, Default, Deserialize)]
@@ -71,6 +74,23 @@ pub struct SettingArgs {
     #[arg(long, env = "ANNEAL_WATCHDOG_SECONDS", value_name = "SECONDS", global = true)]
     pub watchdog_seconds: Option<u64>,
 
+    /// Addresses that are not public and may be sent webhooks all the same: networks such as `10.0.0.0/8` and host names,
+    /// separated by commas [default: none]
+    #[arg(long, env = "ANNEAL_WEBHOOK_ALLOW_PRIVATE", value_name = "LIST", value_delimiter = ',', global = true)]
+    pub webhook_allow_private: Option<Vec<String>>,
+
+    /// Seconds from each failed try of a webhook to the next one; after the last try it has failed for good
+    /// [default: 5,30,120,600,3600,21600,86400]
+    #[arg(
+        long,
+        env = "ANNEAL_WEBHOOK_RETRY_SECONDS",
+        value_name = "LIST",
+        value_delimiter = ',',
+        hide = true,
+        global = true
+    )]
+    pub webhook_retry_seconds: Option<Vec<u64>>,
+
     /// Which log lines to write, for example `info` or `anneal=debug` [default: info]
     #[arg(long, env = "ANNEAL_LOG", value_name = "FILTER", global = true)]
     pub log: Option<String>,
@@ -89,6 +109,8 @@ pub struct Config {
     pub requests_per_minute: u64,
     pub lease_seconds: u64,
     pub watchdog_seconds: u64,
+    pub webhook_allow_private: Vec<String>,
+    pub webhook_retry_seconds: Vec<u64>,
     pub log: String,
 }
 
@@ -111,6 +133,11 @@ impl Config {
             requests_per_minute: args.requests_per_minute.or(file.requests_per_minute).unwrap_or(6000),
             lease_seconds: args.lease_seconds.or(file.lease_seconds).unwrap_or(15),
             watchdog_seconds: args.watchdog_seconds.or(file.watchdog_seconds).unwrap_or(300),
+            webhook_allow_private: args.webhook_allow_private.or(file.webhook_allow_private).unwrap_or_default(),
+            webhook_retry_seconds: args
+                .webhook_retry_seconds
+                .or(file.webhook_retry_seconds)
+                .unwrap_or_else(|| WEBHOOK_RETRY_SECONDS.to_vec()),
             log: args.log.or(file.log).unwrap_or_else(|| String::from("info")),
         };
         config.check()?;
@@ -132,6 +159,10 @@ impl Config {
         }
         if !(2..=86_400).contains(&self.watchdog_seconds) {
             return wrong("watchdog_seconds", "must lie between 2 and 86400");
+        }
+        let retries = &self.webhook_retry_seconds;
+        if retries.len() > 20 || retries.iter().any(|seconds| *seconds > 7 * 86_400) {
+            return wrong("webhook_retry_seconds", "at most 20 numbers, none above 604800");
         }
         Ok(())
     }

@@ -11,6 +11,7 @@
 //!   nor HTTP.
 //! * [`store`] the database and the data directory.
 //! * [`worker`] claims a job from the store and runs the engine on it.
+//! * [`webhook`] tells other servers what happens to jobs.
 //! * [`api`] the REST API; it meets the workers only in the store.
 //! * [`cli`] the commands; [`config`] their settings.
 
@@ -28,4 +29,5 @@ pub mod store;
 pub mod telemetry;
 pub mod text;
 pub mod verifier;
+pub mod webhook;
 pub mod worker;

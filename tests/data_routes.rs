@@ -160,7 +160,7 @@ fn a_data_set_that_a_waiting_job_uses_is_not_deleted_and_a_finished_job_keeps_it
     for path in gone.iter().chain(&[format!("/v1/dataset-versions/{version}/content")]) {
         assert_eq!(server().get(path).status, 404, "{path}");
     }
-    assert_eq!((server().delete(&path).status, server().patch(&path, &json!({})).status), (404, 404));
+    assert_eq!((server().delete(&path).status, server().patch(&path, &json!({}), &[]).status), (404, 404));
 }
 
 #[test]
@@ -172,14 +172,14 @@ fn names_and_metadata_can_be_changed_and_nothing_else() {
     let dataset = format!("/v1/datasets/{}", dataset["id"].as_str().unwrap());
     let verifier = format!("/v1/verifiers/{}", verifier["id"].as_str().unwrap());
     for path in [&dataset, &verifier] {
-        let changed = server().patch(path, &json!({"name": "other", "metadata": {"k": "v"}})).json();
+        let changed = server().patch(path, &json!({"name": "other", "metadata": {"k": "v"}}), &[]).json();
         assert_eq!((&changed["name"], &changed["metadata"]), (&json!("other"), &json!({"k": "v"})));
         assert_eq!(server().get(path).json(), changed);
-        assert_eq!(server().patch(path, &json!({})).json(), changed, "what is left out stays");
-        assert_eq!(server().patch(path, &json!({"name": null})).json()["name"], Value::Null);
-        let refused = server().patch(path, &json!({"config": {}}));
+        assert_eq!(server().patch(path, &json!({}), &[]).json(), changed, "what is left out stays");
+        assert_eq!(server().patch(path, &json!({"name": null}), &[]).json()["name"], Value::Null);
+        let refused = server().patch(path, &json!({"config": {}}), &[]);
         assert_eq!((refused.status, refused.json()["errors"][0]["pointer"].as_str()), (422, Some("/config")));
-        assert_eq!(server().patch(path, &json!({"name": "x".repeat(201)})).status, 422);
+        assert_eq!(server().patch(path, &json!({"name": "x".repeat(201)}), &[]).status, 422);
     }
     assert_eq!(server().delete(&verifier).json()["deleted"], true);
     assert_eq!((server().get(&verifier).status, server().delete(&verifier).status), (404, 404));

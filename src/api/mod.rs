@@ -13,6 +13,7 @@ mod download;
 pub mod error;
 mod etag;
 pub mod evaluations;
+mod events;
 mod extract;
 mod feed;
 mod health;
@@ -34,7 +35,10 @@ mod resolve;
 mod resources;
 pub mod rollout_sets;
 mod row_source;
+mod tail;
 mod verifiers;
+mod webhook_deliveries;
+mod webhook_endpoints;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -52,6 +56,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::store::Store;
+use crate::webhook::Guard;
 use access::Door;
 use error::Problem;
 use feed::Feed;
@@ -83,6 +88,8 @@ pub struct ApiSettings {
     pub open_without_keys: bool,
     /// Of each key, unless its project has a limit of its own; 0 for no limit.
     pub requests_per_minute: u64,
+    /// Where webhooks may be sent.
+    pub webhook_guard: Guard,
 }
 
 /// Every route, with its description.
@@ -132,6 +139,21 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(evaluations::get::get_evaluation))
         .routes(routes!(evaluations::results::list_evaluation_results))
         .routes(routes!(evaluations::compare::compare_evaluations))
+        .routes(routes!(events::list_events))
+        .routes(routes!(
+            webhook_endpoints::create::create_webhook_endpoint,
+            webhook_endpoints::list::list_webhook_endpoints
+        ))
+        .routes(routes!(
+            webhook_endpoints::get::get_webhook_endpoint,
+            webhook_endpoints::update::update_webhook_endpoint,
+            webhook_endpoints::delete::delete_webhook_endpoint
+        ))
+        .routes(routes!(webhook_endpoints::rotate_secret::rotate_webhook_secret))
+        .routes(routes!(webhook_endpoints::test::test_webhook_endpoint))
+        .routes(routes!(webhook_endpoints::deliveries::list_webhook_deliveries))
+        .routes(routes!(webhook_deliveries::get::get_webhook_delivery))
+        .routes(routes!(webhook_deliveries::redeliver::redeliver_webhook))
         .routes(routes!(objectives::list_objectives))
         .routes(routes!(metrics_catalog::list_metrics))
         .routes(routes!(devices::list_devices))

@@ -10,12 +10,14 @@ use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
+use super::webhook_endpoints::message::{self, WebhookMessage};
 use super::{App, routes};
 use crate::job::{EvaluationSpec, JobSpec, RolloutSetSpec};
 use crate::{objective, verifier};
 
 #[derive(OpenApi)]
 #[openapi(
+    components(schemas(WebhookMessage)),
     info(
         title = "Anneal",
         description = "Self-hosted training service for verifiable-reward post-training of language models.\n\nA job \
@@ -31,6 +33,8 @@ use crate::{objective, verifier};
         (name = "verifiers", description = "Stored ways to score completions"),
         (name = "checkpoints", description = "Download what jobs made"),
         (name = "objectives", description = "What can be optimised"),
+        (name = "events", description = "Follow all jobs"),
+        (name = "webhooks", description = "Have another server told what happens to jobs"),
         (name = "devices", description = "Devices and the queue in front of them"),
         (name = "health", description = "Probes"),
     )
@@ -52,6 +56,7 @@ pub fn document() -> Value {
         document["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"] =
             json!({"$ref": format!("#/components/schemas/{spec}")});
     }
+    document["webhooks"] = message::webhooks();
     document
 }
 

@@ -17,6 +17,7 @@ use crate::clock;
 use crate::config::Config;
 use crate::device::Machine;
 use crate::store::Store;
+use crate::webhook::{self, Guard};
 use crate::worker::supervisor::{Launch, supervise};
 
 /// Requests under way get this long when the server ends.
@@ -34,6 +35,7 @@ pub struct Server {
     pub address: SocketAddr,
     stop: watch::Sender<bool>,
     http: JoinHandle<std::io::Result<()>>,
+    /// What tends the devices, and what sends webhooks.
     workers: JoinSet<()>,
     /// There is no API key.
     keyless: bool,
@@ -63,6 +65,7 @@ pub fn run(config: Config, args: &Args) -> anyhow::Result<ExitCode> {
 impl Server {
     /// Opens the data directory, starts the API and one worker per device.
     pub async fn start(config: &Config) -> anyhow::Result<Self> {
+        let webhook_guard = Guard::new(&config.webhook_allow_private).context("webhook_allow_private")?;
         let store = Store::open(&config.data_dir).await.context("the data directory cannot be opened")?;
         let lock = lock(&store)?;
         store.files().sweep_uploads()?;
@@ -92,6 +95,7 @@ impl Server {
             allowed_hosts: config.allowed_hosts.clone(),
             open_without_keys: config.is_local(),
             requests_per_minute: config.requests_per_minute,
+            webhook_guard: webhook_guard.clone(),
         };
         let service = api::service(store.clone(), settings, shutdown.clone());
         let mut http_shutdown = shutdown.clone();
@@ -103,6 +107,12 @@ impl Server {
         let threads = (config.threads / readings.len().max(1)).max(1);
         let launch = Launch { program: std::env::current_exe()?, arguments: worker_arguments(config, threads) };
         let mut workers = JoinSet::new();
+        workers.spawn(webhook::run(
+            store.clone(),
+            webhook_guard,
+            config.webhook_retry_seconds.clone(),
+            shutdown.clone(),
+        ));
         for reading in readings {
             let (store, launch, machine) = (store.clone(), launch.clone(), Arc::clone(&machine));
             let shutdown = shutdown.clone();

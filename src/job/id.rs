@@ -97,6 +97,12 @@ id!(
 id!(
     /// One run of a worker process.
     WorkerId, "wrk_");
+id!(
+    /// Where webhooks are sent to.
+    WebhookEndpointId, "we_");
+id!(
+    /// One webhook on its way to one endpoint.
+    WebhookDeliveryId, "wd_");
 
 impl EvaluationId {
     /// The evaluation that a job of that kind makes.

@@ -18,6 +18,7 @@ pub mod rollout_set;
 pub mod spec;
 pub mod status;
 pub mod time;
+pub mod webhook;
 
 pub use access::Scope;
 pub use budget::{BudgetSpec, OnExhausted};
@@ -29,7 +30,7 @@ pub use field::{FieldError, Fields};
 pub use gate::GateSpec;
 pub use id::{
     ApiKeyId, AuditEntryId, CheckpointId, DatasetId, DatasetVersionId, EvaluationId, EventId, JobId, ModelId,
-    RolloutSetId, VerifierId, WorkerId,
+    RolloutSetId, VerifierId, WebhookDeliveryId, WebhookEndpointId, WorkerId,
 };
 pub use rollout_set::{RolloutLine, RolloutSetSpec, RolloutSummary};
 pub use spec::JobSpec;

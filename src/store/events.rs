@@ -36,6 +36,13 @@ pub(super) async fn append(
     Ok(())
 }
 
+/// Which events a look at the log of all jobs shows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EventFilter {
+    pub kind: Option<EventKind>,
+    pub job: Option<JobId>,
+}
+
 impl Store {
     /// Adds events of a running attempt and what follows from them: phase, step and metrics. All or none.
     pub async fn record(&self, lease: Lease, events: &[NewEvent], now: Timestamp) -> Result<()> {
@@ -107,6 +114,40 @@ impl Store {
             .collect()
     }
 
+    /// At most `limit` events of all jobs behind position `after` and up to position `to`, in the order of the log and
+    /// with their positions.
+    pub async fn all_events(&self, after: i64, to: i64, filter: EventFilter, limit: u32) -> Result<Vec<(i64, Event)>> {
+        // A join would let SQLite begin with the jobs and sort their events.
+        let rows = sqlx::query(
+            "select * from event
+             where position > $1 and position <= $2 and type = coalesce($3, type) and job_id = coalesce($4, job_id)
+               and exists (select 1 from job where id = event.job_id and project = coalesce($5, project))
+             order by position limit $6",
+        )
+        .bind(after)
+        .bind(to)
+        .bind(filter.kind.map(EventKind::as_str))
+        .bind(filter.job.map(|job| job.to_string()))
+        .bind(self.project())
+        .bind(limit)
+        .fetch_all(&self.readers)
+        .await?;
+        rows.iter().map(|row| Ok((row.try_get("position")?, event(row)?))).collect()
+    }
+
+    /// Where an event stands in the log of all jobs.
+    pub async fn event_position(&self, id: EventId) -> Result<i64> {
+        let position = sqlx::query_scalar(
+            "select position from event
+             where id = $1 and exists (select 1 from job where id = event.job_id and project = coalesce($2, project))",
+        )
+        .bind(id.to_string())
+        .bind(self.project())
+        .fetch_optional(&self.readers)
+        .await?;
+        position.ok_or_else(|| StoreError::NotFound { what: "event", id: id.to_string() })
+    }
+
     /// The position of the newest event of any job.
     pub async fn newest_event(&self) -> Result<i64> {
         Ok(sqlx::query_scalar("select coalesce(max(position), 0) from event").fetch_one(&self.readers).await?)
@@ -151,7 +192,7 @@ async fn record_metrics(connection: &mut SqliteConnection, job: JobId, data: &Va
     Ok(())
 }
 
-fn event(row: &SqliteRow) -> Result<Event> {
+pub(super) fn event(row: &SqliteRow) -> Result<Event> {
     Ok(Event {
         id: read("event id", row.try_get("id")?)?,
         job: read("job id", row.try_get("job_id")?)?,

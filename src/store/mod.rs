@@ -28,6 +28,9 @@ mod requests;
 mod rollout_sets;
 mod submissions;
 mod verifiers;
+mod webhook_deliveries;
+mod webhook_endpoints;
+mod webhook_fan_out;
 mod workers;
 
 use std::collections::BTreeMap;
@@ -47,6 +50,7 @@ pub use datasets::{DatasetRow, DatasetVersionRow};
 pub use derived::{Origin, Verification};
 pub use devices::DeviceRow;
 pub use evaluations::{EvaluationContent, EvaluationRow};
+pub use events::EventFilter;
 pub use files::Files;
 pub use jobs::{JobFilter, JobRow};
 pub use keys::{ApiKeyRow, NewApiKey};
@@ -60,6 +64,8 @@ pub use requests::Recorded;
 pub use rollout_sets::{NewRolloutSet, RolloutSetContent, RolloutSetRow};
 pub use submissions::{IdempotencyKey, NewJob, Submitted};
 pub use verifiers::VerifierRow;
+pub use webhook_deliveries::{DueDelivery, WebhookAttempt, WebhookDeliveryRow, WebhookOutcome};
+pub use webhook_endpoints::{WebhookEndpointChange, WebhookEndpointRow};
 pub use workers::WorkerRow;
 
 use submissions::Submissions;

@@ -1,0 +1,232 @@
+//! Following a log of events: that of one job, or that of all jobs. A page that is waited for and a stream both read
+//! from the database behind a place in the log, so that whoever comes back misses nothing and sees nothing twice.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::http::{HeaderMap, header};
+use axum::response::sse::{self, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use utoipa::ToSchema;
+
+use super::App;
+use super::error::Problem;
+use super::extract::List;
+use super::feed::Follower;
+use crate::job::{Event, EventKind, JobId, JobStatus};
+use crate::store::{EventFilter, Store, StoreError};
+
+/// Comments that keep a quiet stream open.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// Events read at a time.
+pub const BATCH: u32 = 200;
+/// Longest long poll in seconds.
+pub const MOST_WAIT: u64 = 60;
+/// A follower looks for itself this often, should a wake-up get lost.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// One event of a job.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct JobEvent {
+    id: String,
+    /// Always `event`.
+    object: &'static str,
+    job: String,
+    /// 1, 2, 3, ... within the job, without gaps.
+    seq: i64,
+    /// `status`, `phase`, `progress`, `metrics`, `evaluation`, `checkpoint`, `rollout_set` or `log`.
+    r#type: &'static str,
+    /// RFC 3339.
+    created_at: String,
+    /// `info`, `warning` or `error`.
+    level: &'static str,
+    message: String,
+    #[schema(value_type = Object)]
+    data: Value,
+}
+
+impl From<Event> for JobEvent {
+    fn from(event: Event) -> Self {
+        Self {
+            id: event.id.to_string(),
+            object: "event",
+            job: event.job.to_string(),
+            seq: event.seq,
+            r#type: event.body.kind.as_str(),
+            created_at: event.created_at.rfc3339(),
+            level: event.body.level.as_str(),
+            message: event.body.message,
+            data: event.body.data,
+        }
+    }
+}
+
+/// Which log is followed.
+#[derive(Clone, Copy, Debug)]
+pub enum Log {
+    /// A place is the `seq` of an event, and the log ends with the job.
+    Job(JobId),
+    /// A place is a position, and the log has no end.
+    All(EventFilter),
+}
+
+impl Log {
+    /// At most `limit` events behind `after` with their places, and the place up to which there are no others.
+    async fn read(self, store: &Store, after: i64, limit: u32) -> Result<(Vec<(i64, Event)>, i64), StoreError> {
+        let (events, newest) = match self {
+            Self::Job(job) => {
+                let events = store.events(job, after, limit).await?;
+                (events.into_iter().map(|event| (event.seq, event)).collect(), after)
+            }
+            Self::All(filter) => {
+                let newest = store.newest_event().await?;
+                (store.all_events(after, newest, filter, limit).await?, newest)
+            }
+        };
+        let last = events.last().map_or(after, |(place, _)| *place);
+        let reached = if events.len() < limit as usize { last.max(newest) } else { last };
+        Ok((events, reached))
+    }
+
+    /// The id under which a client comes back behind an event.
+    fn name(self, place: i64, event: &Event) -> String {
+        match self {
+            Self::Job(_) => place.to_string(),
+            Self::All(_) => event.id.to_string(),
+        }
+    }
+
+    fn ends_with(self, event: &Event) -> bool {
+        match self {
+            Self::Job(_) => tells_the_end(event),
+            Self::All(_) => false,
+        }
+    }
+
+    /// Whether nothing can follow behind `after`.
+    async fn is_over(self, store: &Store, after: i64) -> bool {
+        match self {
+            Self::Job(job) => match store.job(job).await {
+                Ok(job) => job.status.is_final() && job.last_seq <= after,
+                // Deleted while it was followed.
+                Err(StoreError::NotFound { .. }) => true,
+                Err(_) => false,
+            },
+            Self::All(_) => false,
+        }
+    }
+}
+
+/// Whether the client asks for server-sent events by its `Accept`.
+pub fn accepts_stream(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    accept.contains("text/event-stream")
+}
+
+/// Refuses a long poll out of bounds.
+pub fn check_poll(wait: u64, limit: u32) -> Result<(), Problem> {
+    if wait > MOST_WAIT || !(1..=BATCH).contains(&limit) {
+        let detail = format!("`wait` must lie between 0 and {MOST_WAIT}, `limit` between 1 and {BATCH}");
+        return Err(Problem::bad_request("invalid_parameter", detail));
+    }
+    Ok(())
+}
+
+/// A place in a log, and what is known to lie behind it.
+pub struct Tail {
+    store: Store,
+    log: Log,
+    after: i64,
+    follower: Follower,
+    shutdown: watch::Receiver<bool>,
+    ready: VecDeque<(i64, Event)>,
+    /// Nothing lay behind what is ready when it was read.
+    caught_up: bool,
+    ended: bool,
+}
+
+impl Tail {
+    /// Follows `log` behind `after`. The follower must be older than whatever was read of the log so far.
+    pub fn new(app: App, log: Log, after: i64, follower: Follower) -> Self {
+        let (store, shutdown) = (app.store, app.shutdown);
+        Self { store, log, after, follower, shutdown, ready: VecDeque::new(), caught_up: false, ended: false }
+    }
+
+    /// One page, after waiting up to `wait` seconds for its first event.
+    pub async fn poll(mut self, wait: u64, limit: u32) -> Result<List<JobEvent>, Problem> {
+        let deadline = Instant::now() + Duration::from_secs(wait);
+        loop {
+            let (events, reached) = self.log.read(&self.store, self.after, limit + 1).await?;
+            if !events.is_empty() || Instant::now() >= deadline || *self.shutdown.borrow() {
+                let events = events.into_iter().map(|(_, event)| JobEvent::from(event));
+                return Ok(List::new(events, limit, |event| event.id.clone()));
+            }
+            self.after = reached;
+            self.rest_until(deadline).await;
+        }
+    }
+
+    /// Everything that follows, as server-sent events.
+    pub fn stream(self) -> Response {
+        let events = stream::unfold(self, Self::next);
+        Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response()
+    }
+
+    async fn next(mut self) -> Option<(Result<sse::Event, Infallible>, Self)> {
+        loop {
+            if let Some((place, event)) = self.ready.pop_front() {
+                self.ended = self.log.ends_with(&event);
+                return Some((Ok(server_sent(self.log.name(place, &event), event)), self));
+            }
+            if self.ended || *self.shutdown.borrow() {
+                return None;
+            }
+            if self.caught_up {
+                self.caught_up = false;
+                self.rest_until(Instant::now() + LOOK).await;
+            }
+            match self.log.read(&self.store, self.after, BATCH).await {
+                Ok((events, reached)) => {
+                    self.after = reached;
+                    self.ready.extend(events);
+                    self.caught_up = self.ready.len() < BATCH as usize;
+                    // Someone who resumes behind the last event of a finished job waits for nothing.
+                    if self.ready.is_empty() && self.log.is_over(&self.store, self.after).await {
+                        return None;
+                    }
+                }
+                Err(error) => {
+                    // The client reconnects with Last-Event-ID and loses nothing.
+                    tracing::warn!(%error, "an event stream is cut off");
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Until there may be news, or at `deadline`, or when the server ends.
+    async fn rest_until(&mut self, deadline: Instant) {
+        tokio::select! {
+            () = self.follower.wait_until(deadline) => {}
+            _ = self.shutdown.changed() => {}
+        }
+    }
+}
+
+/// Whether an event tells that the job is over.
+fn tells_the_end(event: &Event) -> bool {
+    event.body.kind == EventKind::Status
+        && event.body.data["status"].as_str().and_then(|s| s.parse().ok()).is_some_and(JobStatus::is_final)
+}
+
+fn server_sent(id: String, event: Event) -> sse::Event {
+    let kind = event.body.kind;
+    let body = serde_json::to_string(&JobEvent::from(event)).unwrap_or_default();
+    sse::Event::default().id(id).event(kind.as_str()).data(body)
+}

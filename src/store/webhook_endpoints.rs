@@ -1,0 +1,211 @@
+//! Where webhooks are sent to.
+
+use std::collections::BTreeMap;
+
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::{Page, Result, Store, StoreError, read, read_json, write_json};
+use crate::job::webhook::{ROTATION_SECONDS, Secret};
+use crate::job::{Timestamp, WebhookEndpointId};
+
+/// Endpoints of one project.
+const MOST_ENDPOINTS: i64 = 100;
+
+/// An endpoint.
+#[derive(Clone, Debug)]
+pub struct WebhookEndpointRow {
+    pub id: WebhookEndpointId,
+    pub url: String,
+    pub description: Option<String>,
+    /// The types of events it is told, or `*`.
+    pub events: Vec<String>,
+    pub enabled: bool,
+    /// Why the server has disabled it.
+    pub disabled_reason: Option<String>,
+    pub secret: Secret,
+    /// The secret before the last rotation, and until when it signs too.
+    pub old_secret: Option<(Secret, Timestamp)>,
+    pub metadata: BTreeMap<String, String>,
+    pub created_at: Timestamp,
+}
+
+/// What is to be different about an endpoint.
+#[derive(Clone, Debug, Default)]
+pub struct WebhookEndpointChange {
+    pub url: Option<String>,
+    pub description: Option<Option<String>>,
+    pub events: Option<Vec<String>>,
+    pub enabled: Option<bool>,
+    pub metadata: Option<BTreeMap<String, String>>,
+}
+
+impl Store {
+    /// Adds an endpoint, which is told of events from here on.
+    pub async fn add_webhook_endpoint(&self, endpoint: &WebhookEndpointRow) -> Result<()> {
+        let mut tx = self.begin().await?;
+        let count: i64 = sqlx::query_scalar("select count(*) from webhook_endpoint where project = $1")
+            .bind(self.own_project())
+            .fetch_one(tx.connection())
+            .await?;
+        if count >= MOST_ENDPOINTS {
+            tx.commit().await?;
+            return Err(StoreError::Conflict(format!(
+                "there are {MOST_ENDPOINTS} webhook endpoints already; delete one that is not needed any more"
+            )));
+        }
+        sqlx::query(
+            "insert into webhook_endpoint (id, project, url, description, events, enabled, secret, metadata, created_at,
+                                           from_position)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, (select coalesce(max(position), 0) from event))",
+        )
+        .bind(endpoint.id.to_string())
+        .bind(self.own_project())
+        .bind(&endpoint.url)
+        .bind(&endpoint.description)
+        .bind(write_json(&endpoint.events)?)
+        .bind(endpoint.enabled)
+        .bind(endpoint.secret.reveal())
+        .bind(write_json(&endpoint.metadata)?)
+        .bind(endpoint.created_at.0)
+        .execute(tx.connection())
+        .await?;
+        tx.commit().await
+    }
+
+    pub async fn webhook_endpoint(&self, id: WebhookEndpointId) -> Result<WebhookEndpointRow> {
+        let mut connection = self.readers.acquire().await?;
+        self.find_endpoint(&mut connection, id).await
+    }
+
+    pub async fn webhook_endpoints(&self, page: &Page) -> Result<Vec<WebhookEndpointRow>> {
+        let (low, high) = page.bounds();
+        let statement = if page.newest_first {
+            "select * from webhook_endpoint where id > $1 and id < $2 and project = coalesce($3, project)
+             order by id desc limit $4"
+        } else {
+            "select * from webhook_endpoint where id > $1 and id < $2 and project = coalesce($3, project)
+             order by id limit $4"
+        };
+        let rows = sqlx::query(statement)
+            .bind(low)
+            .bind(high)
+            .bind(self.project())
+            .bind(page.limit)
+            .fetch_all(&self.readers)
+            .await?;
+        rows.iter().map(endpoint).collect()
+    }
+
+    /// Changes an endpoint. One that is enabled again is told of events from here on, and gets what was still waiting.
+    pub async fn update_webhook_endpoint(
+        &self,
+        id: WebhookEndpointId,
+        change: WebhookEndpointChange,
+    ) -> Result<WebhookEndpointRow> {
+        let mut tx = self.begin().await?;
+        let mut row = self.find_endpoint(tx.connection(), id).await?;
+        let wakes = change.enabled == Some(true) && !row.enabled;
+        row.url = change.url.unwrap_or(row.url);
+        row.description = change.description.unwrap_or(row.description);
+        row.events = change.events.unwrap_or(row.events);
+        row.enabled = change.enabled.unwrap_or(row.enabled);
+        row.metadata = change.metadata.unwrap_or(row.metadata);
+        row.disabled_reason = row.disabled_reason.filter(|_| !wakes);
+        sqlx::query(
+            "update webhook_endpoint set url = $2, description = $3, events = $4, enabled = $5, metadata = $6 where id = $1",
+        )
+        .bind(id.to_string())
+        .bind(&row.url)
+        .bind(&row.description)
+        .bind(write_json(&row.events)?)
+        .bind(row.enabled)
+        .bind(write_json(&row.metadata)?)
+        .execute(tx.connection())
+        .await?;
+        if wakes {
+            sqlx::query(
+                "update webhook_endpoint set disabled_reason = null, failing_since = null,
+                        from_position = (select coalesce(max(position), 0) from event)
+                 where id = $1",
+            )
+            .bind(id.to_string())
+            .execute(tx.connection())
+            .await?;
+        }
+        tx.commit().await?;
+        Ok(row)
+    }
+
+    /// Gives an endpoint another secret; the one before signs beside it for a day.
+    pub async fn rotate_webhook_secret(
+        &self,
+        id: WebhookEndpointId,
+        secret: Secret,
+        now: Timestamp,
+    ) -> Result<WebhookEndpointRow> {
+        let mut tx = self.begin().await?;
+        let mut row = self.find_endpoint(tx.connection(), id).await?;
+        let until = now.plus_seconds(ROTATION_SECONDS);
+        sqlx::query(
+            "update webhook_endpoint set old_secret = secret, old_secret_until = $3, secret = $2 where id = $1",
+        )
+        .bind(id.to_string())
+        .bind(secret.reveal())
+        .bind(until.0)
+        .execute(tx.connection())
+        .await?;
+        tx.commit().await?;
+        row.old_secret = Some((std::mem::replace(&mut row.secret, secret), until));
+        Ok(row)
+    }
+
+    /// Removes an endpoint with all its deliveries.
+    pub async fn delete_webhook_endpoint(&self, id: WebhookEndpointId) -> Result<()> {
+        let mut tx = self.begin().await?;
+        self.find_endpoint(tx.connection(), id).await?;
+        sqlx::query("delete from webhook_endpoint where id = $1").bind(id.to_string()).execute(tx.connection()).await?;
+        tx.commit().await
+    }
+
+    pub(super) async fn find_endpoint(
+        &self,
+        connection: &mut SqliteConnection,
+        id: WebhookEndpointId,
+    ) -> Result<WebhookEndpointRow> {
+        let row = sqlx::query("select * from webhook_endpoint where id = $1 and project = coalesce($2, project)")
+            .bind(id.to_string())
+            .bind(self.project())
+            .fetch_optional(connection)
+            .await?;
+        row.map_or_else(
+            || Err(StoreError::NotFound { what: "webhook endpoint", id: id.to_string() }),
+            |row| endpoint(&row),
+        )
+    }
+}
+
+/// The secrets of a row that holds the columns of an endpoint: the current one, and the old one with its end.
+pub(super) fn secrets(row: &SqliteRow) -> Result<(Secret, Option<(Secret, Timestamp)>)> {
+    let secret = read("webhook secret", row.try_get("secret")?)?;
+    let old: Option<String> = row.try_get("old_secret")?;
+    let until: Option<i64> = row.try_get("old_secret_until")?;
+    let old = old.zip(until).map(|(old, until)| Ok::<_, StoreError>((read("webhook secret", &old)?, Timestamp(until))));
+    Ok((secret, old.transpose()?))
+}
+
+fn endpoint(row: &SqliteRow) -> Result<WebhookEndpointRow> {
+    let (secret, old_secret) = secrets(row)?;
+    Ok(WebhookEndpointRow {
+        id: read("webhook endpoint id", row.try_get("id")?)?,
+        url: row.try_get("url")?,
+        description: row.try_get("description")?,
+        events: read_json("webhook events", row.try_get("events")?)?,
+        enabled: row.try_get("enabled")?,
+        disabled_reason: row.try_get("disabled_reason")?,
+        secret,
+        old_secret,
+        metadata: read_json("metadata", row.try_get("metadata")?)?,
+        created_at: Timestamp(row.try_get("created_at")?),
+    })
+}
