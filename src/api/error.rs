@@ -164,8 +164,15 @@ pub async fn finish(request: Request, next: Next) -> Response {
         // Deterministic: the same request will fail the same way.
         finished.headers_mut().insert("x-should-retry", HeaderValue::from_static("false"));
     }
-    if let Some(range) = response.headers().get(header::CONTENT_RANGE) {
-        finished.headers_mut().insert(header::CONTENT_RANGE, range.clone());
+    for name in [header::CONTENT_RANGE, header::RETRY_AFTER] {
+        if let Some(value) = response.headers().get(&name) {
+            finished.headers_mut().insert(name, value.clone());
+        }
+    }
+    if [StatusCode::SERVICE_UNAVAILABLE, StatusCode::TOO_MANY_REQUESTS].contains(&problem.status) {
+        // It passes by itself.
+        finished.headers_mut().entry(header::RETRY_AFTER).or_insert(HeaderValue::from_static("5"));
+        finished.headers_mut().insert("x-should-retry", HeaderValue::from_static("true"));
     }
     finished
 }

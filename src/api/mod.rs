@@ -12,6 +12,7 @@ mod feed;
 mod health;
 mod host;
 mod idempotency;
+mod inference;
 pub mod jobs;
 mod metrics;
 mod metrics_catalog;
@@ -50,6 +51,7 @@ pub struct App {
     pub store: Store,
     pub settings: Arc<ApiSettings>,
     feed: Feed,
+    desks: inference::desk::Desks,
     /// Becomes true when the server is about to end; streams and waits then end too.
     shutdown: watch::Receiver<bool>,
 }
@@ -91,6 +93,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(rollout_sets::rollouts::list_rollouts))
         .routes(routes!(rollout_sets::file::download_rollout_set_file))
         .routes(routes!(rollout_sets::frontier::frontier))
+        .routes(routes!(inference::chat::create_chat_completion))
+        .routes(routes!(inference::completions::create_completion))
         .routes(routes!(objectives::list_objectives))
         .routes(routes!(metrics_catalog::list_metrics))
         .routes(routes!(devices::list_devices))
@@ -104,7 +108,8 @@ fn routes() -> OpenApiRouter<App> {
 pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bool>) -> Router {
     let feed = Feed::start(store.clone(), shutdown.clone());
     let hosts: Arc<[String]> = settings.allowed_hosts.clone().into();
-    let app = App { store, settings: Arc::new(settings), feed, shutdown };
+    let desks = inference::desk::Desks::default();
+    let app = App { store, settings: Arc::new(settings), feed, desks, shutdown };
     let (router, _) = routes().split_for_parts();
     let request_id = HeaderName::from_static("x-request-id");
     openapi::mount(router)

@@ -7,6 +7,7 @@ pub mod digest;
 pub mod event;
 pub mod field;
 pub mod id;
+pub mod inference;
 pub mod memory;
 pub mod metric;
 pub mod placement;

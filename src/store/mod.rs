@@ -12,6 +12,7 @@ mod devices;
 mod events;
 pub mod files;
 mod jobs;
+pub mod line;
 mod models;
 mod placement;
 mod queue;
