@@ -175,7 +175,9 @@ pub struct ChatCompletionChunk {
     /// One choice; none in the chunk with the usage.
     choices: Vec<ChatDelta>,
     /// Only with `stream_options.include_usage`: null but in the last chunk.
-    usage: Option<Usage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Usage>)]
+    usage: Option<Option<Usage>>,
 }
 
 /// What a chunk adds to a choice.
@@ -265,9 +267,10 @@ pub async fn create_chat_completion(Access(app): Access, JsonBody(body): JsonBod
         model: name,
         fingerprint: model.fingerprint,
         logprobs: order.logprobs,
+        include_usage: streamed.usage,
     };
     if streamed.is {
-        return Ok(stream::respond(answer, shape, order.samples, streamed.usage));
+        return Ok(stream::respond(answer, shape, order.samples));
     }
     let (choices, usage) = collect(answer, order.samples as usize).await?;
     Ok(Json(shape.whole(choices, usage)).into_response())
@@ -324,6 +327,7 @@ struct Shape {
     model: String,
     fingerprint: String,
     logprobs: bool,
+    include_usage: bool,
 }
 
 impl Shape {
@@ -346,6 +350,7 @@ impl Shape {
     }
 
     fn chunk(&self, choices: Vec<ChatDelta>, usage: Option<Usage>) -> ChatCompletionChunk {
+        let usage = self.include_usage.then_some(usage);
         ChatCompletionChunk {
             id: self.id.clone(),
             object: "chat.completion.chunk",
@@ -378,7 +383,7 @@ impl Chunks for Shape {
         self.chunk(vec![ChatDelta { index: choice, delta, logprobs: None, finish_reason }], None)
     }
 
-    fn usage(&self, usage: Usage) -> ChatCompletionChunk {
-        self.chunk(Vec::new(), Some(usage))
+    fn usage(&self, usage: Usage) -> Option<ChatCompletionChunk> {
+        self.include_usage.then(|| self.chunk(Vec::new(), Some(usage)))
     }
 }

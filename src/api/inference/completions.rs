@@ -82,7 +82,9 @@ pub struct Completion {
     system_fingerprint: String,
     choices: Vec<CompletionChoice>,
     /// In a stream only with `stream_options.include_usage`, and null but in the last chunk.
-    usage: Option<Usage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Usage>)]
+    usage: Option<Option<Usage>>,
 }
 
 /// One completion, or in a stream what is added to it.
@@ -160,10 +162,11 @@ pub async fn create_completion(Access(app): Access, JsonBody(body): JsonBody) ->
         model: name,
         fingerprint: model.fingerprint,
         logprobs: order.logprobs,
+        include_usage: streamed.usage,
         offsets: vec![0; choices as usize],
     };
     if streamed.is {
-        return Ok(stream::respond(answer, shape, choices, streamed.usage));
+        return Ok(stream::respond(answer, shape, choices));
     }
     let (choices, usage) = collect(answer, choices as usize).await?;
     Ok(Json(shape.whole(choices, usage)).into_response())
@@ -205,6 +208,7 @@ struct Shape {
     model: String,
     fingerprint: String,
     logprobs: bool,
+    include_usage: bool,
     /// Characters of the tokens that each choice has.
     offsets: Vec<usize>,
 }
@@ -227,6 +231,7 @@ impl Shape {
     }
 
     fn chunk(&self, choices: Vec<CompletionChoice>, usage: Option<Usage>) -> Completion {
+        let usage = (self.include_usage || usage.is_some()).then_some(usage);
         Completion {
             id: self.id.clone(),
             object: "text_completion",
@@ -258,7 +263,7 @@ impl Chunks for Shape {
         self.chunk(vec![choice], None)
     }
 
-    fn usage(&self, usage: Usage) -> Completion {
-        self.chunk(Vec::new(), Some(usage))
+    fn usage(&self, usage: Usage) -> Option<Completion> {
+        self.include_usage.then(|| self.chunk(Vec::new(), Some(usage)))
     }
 }

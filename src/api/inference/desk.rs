@@ -101,8 +101,9 @@ impl Desks {
             let devices = store.devices(clock::now()).await?;
             let idle: Vec<&DeviceRow> =
                 devices.iter().filter(|row| row.status == DeviceStatus::Idle && row.worker.is_some()).collect();
-            for seat in self.free(&idle, &order.model) {
+            for mut seat in self.free(&idle, &order.model) {
                 if let Some(line) = open(store.files(), &seat.device, order).await {
+                    seat.used = true;
                     return Ok((seat, line));
                 }
             }
@@ -141,7 +142,7 @@ impl Desks {
                 return None;
             }
             *desk = Desk { taken: true, model: model.clone() };
-            Some(Seat { desks: self.clone(), device: row.name.clone() })
+            Some(Seat { desks: self.clone(), device: row.name.clone(), used: false })
         })
     }
 
@@ -160,6 +161,8 @@ impl Desks {
 struct Seat {
     desks: Desks,
     device: String,
+    /// Whether the worker took the order, so that there is news when it is free.
+    used: bool,
 }
 
 impl Drop for Seat {
@@ -167,7 +170,9 @@ impl Drop for Seat {
         if let Some(desk) = self.desks.lock().get_mut(&self.device) {
             desk.taken = false;
         }
-        self.desks.0.freed.notify_one();
+        if self.used {
+            self.desks.0.freed.notify_one();
+        }
     }
 }
 

@@ -27,24 +27,23 @@ pub trait Chunks: Send + 'static {
     fn open(&self, choice: u32) -> Option<Self::Chunk>;
     fn piece(&mut self, piece: Piece) -> Self::Chunk;
     fn end(&self, choice: u32, finish: FinishReason) -> Self::Chunk;
-    /// The chunk without choices.
-    fn usage(&self, usage: Usage) -> Self::Chunk;
+    /// The chunk without choices; none when the client does not want it.
+    fn usage(&self, usage: Usage) -> Option<Self::Chunk>;
 }
 
 /// A stream's place in the answer.
 struct Streaming<C> {
     answer: Answer,
     chunks: C,
-    include_usage: bool,
     usage: Usage,
     ready: VecDeque<String>,
     ended: bool,
 }
 
 /// Streams an answer that has begun.
-pub fn respond<C: Chunks>(answer: Answer, chunks: C, choices: u32, include_usage: bool) -> Response {
+pub fn respond<C: Chunks>(answer: Answer, chunks: C, choices: u32) -> Response {
     let usage = answer.usage();
-    let mut streaming = Streaming { answer, chunks, include_usage, usage, ready: VecDeque::new(), ended: false };
+    let mut streaming = Streaming { answer, chunks, usage, ready: VecDeque::new(), ended: false };
     for choice in 0..choices {
         if let Some(chunk) = streaming.chunks.open(choice) {
             streaming.push(&chunk);
@@ -84,8 +83,8 @@ impl<C: Chunks> Streaming<C> {
                 self.push(&self.chunks.end(choice, finish));
             }
             Reply::Done => {
-                if self.include_usage {
-                    self.push(&self.chunks.usage(self.usage));
+                if let Some(chunk) = self.chunks.usage(self.usage) {
+                    self.push(&chunk);
                 }
                 self.ready.push_back(String::from("[DONE]"));
                 self.ended = true;
@@ -95,14 +94,8 @@ impl<C: Chunks> Streaming<C> {
     }
 
     fn push(&mut self, chunk: &C::Chunk) {
-        let mut chunk = serde_json::to_value(chunk).unwrap_or_default();
-        // With usage every chunk has the field, which is null but in the last; without it none has.
-        if !self.include_usage
-            && let Some(fields) = chunk.as_object_mut()
-        {
-            fields.shift_remove("usage");
-        }
-        self.ready.push_back(chunk.to_string());
+        // Not by way of a `Value`, which would write the digits of a double for every f32.
+        self.ready.push_back(serde_json::to_string(chunk).unwrap_or_default());
     }
 }
 
