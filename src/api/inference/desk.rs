@@ -201,10 +201,10 @@ fn occupied() -> Problem {
 }
 
 fn none_idle(devices: &[DeviceRow]) -> Problem {
-    let each = devices.iter().map(|row| match row.job {
-        Some(job) => format!("{} runs {job}", row.name),
-        None if row.status == DeviceStatus::Idle => format!("the worker of {} does not answer", row.name),
-        None => format!("{} is {}", row.name, row.status),
+    // Whose job it is that runs is none of the caller's business.
+    let each = devices.iter().map(|row| match row.status {
+        DeviceStatus::Idle => format!("the worker of {} does not answer", row.name),
+        status => format!("{} is {status}", row.name),
     });
     let detail = format!(
         "completions are made by idle devices, and for {} s there was none ({}); try again when a job has ended",
