@@ -23,6 +23,8 @@ struct Shared {
     /// A finished job's checkpoints.
     inference: String,
     training: String,
+    /// Of a rollout set at temperature 0.
+    rollouts: Vec<Value>,
     /// A model with a chat template and a long context.
     long: String,
     _folder: TempDir,
@@ -36,8 +38,22 @@ static SHARED: LazyLock<Shared> = LazyLock::new(|| {
     let listed = server.get(&format!("/v1/jobs/{}/checkpoints", job["id"].as_str().unwrap())).json();
     let training = listed["data"].as_array().unwrap().iter().find(|row| row["kind"] == "training").unwrap();
     let training = training["id"].as_str().unwrap().to_owned();
-    Shared { server, inference, training, long, _folder: folder }
+    let rollouts = greedy_rollouts(&server);
+    Shared { server, inference, training, rollouts, long, _folder: folder }
 });
+
+/// Greedy completions of the built-in model, made by a job. It runs before there are other requests, which it would
+/// cut off.
+fn greedy_rollouts(server: &Server) -> Vec<Value> {
+    let spec = json!({"model": BUILTIN, "dataset": {"train": "builtin:arithmetic"}, "prompts": 12, "group_size": 1,
+                      "sampling": {"temperature": 0, "max_new_tokens": 8}});
+    let set = server.post("/v1/rollout-sets", &spec).json();
+    assert_eq!(server.wait(set["job"].as_str().unwrap())["status"], "succeeded");
+    let path = format!("/v1/rollout-sets/{}/rollouts?limit=100", set["id"].as_str().unwrap());
+    let rollouts = server.get(&path).json()["data"].as_array().unwrap().clone();
+    assert_eq!(rollouts.len(), 12);
+    rollouts
+}
 
 fn server() -> &'static Server {
     &SHARED.server
@@ -156,14 +172,7 @@ fn the_built_in_model_answers_a_chat_and_a_prompt_alike() {
 
 #[test]
 fn greedy_completions_are_those_of_a_rollout_set_with_its_log_probabilities() {
-    let spec = json!({"model": BUILTIN, "dataset": {"train": "builtin:arithmetic"}, "prompts": 12, "group_size": 1,
-                      "sampling": {"temperature": 0, "max_new_tokens": 8}});
-    let set = server().post("/v1/rollout-sets", &spec).json();
-    assert_eq!(server().wait(set["job"].as_str().unwrap())["status"], "succeeded");
-    let path = format!("/v1/rollout-sets/{}/rollouts?limit=100", set["id"].as_str().unwrap());
-    let rollouts = server().get(&path).json();
-    let rollouts = rollouts["data"].as_array().unwrap();
-    assert_eq!(rollouts.len(), 12);
+    let rollouts = &SHARED.rollouts;
     let prompts: Vec<&Value> = rollouts.iter().map(|rollout| &rollout["prompt"]).collect();
     let answer =
         ask(TEXT, &json!({"model": BUILTIN, "prompt": prompts, "temperature": 0, "max_tokens": 8, "logprobs": 0}));
