@@ -185,15 +185,19 @@ pub async fn finish(request: Request, next: Next) -> Response {
             finished.headers_mut().insert(name, value.clone());
         }
     }
+    if should_retry(&problem) == Some("true") {
+        finished.headers_mut().entry(header::RETRY_AFTER).or_insert(HeaderValue::from_static("5"));
+    }
     finished
 }
 
-/// What OpenAI's clients are told where the status alone would mislead them: they repeat a 409 and a 429, which helps
-/// only when time changes something.
+/// What clients are told where the status alone would mislead them: OpenAI's repeat a 409 and a 429, which helps only
+/// when time changes something.
 fn should_retry(problem: &Problem) -> Option<&'static str> {
     match (problem.status, problem.code) {
         (StatusCode::CONFLICT, "request_in_progress") => Some("true"),
         (StatusCode::CONFLICT, _) | (_, "quota_exceeded") => Some("false"),
+        (StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS, _) => Some("true"),
         _ => None,
     }
 }

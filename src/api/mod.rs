@@ -19,6 +19,7 @@ mod feed;
 mod health;
 mod host;
 mod idempotency;
+mod inference;
 pub mod jobs;
 mod keys;
 mod labels;
@@ -72,6 +73,7 @@ pub struct App {
     feed: Feed,
     door: Door,
     limits: Limits,
+    desks: inference::desk::Desks,
     /// Becomes true when the server is about to end; streams and waits then end too.
     shutdown: watch::Receiver<bool>,
 }
@@ -154,6 +156,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(webhook_endpoints::deliveries::list_webhook_deliveries))
         .routes(routes!(webhook_deliveries::get::get_webhook_delivery))
         .routes(routes!(webhook_deliveries::redeliver::redeliver_webhook))
+        .routes(routes!(inference::chat::create_chat_completion))
+        .routes(routes!(inference::completions::create_completion))
         .routes(routes!(objectives::list_objectives))
         .routes(routes!(metrics_catalog::list_metrics))
         .routes(routes!(devices::list_devices))
@@ -175,7 +179,8 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
     let hosts: Arc<[String]> = settings.allowed_hosts.clone().into();
     let door = Door::start(store.clone(), settings.open_without_keys, shutdown.clone());
     let (entries, audit) = audit::start(store.clone());
-    let app = App { store, settings: Arc::new(settings), feed, door, limits: Limits::default(), shutdown };
+    let (limits, desks) = (Limits::default(), inference::desk::Desks::default());
+    let app = App { store, settings: Arc::new(settings), feed, door, limits, desks, shutdown };
     let (router, _) = routes().split_for_parts();
     let request_id = HeaderName::from_static("x-request-id");
     let router = openapi::mount(router)

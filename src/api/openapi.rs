@@ -32,6 +32,7 @@ use crate::{objective, verifier};
         (name = "models", description = "Models that jobs start from"),
         (name = "verifiers", description = "Stored ways to score completions"),
         (name = "checkpoints", description = "Download what jobs made"),
+        (name = "inference", description = "Completions of models and checkpoints, in the shapes of the OpenAI API"),
         (name = "objectives", description = "What can be optimised"),
         (name = "events", description = "Follow all jobs"),
         (name = "webhooks", description = "Have another server told what happens to jobs"),

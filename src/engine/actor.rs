@@ -1,7 +1,7 @@
 //! The part of a job that acts: a model with its tokenizer, and the verifier that judges what it writes. Training jobs
 //! and jobs that only sample share it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -65,14 +65,7 @@ pub struct ActorSpec {
 impl ActorSpec {
     /// Loads the model's weights, or draws them.
     pub(super) fn load_weights(&self, compute: &Compute) -> Result<(modelfile::Inspection, Arc<Weights>), EngineError> {
-        if self.from_scratch {
-            let inspection = modelfile::inspect_blank(&self.model)?;
-            let weights = Weights::random(&inspection.config, self.seed)?.placed(compute)?;
-            return Ok((inspection, Arc::new(weights)));
-        }
-        let inspection = modelfile::inspect(&self.model)?;
-        let weights = Weights::load(&inspection)?.placed(compute)?;
-        Ok((inspection, Arc::new(weights)))
+        load_weights(&self.model, self.from_scratch.then_some(self.seed), compute)
     }
 
     /// The manifest of something that the job wrote after `step` optimizer steps, without its files.
@@ -87,6 +80,24 @@ impl ActorSpec {
             files: Vec::new(),
         }
     }
+}
+
+/// Loads a model's weights, or draws them from a seed.
+pub(super) fn load_weights(
+    model: &Path,
+    seed: Option<u64>,
+    compute: &Compute,
+) -> Result<(modelfile::Inspection, Arc<Weights>), EngineError> {
+    let (inspection, weights) = if let Some(seed) = seed {
+        let inspection = modelfile::inspect_blank(model)?;
+        let weights = Weights::random(&inspection.config, seed)?;
+        (inspection, weights)
+    } else {
+        let inspection = modelfile::inspect(model)?;
+        let weights = Weights::load(&inspection)?;
+        (inspection, weights)
+    };
+    Ok((inspection, Arc::new(weights.placed(compute)?)))
 }
 
 /// Prompts to sample completions for.

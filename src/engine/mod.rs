@@ -23,6 +23,7 @@ pub mod ops;
 pub mod optimizer;
 pub mod random;
 pub mod report;
+pub mod responder;
 pub mod rollout;
 pub mod rollout_set;
 pub mod sample;

@@ -17,6 +17,8 @@ pub enum Purpose {
     Probe = 7,
     /// Completions of jobs that only sample; mixed into training, they must not repeat its own.
     RolloutSet = 8,
+    /// Completions that clients ask for outside of jobs.
+    Inference = 9,
 }
 
 /// A stream keyed by seed, purpose and version (for rollouts the policy version).

@@ -11,6 +11,7 @@ pub mod event;
 pub mod field;
 pub mod gate;
 pub mod id;
+pub mod inference;
 pub mod memory;
 pub mod metric;
 pub mod placement;

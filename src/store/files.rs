@@ -1,6 +1,7 @@
 //! Where files lie in the data directory. Names are made by the server; a client's text never becomes a path.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,6 +23,9 @@ impl Files {
             let path = root.join(folder);
             fs::create_dir_all(&path).map_err(|e| StoreError::io("creating", &path, e))?;
         }
+        let private = root.join("inference");
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&private);
+        made.map_err(|e| StoreError::io("creating", &private, e))?;
         let root = root.canonicalize().map_err(|e| StoreError::io("opening", root, e))?;
         Ok(Self { root })
     }
@@ -51,6 +55,11 @@ impl Files {
     /// A checkpoint's folder, from the name its row holds.
     pub fn checkpoint(&self, directory: &str) -> PathBuf {
         self.root.join("jobs").join(directory)
+    }
+
+    /// The folder of the sockets on which idle workers answer.
+    pub(super) fn inference(&self) -> PathBuf {
+        self.root.join("inference")
     }
 
     /// A fresh name for something that is being received.

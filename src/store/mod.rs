@@ -19,6 +19,7 @@ pub mod files;
 mod jobs;
 mod keys;
 mod lifecycle;
+pub mod line;
 mod metrics;
 mod models;
 mod placement;

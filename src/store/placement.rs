@@ -48,15 +48,9 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<Claim>> {
         // Idle workers ask often; they must not take the write lock for nothing.
-        let waiting = sqlx::query("select 1 from job where status = 'queued' limit 1");
-        if waiting.fetch_optional(&self.readers).await?.is_none() {
+        if !self.starts_on(device, now).await? {
             return Ok(None);
         }
-        let mut reader = self.readers.acquire().await?;
-        if next_on(&mut reader, device, now).await?.is_none() {
-            return Ok(None);
-        }
-        drop(reader);
         let mut tx = self.begin().await?;
         let Some(start) = next_on(tx.connection(), device, now).await? else {
             tx.commit().await?;
@@ -65,6 +59,16 @@ impl Store {
         let claim = begin_attempt(tx.connection(), worker, &start, lease_seconds, now).await?;
         tx.commit().await?;
         Ok(Some(claim))
+    }
+
+    /// Whether a job is to start with `device` as its first.
+    pub async fn starts_on(&self, device: &str, now: Timestamp) -> Result<bool> {
+        let waiting = sqlx::query("select 1 from job where status = 'queued' limit 1");
+        if waiting.fetch_optional(&self.readers).await?.is_none() {
+            return Ok(false);
+        }
+        let mut reader = self.readers.acquire().await?;
+        Ok(next_on(&mut reader, device, now).await?.is_some())
     }
 
     /// The jobs that wait, in the order of the queue, each with the reason why.

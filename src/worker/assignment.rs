@@ -206,7 +206,7 @@ fn missing(error: &StoreError) -> Failure {
 }
 
 /// The model's directory, and whether its weights are drawn at random.
-async fn model(store: &Store, name: &str) -> Result<(PathBuf, bool), Failure> {
+pub(super) async fn model(store: &Store, name: &str) -> Result<(PathBuf, bool), Failure> {
     if let Some(builtin) = Builtin::find(name) {
         let path = unpack(store, builtin).map_err(|error| internal(chain(&error)))?;
         return Ok((path, builtin.from_scratch));

@@ -2,6 +2,7 @@
 //! what the engine reports. One worker tends one device.
 
 mod assignment;
+mod inference;
 mod pulse;
 pub mod ranks;
 mod result;
@@ -29,6 +30,7 @@ use crate::job::{
     WorkerId,
 };
 use crate::store::{Claim, Ended, Heartbeat, Keep, Lease, Loss, Store, StoreError, WorkerRow};
+use inference::Desk;
 use pulse::Pulse;
 use result::Shown;
 
@@ -78,14 +80,21 @@ pub async fn run(store: Store, options: Options, mut shutdown: watch::Receiver<b
     let mut ticks = interval(POLL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut seen = Instant::now();
+    let mut desk = Desk::open(&store, &options, &device);
     while !*shutdown.borrow() {
         tokio::select! {
             _ = ticks.tick() => {}
             _ = shutdown.changed() => continue,
+            line = desk.caller() => desk.serve(line, &mut shutdown).await?,
         }
+        desk.tidy().await;
         let attempt = next_claim(&store, &options).await;
         match attempt {
-            Ok(Some(claim)) => run_claim(&store, &options, claim, &device, &mut shutdown).await?,
+            Ok(Some(claim)) => {
+                desk.close();
+                run_claim(&store, &options, claim, &device, &mut shutdown).await?;
+                desk.reopen();
+            }
             Ok(None) => {}
             Err(error) => {
                 tracing::warn!(error = chain(&error), "no job could be claimed; trying again");

@@ -159,6 +159,15 @@ impl Server {
         Some(BufReader::new(Box::new(response.into_body().into_reader())))
     }
 
+    /// Posts and reads the answer as it comes.
+    pub fn post_stream(&self, path: &str, body: &Value) -> BufReader<Box<dyn Read>> {
+        let request = self.agent.post(format!("{}{path}", self.base)).header("content-type", "application/json");
+        let response = request.send(body.to_string().as_bytes()).unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        BufReader::new(Box::new(response.into_body().into_reader()))
+    }
+
     /// Submits a job and returns its id.
     pub fn submit(&self, spec: &Value) -> String {
         let answer = self.post("/v1/jobs", spec);

@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+pub use crate::job::inference::FinishReason;
 pub use choice::{Choice, choose};
 use schedule::{Group, LogitsRow, Part, Schedule, Seat, Start};
 use text::Text;
@@ -30,7 +31,6 @@ use super::model::decoder::{CachedRow, Decoder};
 use super::model::head::Draws;
 use super::random::Stream;
 use crate::job::spec::SamplingSpec;
-use crate::job::status::names;
 use crate::text::tokenizer::TextTokenizer;
 
 /// What a sampling phase may take. It changes how long sampling takes and nothing else.
@@ -76,16 +76,6 @@ pub struct Statistics {
     pub decode_rows: u64,
 }
 
-names!(
-    /// Why a completion ended.
-    FinishReason {
-        /// The model ended it, or a stop text came up.
-        Stop = "stop",
-        /// It reached `max_new_tokens` or the context length.
-        Length = "length",
-    }
-);
-
 /// One completion to sample.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -112,7 +102,7 @@ pub struct Completion {
 }
 
 /// A phase after one of its passes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Observed<'a> {
     /// The completions that the pass has finished, with their places among the requests.
     pub ended: &'a [(usize, &'a Completion)],
@@ -120,6 +110,30 @@ pub struct Observed<'a> {
     pub done: usize,
     /// Tokens sampled so far.
     pub tokens: usize,
+    active: &'a [Active],
+}
+
+impl<'a> Observed<'a> {
+    /// The completions that have begun and not ended.
+    pub fn under_way(&self) -> impl Iterator<Item = UnderWay<'a>> + use<'a> {
+        self.active.iter().filter(|active| active.has_started()).map(|Active { seat, state }| UnderWay {
+            place: seat.request,
+            tokens: &state.done.tokens,
+            behavior_logprobs: &state.done.behavior_logprobs,
+            text: state.text.as_str(),
+        })
+    }
+}
+
+/// A completion in the making.
+#[derive(Clone, Copy, Debug)]
+pub struct UnderWay<'a> {
+    /// Its place among the requests.
+    pub place: usize,
+    pub tokens: &'a [u32],
+    pub behavior_logprobs: &'a [f32],
+    /// What is known of its text, which may lack that of the newest token. It only grows, until a stop text cuts it.
+    pub text: &'a str,
 }
 
 /// What a sampling phase needs besides its requests.
@@ -153,7 +167,8 @@ impl Sampler<'_> {
         while phase.done < requests.len() {
             let ended = phase.step()?;
             let ended: Vec<_> = ended.iter().filter_map(|at| Some((*at, phase.finished[*at].as_ref()?))).collect();
-            observe(Observed { ended: &ended, done: phase.done, tokens: phase.tokens })?;
+            let (done, tokens, active) = (phase.done, phase.tokens, &phase.active[..]);
+            observe(Observed { ended: &ended, done, tokens, active })?;
         }
         Ok((phase.finished.into_iter().flatten().collect(), phase.statistics))
     }

@@ -44,6 +44,10 @@ impl Text {
         first.is_some()
     }
 
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
     pub fn into_string(self) -> String {
         self.text
     }

@@ -1,0 +1,340 @@
+//! A model that answers requests outside of jobs, through the same sampler as theirs.
+//!
+//! A completion is a function of model, prompt, parameters and seed: neither what else is asked nor how the answer
+//! travels changes it. Its text leaves as it grows, but for what may still turn out to be a stop text.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::actor::load_weights;
+use super::device::Device;
+use super::error::EngineError;
+use super::model::decoder::Decoder;
+use super::random::{Purpose, Stream};
+use super::sampler::{Request, Sampler, UnderWay};
+use crate::dataset::Message;
+use crate::job::digest::sha256_hex;
+use crate::job::inference::{Asked, DEFAULT_MAX_TOKENS, DrawnToken, Fault, FaultCode, Order, Piece, Reply, Turn};
+use crate::job::spec::{Precision, SamplingSpec};
+use crate::modelfile::builtin::BUILTINS;
+use crate::text::chat::ChatTemplate;
+use crate::text::tokenizer::TextTokenizer;
+
+/// What a built-in model without weights draws them from.
+const SCRATCH_SEED: u64 = 0;
+
+/// Why an order has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum RespondError {
+    /// The client's mistake.
+    #[error("{}", .0.message)]
+    Refused(Fault),
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+/// A loaded model.
+pub struct Responder {
+    tokenizer: TextTokenizer,
+    chat: Option<ChatTemplate>,
+    decoder: Decoder,
+    /// A conversation of one message is the prompt itself, as it is in training: the model is a built-in, or was
+    /// trained from one.
+    takes_one_message: bool,
+}
+
+/// How much of a choice has left.
+#[derive(Clone, Copy, Default)]
+struct Told {
+    bytes: usize,
+    tokens: usize,
+}
+
+/// What there is of a choice.
+struct Seen<'a> {
+    place: usize,
+    text: &'a str,
+    /// Bytes at the end of the text that wait.
+    held: usize,
+    tokens: &'a [u32],
+    logprobs: &'a [f32],
+}
+
+impl Responder {
+    /// Loads the model in a directory or a GGUF file; with `from_scratch` its weights are drawn.
+    pub fn load(model: &Path, from_scratch: bool, device: &Device) -> Result<Self, EngineError> {
+        let compute = device.compute(Precision::F32);
+        let (inspection, weights) = load_weights(model, from_scratch.then_some(SCRATCH_SEED), &compute)?;
+        let tokenizer = sha256_hex(&inspection.tokenizer_bytes);
+        Ok(Self {
+            takes_one_message: BUILTINS.iter().any(|builtin| builtin.tokenizer_sha256() == tokenizer),
+            tokenizer: TextTokenizer::from_inspection(&inspection)?,
+            chat: ChatTemplate::from_inspection(&inspection)?,
+            decoder: Decoder::new(weights, Precision::F32.into())?,
+        })
+    }
+
+    /// Answers an order: says that it began, then pieces and ends of the choices as they come. `tell` is also asked
+    /// after every pass whether to go on, with nothing to tell; its error ends the answer.
+    pub fn respond(
+        &self,
+        order: &Order,
+        mut tell: impl FnMut(Option<Reply>) -> Result<(), EngineError>,
+    ) -> Result<(), RespondError> {
+        let prompts = self.prompts(order)?;
+        tell(Some(Reply::Began { prompt_tokens: prompts.iter().map(|tokens| tokens.len() as u64).sum() }))?;
+        let spec = SamplingSpec {
+            temperature: order.temperature,
+            top_p: order.top_p,
+            max_new_tokens: order.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS),
+            stop: order.stop.clone(),
+            ..SamplingSpec::default()
+        };
+        let each = prompts.iter().zip(0..);
+        let requests: Vec<Request> = each
+            .flat_map(|(tokens, prompt)| {
+                (0..order.samples).map(move |sample| Request { prompt, sample, tokens: Arc::clone(tokens) })
+            })
+            .collect();
+        let stream = Stream::new(order.seed, Purpose::Inference, 0);
+        let sampler = Sampler { decoder: &self.decoder, tokenizer: &self.tokenizer, spec: &spec, stream };
+        let mut told = vec![Told::default(); requests.len()];
+        let done = sampler.run(&requests, |pass| {
+            tell(None)?;
+            for UnderWay { place, text, tokens, behavior_logprobs: logprobs } in pass.under_way() {
+                let held = held_back(text, &order.stop);
+                let seen = Seen { place, text, held, tokens, logprobs };
+                self.advance(order, seen, &mut told[place], &mut tell)?;
+            }
+            for (place, completion) in pass.ended {
+                let (tokens, logprobs) = (&completion.tokens[..], &completion.behavior_logprobs[..]);
+                let seen = Seen { place: *place, text: &completion.text, held: 0, tokens, logprobs };
+                self.advance(order, seen, &mut told[*place], &mut tell)?;
+                let tokens = tokens.len() as u64;
+                tell(Some(Reply::Ended { choice: *place as u32, finish: completion.finish, tokens }))?;
+            }
+            Ok(())
+        });
+        match done {
+            Ok(_) => Ok(()),
+            Err(EngineError::InvalidData { code: "cache_too_small", .. }) => Err(refused(
+                FaultCode::ContextLengthExceeded,
+                "the prompt and `max_tokens` need more memory than the device sets aside; lower `max_tokens`",
+            )),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Tells what is new of a choice.
+    fn advance(
+        &self,
+        order: &Order,
+        seen: Seen<'_>,
+        told: &mut Told,
+        tell: &mut impl FnMut(Option<Reply>) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let until = seen.text.len() - seen.held;
+        let text = seen.text.get(told.bytes..until).unwrap_or_default();
+        let mut tokens = Vec::new();
+        if order.logprobs {
+            let ends = &self.decoder.config().eos_token_ids;
+            let drawn = seen.tokens.iter().zip(seen.logprobs).skip(told.tokens);
+            for (token, logprob) in drawn.filter(|(token, _)| !ends.contains(token)) {
+                tokens.push(DrawnToken { text: self.tokenizer.decode(&[*token], false)?, logprob: *logprob });
+            }
+        }
+        *told = Told { bytes: told.bytes.max(until), tokens: seen.tokens.len() };
+        if text.is_empty() && tokens.is_empty() {
+            return Ok(());
+        }
+        tell(Some(Reply::Piece(Piece { choice: seen.place as u32, text: text.to_owned(), tokens })))
+    }
+
+    /// The tokens of the order's prompts.
+    fn prompts(&self, order: &Order) -> Result<Vec<Arc<[u32]>>, RespondError> {
+        let context = self.decoder.config().max_position_embeddings;
+        let texts = match &order.asked {
+            Asked::Texts(texts) => texts.clone(),
+            Asked::Chat(turns) => vec![self.conversation(turns)?],
+        };
+        let mut prompts = Vec::with_capacity(texts.len());
+        for text in texts {
+            let tokens = self.tokenizer.encode(&text).map_err(EngineError::from)?;
+            if tokens.is_empty() {
+                return Err(refused(FaultCode::PromptEmpty, "the prompt has no tokens; send some text"));
+            }
+            if tokens.len() >= context {
+                let count = tokens.len();
+                let message = format!(
+                    "the prompt has {count} tokens and leaves no room for a completion in the model's context of \
+                     {context} tokens; shorten it"
+                );
+                return Err(refused(FaultCode::ContextLengthExceeded, message));
+            }
+            prompts.push(tokens.into());
+        }
+        Ok(prompts)
+    }
+
+    /// A conversation as the model was trained to read it.
+    fn conversation(&self, turns: &[Turn]) -> Result<String, RespondError> {
+        if let Some(chat) = &self.chat {
+            let messages: Vec<Message> =
+                turns.iter().map(|turn| Message::new(turn.role.as_str(), turn.content.as_str())).collect();
+            return chat.render(&messages, true).map_err(|error| {
+                let message = format!("the model's chat template does not take these messages: {error}");
+                refused(FaultCode::ChatTemplateFailed, message)
+            });
+        }
+        match turns {
+            [turn] if self.takes_one_message && turn.role == "user" => Ok(turn.content.clone()),
+            _ if self.takes_one_message => Err(refused(
+                FaultCode::ChatTemplateMissing,
+                "the model has no chat template and takes a single user message, such as `12+7=`",
+            )),
+            _ => Err(refused(
+                FaultCode::ChatTemplateMissing,
+                "the model has no chat template; send the prompt as it stands to /v1/completions",
+            )),
+        }
+    }
+}
+
+fn refused(code: FaultCode, message: impl Into<String>) -> RespondError {
+    RespondError::Refused(Fault::new(code, message))
+}
+
+/// Bytes at the end of `text` with which a stop text may begin.
+fn held_back(text: &str, stops: &[String]) -> usize {
+    let begun = |stop: &String| {
+        let mut lengths = (1..stop.len()).rev().filter(|length| stop.is_char_boundary(*length));
+        lengths.find(|length| text.ends_with(&stop[..*length]))
+    };
+    stops.iter().filter_map(begun).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::engine::error::Stop;
+    use crate::job::inference::FinishReason;
+
+    fn responder() -> Responder {
+        let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
+        Responder::load(&model, false, &Device::Cpu).unwrap()
+    }
+
+    fn order(prompts: &[&str]) -> Order {
+        Order {
+            model: String::from("builtin:arith-tiny"),
+            asked: Asked::Texts(prompts.iter().map(|text| (*text).to_owned()).collect()),
+            samples: 1,
+            max_tokens: None,
+            temperature: 1.0,
+            top_p: 1.0,
+            stop: Vec::new(),
+            seed: 5,
+            logprobs: false,
+        }
+    }
+
+    fn replies(responder: &Responder, order: &Order) -> Vec<Reply> {
+        let mut replies = Vec::new();
+        let tell = |reply| {
+            replies.extend(reply);
+            Ok(())
+        };
+        responder.respond(order, tell).unwrap();
+        replies
+    }
+
+    /// The text of each choice, put together from its pieces, and how it ended.
+    fn answers(responder: &Responder, order: &Order, choices: usize) -> Vec<(String, FinishReason, u64)> {
+        let mut answers = vec![(String::new(), FinishReason::Length, 0); choices];
+        for reply in replies(responder, order) {
+            match reply {
+                Reply::Piece(piece) => answers[piece.choice as usize].0.push_str(&piece.text),
+                Reply::Ended { choice, finish, tokens } => {
+                    let answer = &mut answers[choice as usize];
+                    (answer.1, answer.2) = (finish, tokens);
+                }
+                other => assert!(matches!(other, Reply::Began { .. }), "{other:?}"),
+            }
+        }
+        answers
+    }
+
+    #[test]
+    fn greedy_answers_are_the_samplers_own_and_pieces_add_up() {
+        let responder = responder();
+        let prompts = ["12+7=", "47+36=", "90-13="];
+        let wanted = Order { temperature: 0.0, samples: 2, ..order(&prompts) };
+        let spec = SamplingSpec { temperature: 0.0, ..SamplingSpec::default() };
+        let requests: Vec<Request> = prompts
+            .iter()
+            .zip(0..)
+            .map(|(text, prompt)| {
+                let tokens = responder.tokenizer.encode(text).unwrap().into();
+                Request { prompt, sample: 0, tokens }
+            })
+            .collect();
+        let stream = Stream::new(0, Purpose::Rollout, 9);
+        let sampler = Sampler { decoder: &responder.decoder, tokenizer: &responder.tokenizer, spec: &spec, stream };
+        let own = sampler.run(&requests, |_| Ok(())).unwrap();
+        let told = answers(&responder, &wanted, 6);
+        for (choice, (text, finish, tokens)) in told.iter().enumerate() {
+            let own = &own[choice / 2];
+            assert_eq!((text, *finish, *tokens), (&own.text, own.finish, own.tokens.len() as u64), "{choice}");
+        }
+    }
+
+    #[test]
+    fn equal_seeds_give_equal_answers_and_other_seeds_others() {
+        let responder = responder();
+        let wanted = Order { samples: 8, temperature: 3.0, max_tokens: Some(12), ..order(&["12+7="]) };
+        let first = replies(&responder, &wanted);
+        assert_eq!(first, replies(&responder, &wanted));
+        assert_ne!(first, replies(&responder, &Order { seed: 6, ..wanted }));
+    }
+
+    #[test]
+    fn what_a_client_cannot_have_is_refused_and_a_stop_ends_the_answer() {
+        let responder = responder();
+        let code = |order: &Order| match responder.respond(order, |_| Ok(())) {
+            Err(RespondError::Refused(fault)) => fault.code,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(code(&order(&["1+1=", ""])), FaultCode::PromptEmpty);
+        assert_eq!(code(&order(&[&"1+".repeat(200)])), FaultCode::ContextLengthExceeded);
+        let turn = |role: &str| Turn { role: role.to_owned(), content: String::from("1+1=") };
+        let chat = |turns| Order { asked: Asked::Chat(turns), ..order(&[]) };
+        assert_eq!(code(&chat(vec![turn("system"), turn("user")])), FaultCode::ChatTemplateMissing);
+        assert!(responder.respond(&chat(vec![turn("user")]), |_| Ok(())).is_ok());
+        let stopped = responder.respond(&order(&["1+1="]), |_| Err(EngineError::Stopped(Stop::Cancel)));
+        assert!(matches!(stopped, Err(RespondError::Engine(EngineError::Stopped(Stop::Cancel)))));
+    }
+
+    proptest! {
+        /// Whatever the model writes, no byte of a stop text leaves, and nothing else is lost.
+        #[test]
+        fn no_part_of_a_stop_text_leaves(
+            pieces in prop::collection::vec("[abé]{1,3}", 1..20),
+            stops in prop::collection::vec("[abé]{1,5}", 1..4),
+        ) {
+            let (mut text, mut told) = (String::new(), String::new());
+            for piece in &pieces {
+                text.push_str(piece);
+                if let Some(at) = stops.iter().filter_map(|stop| text.find(stop.as_str())).min() {
+                    text.truncate(at);
+                    break;
+                }
+                let until = text.len() - held_back(&text, &stops);
+                prop_assert!(until >= told.len());
+                told = text[..until].to_owned();
+            }
+            prop_assert!(text.starts_with(&told), "{told:?} left, and {text:?} is the answer");
+        }
+    }
+}
