@@ -48,6 +48,10 @@ names!(
         Starting = "starting",
         /// A worker holds the lease and reports progress; `phase` says what it does.
         Running = "running",
+        /// A client asked for a pause; the worker has not let go yet.
+        Pausing = "pausing",
+        /// Held back until a client resumes it.
+        Paused = "paused",
         /// A client asked for an end; the worker has not let go yet.
         Cancelling = "cancelling",
         Succeeded = "succeeded",
@@ -60,7 +64,7 @@ impl JobStatus {
     pub fn is_final(self) -> bool {
         match self {
             Self::Succeeded | Self::Failed | Self::Cancelled => true,
-            Self::Queued | Self::Starting | Self::Running | Self::Cancelling => false,
+            Self::Queued | Self::Starting | Self::Running | Self::Pausing | Self::Paused | Self::Cancelling => false,
         }
     }
 }

@@ -195,8 +195,8 @@ impl Store {
             .ok_or_else(|| StoreError::NotFound { what: "job", id: id.to_string() })?;
         let status: JobStatus = read("job status", row.try_get("status")?)?;
         let next = match status {
-            JobStatus::Queued => JobStatus::Cancelled,
-            JobStatus::Starting | JobStatus::Running => JobStatus::Cancelling,
+            JobStatus::Queued | JobStatus::Paused => JobStatus::Cancelled,
+            JobStatus::Starting | JobStatus::Running | JobStatus::Pausing => JobStatus::Cancelling,
             JobStatus::Cancelling => {
                 tx.commit().await?;
                 return self.job(id).await;
@@ -218,6 +218,34 @@ impl Store {
         .execute(tx.connection())
         .await?;
         append(tx.connection(), id, &status_event(next, "cancelled by a client"), now).await?;
+        tx.commit().await?;
+        self.job(id).await
+    }
+
+    /// Holds a waiting job back.
+    pub async fn pause_job(&self, id: JobId, now: Timestamp) -> Result<JobRow> {
+        self.move_waiting(id, JobStatus::Queued, JobStatus::Paused, now).await
+    }
+
+    /// Puts a paused job back into the queue.
+    pub async fn resume_job(&self, id: JobId, now: Timestamp) -> Result<JobRow> {
+        self.move_waiting(id, JobStatus::Paused, JobStatus::Queued, now).await
+    }
+
+    async fn move_waiting(&self, id: JobId, from: JobStatus, to: JobStatus, now: Timestamp) -> Result<JobRow> {
+        let status = self.job(id).await?.status;
+        let mut tx = self.begin().await?;
+        let moved = sqlx::query("update job set status = $3, updated_at = $4 where id = $1 and status = $2")
+            .bind(id.to_string())
+            .bind(from.as_str())
+            .bind(to.as_str())
+            .bind(now.0)
+            .execute(tx.connection())
+            .await?;
+        if moved.rows_affected() == 0 {
+            return Err(StoreError::Conflict(format!("the job is {status}; only a {from} one can become {to}")));
+        }
+        append(tx.connection(), id, &status_event(to, "asked for by a client"), now).await?;
         tx.commit().await?;
         self.job(id).await
     }

@@ -138,7 +138,12 @@ impl Store {
         Ok(match read::<JobStatus>("job status", &status)? {
             JobStatus::Starting | JobStatus::Running => Heartbeat::GoOn,
             JobStatus::Cancelling => Heartbeat::Cancel,
-            JobStatus::Queued | JobStatus::Succeeded | JobStatus::Failed | JobStatus::Cancelled => Heartbeat::Lost,
+            JobStatus::Queued
+            | JobStatus::Pausing
+            | JobStatus::Paused
+            | JobStatus::Succeeded
+            | JobStatus::Failed
+            | JobStatus::Cancelled => Heartbeat::Lost,
         })
     }
 

@@ -68,9 +68,12 @@ impl RolloutSetRow {
             return RolloutSetStatus::Ready;
         }
         match self.job_status {
-            JobStatus::Queued | JobStatus::Starting | JobStatus::Running | JobStatus::Cancelling => {
-                RolloutSetStatus::Pending
-            }
+            JobStatus::Queued
+            | JobStatus::Starting
+            | JobStatus::Running
+            | JobStatus::Pausing
+            | JobStatus::Paused
+            | JobStatus::Cancelling => RolloutSetStatus::Pending,
             // A job that succeeded has written its set before; if it has not, there will be none.
             JobStatus::Succeeded | JobStatus::Failed => RolloutSetStatus::Failed,
             JobStatus::Cancelled => RolloutSetStatus::Cancelled,
