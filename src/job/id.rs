@@ -83,6 +83,15 @@ id!(
     /// A rollout set: stored completions with their scores and log-probabilities.
     RolloutSetId, "rs_");
 id!(
+    /// A file as OpenAI clients upload it.
+    FileId, "file-");
+id!(
+    /// An upload of a file in parts.
+    UploadId, "upload_");
+id!(
+    /// One part of an upload.
+    PartId, "part_");
+id!(
     /// One event of a job's log.
     EventId, "evt_");
 id!(

@@ -19,7 +19,10 @@ pub use checkpoint::{CheckpointKind, Manifest, ManifestFile};
 pub use device::{DeviceProcess, DeviceReading, DeviceStatus};
 pub use event::{Event, EventKind, EventLevel, NewEvent};
 pub use field::{FieldError, Fields};
-pub use id::{CheckpointId, DatasetId, DatasetVersionId, EventId, JobId, ModelId, RolloutSetId, VerifierId, WorkerId};
+pub use id::{
+    CheckpointId, DatasetId, DatasetVersionId, EventId, FileId, JobId, ModelId, PartId, RolloutSetId, UploadId,
+    VerifierId, WorkerId,
+};
 pub use rollout_set::{RolloutLine, RolloutSetSpec, RolloutSummary};
 pub use spec::JobSpec;
 pub use status::{Failure, FailureKind, JobKind, JobStatus, Phase, RolloutSetStatus};

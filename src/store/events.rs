@@ -150,7 +150,7 @@ async fn record_metrics(connection: &mut SqliteConnection, job: JobId, data: &Va
     Ok(())
 }
 
-fn event(row: &SqliteRow) -> Result<Event> {
+pub(super) fn event(row: &SqliteRow) -> Result<Event> {
     Ok(Event {
         id: read("event id", row.try_get("id")?)?,
         job: read("job id", row.try_get("job_id")?)?,
