@@ -17,6 +17,7 @@ mod metrics;
 mod metrics_catalog;
 pub mod models;
 mod objectives;
+pub mod openai;
 mod openapi;
 mod queue;
 mod resolve;
@@ -78,9 +79,10 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(datasets::get::get_dataset))
         .routes(routes!(datasets::versions::create_dataset_version))
         .routes(routes!(models::import::import_model, models::list::list_models))
-        .routes(routes!(models::get::get_model))
+        .routes(routes!(models::get::get_model, models::delete::delete_model))
         .routes(routes!(verifiers::create::create_verifier, verifiers::list::list_verifiers))
         .routes(routes!(verifiers::get::get_verifier))
+        .routes(routes!(verifiers::test::test_verifier))
         .routes(routes!(checkpoints::list::list_checkpoints))
         .routes(routes!(checkpoints::get::get_checkpoint))
         .routes(routes!(checkpoints::get::get_checkpoint_manifest))
@@ -91,6 +93,25 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(rollout_sets::rollouts::list_rollouts))
         .routes(routes!(rollout_sets::file::download_rollout_set_file))
         .routes(routes!(rollout_sets::frontier::frontier))
+        .routes(routes!(openai::files::create::create_file, openai::files::list::list_files))
+        .routes(routes!(openai::files::get::get_file, openai::files::delete::delete_file))
+        .routes(routes!(openai::files::content::download_file))
+        .routes(routes!(openai::uploads::create::create_upload))
+        .routes(routes!(openai::uploads::part::create_upload_part))
+        .routes(routes!(openai::uploads::complete::complete_upload))
+        .routes(routes!(openai::uploads::cancel::cancel_upload))
+        .routes(routes!(
+            openai::fine_tuning::create::create_fine_tuning_job,
+            openai::fine_tuning::list::list_fine_tuning_jobs
+        ))
+        .routes(routes!(openai::fine_tuning::get::get_fine_tuning_job))
+        .routes(routes!(openai::fine_tuning::cancel::cancel_fine_tuning_job))
+        .routes(routes!(openai::fine_tuning::pause::pause_fine_tuning_job))
+        .routes(routes!(openai::fine_tuning::resume::resume_fine_tuning_job))
+        .routes(routes!(openai::fine_tuning::events::list_fine_tuning_events))
+        .routes(routes!(openai::fine_tuning::checkpoints::list_fine_tuning_checkpoints))
+        .routes(routes!(openai::graders::validate::validate_grader))
+        .routes(routes!(openai::graders::run::run_grader))
         .routes(routes!(objectives::list_objectives))
         .routes(routes!(metrics_catalog::list_metrics))
         .routes(routes!(devices::list_devices))
@@ -103,6 +124,7 @@ fn routes() -> OpenApiRouter<App> {
 /// The whole service. Must be called within a tokio runtime.
 pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bool>) -> Router {
     let feed = Feed::start(store.clone(), shutdown.clone());
+    openai::sweep::start(store.clone(), shutdown.clone());
     let hosts: Arc<[String]> = settings.allowed_hosts.clone().into();
     let app = App { store, settings: Arc::new(settings), feed, shutdown };
     let (router, _) = routes().split_for_parts();

@@ -29,6 +29,8 @@ use crate::{objective, verifier};
         (name = "models", description = "Models that jobs start from"),
         (name = "verifiers", description = "Stored ways to score completions"),
         (name = "checkpoints", description = "Download what jobs made"),
+        (name = "fine-tuning", description = "Training jobs and graders as OpenAI clients know them"),
+        (name = "files", description = "Files as OpenAI clients upload them, whole or in parts"),
         (name = "objectives", description = "What can be optimised"),
         (name = "devices", description = "Devices and the queue in front of them"),
         (name = "health", description = "Probes"),

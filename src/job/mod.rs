@@ -25,5 +25,5 @@ pub use id::{
 };
 pub use rollout_set::{RolloutLine, RolloutSetSpec, RolloutSummary};
 pub use spec::JobSpec;
-pub use status::{Failure, FailureKind, JobKind, JobStatus, Phase, RolloutSetStatus};
+pub use status::{Failure, FailureKind, JobKind, JobStatus, Phase, RolloutSetStatus, UploadStatus};
 pub use time::Timestamp;

@@ -42,7 +42,7 @@ pub use placement::{QueueEntry, Reserved};
 pub use queue::{Claim, Ended, Heartbeat, Lease, Loss, MAX_CRASHES};
 pub use rollout_sets::{NewRolloutSet, RolloutSetContent, RolloutSetRow};
 pub use uploaded_files::UploadedFileRow;
-pub use uploads::{PartRow, UploadRow, UploadStatus};
+pub use uploads::{PartRow, UploadRow};
 pub use verifiers::VerifierRow;
 pub use workers::WorkerRow;
 

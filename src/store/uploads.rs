@@ -5,23 +5,12 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::uploaded_files::insert as insert_file;
 use super::{Result, Store, StoreError, UploadedFileRow, read};
-use crate::job::status::names;
-use crate::job::{FileId, PartId, Timestamp, UploadId};
+use crate::job::{FileId, PartId, Timestamp, UploadId, UploadStatus};
 
 /// The most parts of an upload.
 pub const MAX_PARTS: i64 = 1000;
 /// The most uploads of a project that are under way at a time.
 const MAX_PENDING: i64 = 1000;
-
-names!(
-    /// Where an upload stands; all but the first are final.
-    UploadStatus {
-        Pending = "pending",
-        Completed = "completed",
-        Cancelled = "cancelled",
-        Expired = "expired",
-    }
-);
 
 /// An upload.
 #[derive(Clone, Debug)]
@@ -54,6 +43,16 @@ impl UploadRow {
     pub fn status_at(&self, now: Timestamp) -> UploadStatus {
         let over = self.status == UploadStatus::Pending && self.expires_at <= now;
         if over { UploadStatus::Expired } else { self.status }
+    }
+
+    /// Refuses an upload that has ended.
+    pub fn require_pending(&self, now: Timestamp) -> Result<()> {
+        match self.status_at(now) {
+            UploadStatus::Pending => Ok(()),
+            status @ (UploadStatus::Completed | UploadStatus::Cancelled | UploadStatus::Expired) => {
+                Err(StoreError::Conflict(format!("the upload is {status}; begin another")))
+            }
+        }
     }
 }
 
@@ -196,12 +195,8 @@ impl Store {
             .fetch_optional(connection)
             .await?;
         let row = row.map_or_else(|| Err(missing(id)), |row| upload(&row))?;
-        match row.status_at(now) {
-            UploadStatus::Pending => Ok(row),
-            status @ (UploadStatus::Completed | UploadStatus::Cancelled | UploadStatus::Expired) => {
-                Err(StoreError::Conflict(format!("the upload is {status}; begin another")))
-            }
-        }
+        row.require_pending(now)?;
+        Ok(row)
     }
 }
 

@@ -172,6 +172,10 @@ trait Settings {
         self.compares_answer() && self.answer_column().is_none()
     }
     fn time_limit_seconds(&self) -> f64;
+    /// What the verifiers that it is made of say of a case, by name.
+    fn members(&self, _case: &Case<'_>) -> Vec<(String, Score)> {
+        Vec::new()
+    }
 }
 
 /// The names that `type` may take.
@@ -202,6 +206,11 @@ impl Config {
     /// The verifier itself.
     pub fn build(&self) -> Arc<dyn Verifier> {
         each!(self, settings => settings.build())
+    }
+
+    /// What the verifiers that it is made of say of a case, by name; nothing where it is one rule.
+    pub fn members(&self, case: &Case<'_>) -> Vec<(String, Score)> {
+        each!(self, settings => settings.members(case))
     }
 
     /// The name that `type` has.

@@ -80,11 +80,6 @@ impl Config {
         }
         errors
     }
-
-    /// What each member says of a case.
-    pub fn members(&self, case: &Case<'_>) -> Vec<(String, Score)> {
-        self.graders.iter().map(|(name, member)| (name.clone(), member.checked().build().verify(case))).collect()
-    }
 }
 
 /// Names begin with a letter, so that formulas can hold them, and are no functions.
@@ -124,6 +119,10 @@ impl Settings for Config {
 
     fn time_limit_seconds(&self) -> f64 {
         self.time_limit_seconds
+    }
+
+    fn members(&self, case: &Case<'_>) -> Vec<(String, Score)> {
+        self.graders.iter().map(|(name, member)| (name.clone(), member.checked().build().verify(case))).collect()
     }
 }
 

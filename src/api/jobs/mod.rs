@@ -8,7 +8,7 @@ pub mod get;
 pub mod list;
 pub mod metrics;
 mod preflight;
-mod resolve;
+pub(super) mod resolve;
 mod stored_rollouts;
 mod teacher;
 pub mod wait;

@@ -2,7 +2,9 @@
 
 pub mod create;
 pub mod get;
+pub mod judge;
 pub mod list;
+pub mod test;
 
 use serde::Serialize;
 use serde_json::Value;
