@@ -236,3 +236,109 @@ fn part(row: &SqliteRow) -> Result<PartRow> {
         created_at: Timestamp(row.try_get("created_at")?),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_000_000);
+
+    fn an_upload(bytes: u64) -> UploadRow {
+        UploadRow {
+            id: UploadId::generate(),
+            filename: String::from("f"),
+            purpose: String::from("fine-tune"),
+            mime_type: String::from("text/plain"),
+            bytes,
+            status: UploadStatus::Pending,
+            created_at: NOW,
+            expires_at: NOW.plus_seconds(3600),
+            file_seconds: None,
+            file: None,
+        }
+    }
+
+    fn a_part(upload: UploadId, bytes: u64, created_at: Timestamp) -> PartRow {
+        PartRow { id: PartId::generate(), upload, bytes, created_at }
+    }
+
+    fn a_file(expires_at: Option<Timestamp>) -> UploadedFileRow {
+        UploadedFileRow {
+            id: FileId::generate(),
+            filename: String::from("f"),
+            purpose: String::from("fine-tune"),
+            bytes: 3,
+            sha256: String::new(),
+            created_at: NOW,
+            expires_at,
+            dataset_version: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn an_upload_whose_time_is_over_takes_nothing_and_gives_its_parts_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let upload = an_upload(10);
+        store.add_upload(&upload).await.unwrap();
+        let part = a_part(upload.id, 4, NOW);
+        store.add_part(&part).await.unwrap();
+        let late = NOW.plus_seconds(3600);
+        assert!(store.expire_uploads(Timestamp(late.0 - 1)).await.unwrap().is_empty());
+        assert_eq!(upload.status_at(late), UploadStatus::Expired);
+        let refused = store.add_part(&a_part(upload.id, 4, late)).await;
+        assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
+        let refused = store.complete_upload(upload.id, &a_file(None), late).await;
+        assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
+        assert_eq!(store.expire_uploads(late).await.unwrap(), [part.id]);
+        assert_eq!(store.upload(upload.id).await.unwrap().status, UploadStatus::Expired);
+        assert!(store.parts(upload.id).await.unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn parts_are_bounded_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let upload = an_upload(10);
+        store.add_upload(&upload).await.unwrap();
+        store.add_part(&a_part(upload.id, 10, NOW)).await.unwrap();
+        store.add_part(&a_part(upload.id, 10, NOW)).await.unwrap();
+        let refused = store.add_part(&a_part(upload.id, 1, NOW)).await;
+        assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
+    }
+
+    #[tokio::test]
+    async fn another_projects_files_and_uploads_are_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let (ours, theirs) = (store.within("ours"), store.within("theirs"));
+        let (file, upload) = (a_file(None), an_upload(10));
+        ours.add_file(&file).await.unwrap();
+        ours.add_upload(&upload).await.unwrap();
+        let part = a_part(upload.id, 4, NOW);
+        ours.add_part(&part).await.unwrap();
+        let page = super::super::Page { after: None, limit: 10, newest_first: true };
+        assert!(theirs.uploaded_files(None, &page).await.unwrap().is_empty());
+        assert!(theirs.parts(upload.id).await.unwrap().is_empty());
+        let missing = |error: StoreError| matches!(error, StoreError::NotFound { .. });
+        assert!(missing(theirs.file(file.id).await.unwrap_err()));
+        assert!(missing(theirs.delete_file(file.id).await.unwrap_err()));
+        assert!(missing(theirs.upload(upload.id).await.unwrap_err()));
+        assert!(missing(theirs.add_part(&a_part(upload.id, 1, NOW)).await.unwrap_err()));
+        assert!(missing(theirs.cancel_upload(upload.id, NOW).await.unwrap_err()));
+        assert_eq!(ours.uploaded_files(None, &page).await.unwrap().len(), 1);
+        assert_eq!(ours.cancel_upload(upload.id, NOW).await.unwrap(), [part.id]);
+    }
+
+    #[tokio::test]
+    async fn a_file_whose_time_is_over_is_given_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let (kept, expiring) = (a_file(None), a_file(Some(NOW.plus_seconds(3600))));
+        store.add_file(&kept).await.unwrap();
+        store.add_file(&expiring).await.unwrap();
+        assert!(store.expire_files(NOW).await.unwrap().is_empty());
+        assert_eq!(store.expire_files(NOW.plus_seconds(3600)).await.unwrap(), [expiring.id]);
+        assert!(store.file(kept.id).await.is_ok());
+    }
+}

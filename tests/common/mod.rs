@@ -106,6 +106,10 @@ impl Server {
         answer(request.send(body).unwrap())
     }
 
+    pub fn delete(&self, path: &str) -> Answer {
+        answer(self.agent.delete(format!("{}{path}", self.base)).call().unwrap())
+    }
+
     /// Opens a stream of server-sent events behind event `after`; none when there is nothing more to tell.
     pub fn stream(&self, job: &str, after: i64) -> Option<BufReader<Box<dyn Read>>> {
         let request = self
