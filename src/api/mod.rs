@@ -29,6 +29,7 @@ mod metrics;
 mod metrics_catalog;
 pub mod models;
 mod objectives;
+pub mod openai;
 mod openapi;
 mod projects;
 mod queue;
@@ -119,11 +120,13 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(datasets::rows::list_dataset_rows))
         .routes(routes!(datasets::versions::create_dataset_version, datasets::list_versions::list_dataset_versions))
         .routes(routes!(models::import::import_model, models::list::list_models))
-        .routes(routes!(models::get::get_model))
+        .routes(routes!(models::get::get_model, models::delete::delete_model))
         .routes(routes!(verifiers::create::create_verifier, verifiers::list::list_verifiers))
         .routes(routes!(verifiers::get::get_verifier, verifiers::update::update_verifier))
         .routes(routes!(verifiers::delete::delete_verifier))
         .routes(routes!(verifiers::audit::audit_verifier))
+        .routes(routes!(verifiers::get::get_verifier))
+        .routes(routes!(verifiers::test::test_verifier))
         .routes(routes!(checkpoints::list::list_checkpoints))
         .routes(routes!(checkpoints::get::get_checkpoint, checkpoints::delete::delete_checkpoint))
         .routes(routes!(checkpoints::get::get_checkpoint_manifest))
@@ -158,6 +161,25 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(webhook_deliveries::redeliver::redeliver_webhook))
         .routes(routes!(inference::chat::create_chat_completion))
         .routes(routes!(inference::completions::create_completion))
+        .routes(routes!(openai::files::create::create_file, openai::files::list::list_files))
+        .routes(routes!(openai::files::get::get_file, openai::files::delete::delete_file))
+        .routes(routes!(openai::files::content::download_file))
+        .routes(routes!(openai::uploads::create::create_upload))
+        .routes(routes!(openai::uploads::part::create_upload_part))
+        .routes(routes!(openai::uploads::complete::complete_upload))
+        .routes(routes!(openai::uploads::cancel::cancel_upload))
+        .routes(routes!(
+            openai::fine_tuning::create::create_fine_tuning_job,
+            openai::fine_tuning::list::list_fine_tuning_jobs
+        ))
+        .routes(routes!(openai::fine_tuning::get::get_fine_tuning_job))
+        .routes(routes!(openai::fine_tuning::cancel::cancel_fine_tuning_job))
+        .routes(routes!(openai::fine_tuning::pause::pause_fine_tuning_job))
+        .routes(routes!(openai::fine_tuning::resume::resume_fine_tuning_job))
+        .routes(routes!(openai::fine_tuning::events::list_fine_tuning_events))
+        .routes(routes!(openai::fine_tuning::checkpoints::list_fine_tuning_checkpoints))
+        .routes(routes!(openai::graders::validate::validate_grader))
+        .routes(routes!(openai::graders::run::run_grader))
         .routes(routes!(objectives::list_objectives))
         .routes(routes!(metrics_catalog::list_metrics))
         .routes(routes!(devices::list_devices))
@@ -176,6 +198,7 @@ fn routes() -> OpenApiRouter<App> {
 /// The whole service. Must be called within a tokio runtime.
 pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bool>) -> Service {
     let feed = Feed::start(store.clone(), shutdown.clone());
+    openai::sweep::start(store.clone(), shutdown.clone());
     let hosts: Arc<[String]> = settings.allowed_hosts.clone().into();
     let door = Door::start(store.clone(), settings.open_without_keys, shutdown.clone());
     let (entries, audit) = audit::start(store.clone());

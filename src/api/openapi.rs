@@ -33,6 +33,8 @@ use crate::{objective, verifier};
         (name = "verifiers", description = "Stored ways to score completions"),
         (name = "checkpoints", description = "Download what jobs made"),
         (name = "inference", description = "Completions of models and checkpoints, in the shapes of the OpenAI API"),
+        (name = "fine-tuning", description = "Training jobs and graders as OpenAI clients know them"),
+        (name = "files", description = "Files as OpenAI clients upload them, whole or in parts"),
         (name = "objectives", description = "What can be optimised"),
         (name = "events", description = "Follow all jobs"),
         (name = "webhooks", description = "Have another server told what happens to jobs"),

@@ -8,6 +8,7 @@
 //! Left out: shuffling and batching (the engine's), storing files (the store's), formats other than JSON lines.
 
 pub mod arithmetic;
+pub mod chat;
 pub mod jsonl;
 
 use std::sync::Arc;

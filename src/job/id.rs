@@ -86,6 +86,15 @@ id!(
     /// An evaluation: a job of that kind, whose id has the same digits.
     EvaluationId, "ev_");
 id!(
+    /// A file as OpenAI clients upload it.
+    FileId, "file-");
+id!(
+    /// An upload of a file in parts.
+    UploadId, "upload_");
+id!(
+    /// One part of an upload.
+    PartId, "part_");
+id!(
     /// One event of a job's log.
     EventId, "evt_");
 id!(

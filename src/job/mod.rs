@@ -30,10 +30,10 @@ pub use event::{Event, EventKind, EventLevel, NewEvent};
 pub use field::{FieldError, Fields};
 pub use gate::GateSpec;
 pub use id::{
-    ApiKeyId, AuditEntryId, CheckpointId, DatasetId, DatasetVersionId, EvaluationId, EventId, JobId, ModelId,
-    RolloutSetId, VerifierId, WebhookDeliveryId, WebhookEndpointId, WorkerId,
+    ApiKeyId, AuditEntryId, CheckpointId, DatasetId, DatasetVersionId, EvaluationId, EventId, FileId, JobId, ModelId,
+    PartId, RolloutSetId, UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId, WorkerId,
 };
 pub use rollout_set::{RolloutLine, RolloutSetSpec, RolloutSummary};
 pub use spec::JobSpec;
-pub use status::{Failure, FailureKind, JobKind, JobStatus, Phase, RolloutSetStatus};
+pub use status::{Failure, FailureKind, JobKind, JobStatus, Phase, RolloutSetStatus, UploadStatus};
 pub use time::Timestamp;

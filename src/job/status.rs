@@ -95,6 +95,16 @@ names!(
 );
 
 names!(
+    /// Where an upload in parts stands; all but the first are final.
+    UploadStatus {
+        Pending = "pending",
+        Completed = "completed",
+        Cancelled = "cancelled",
+        Expired = "expired",
+    }
+);
+
+names!(
     /// What a running job does at the moment.
     Phase {
         Loading = "loading",

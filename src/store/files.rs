@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Result, StoreError};
-use crate::job::{DatasetVersionId, JobId, ModelId};
+use crate::job::{DatasetVersionId, FileId, JobId, ModelId, PartId};
 
 /// Longest that an import may take.
 const IMPORT_TIME: Duration = Duration::from_secs(24 * 3600);
@@ -19,7 +19,7 @@ pub struct Files {
 
 impl Files {
     pub(super) fn open(root: &Path) -> Result<Self> {
-        for folder in ["datasets", "models", "jobs", "uploads"] {
+        for folder in ["datasets", "files", "jobs", "models", "parts", "uploads"] {
             let path = root.join(folder);
             fs::create_dir_all(&path).map_err(|e| StoreError::io("creating", &path, e))?;
         }
@@ -62,6 +62,29 @@ impl Files {
         self.root.join("inference")
     }
 
+    /// A file as a client uploaded it.
+    pub fn file(&self, id: FileId) -> PathBuf {
+        self.root.join("files").join(id.to_string())
+    }
+
+    /// A part of a file that is uploaded in parts.
+    pub fn part(&self, id: PartId) -> PathBuf {
+        self.root.join("parts").join(id.to_string())
+    }
+
+    /// Removes parts that are too old for any upload: a crash may leave one that no row names.
+    pub fn sweep_parts(&self, age: Duration) -> Result<()> {
+        let folder = self.root.join("parts");
+        for entry in fs::read_dir(&folder).map_err(|e| StoreError::io("listing", &folder, e))? {
+            let path = entry.map_err(|e| StoreError::io("listing", &folder, e))?.path();
+            let old = path.metadata().and_then(|m| m.modified()).ok().and_then(|time| time.elapsed().ok());
+            if old.is_some_and(|old| old > age) {
+                remove(&path)?;
+            }
+        }
+        Ok(())
+    }
+
     /// A fresh name for something that is being received.
     pub fn upload(&self) -> PathBuf {
         self.root.join("uploads").join(format!("{}.tmp", uuid::Uuid::new_v4().simple()))
@@ -82,6 +105,14 @@ impl Files {
             removed.map_err(|e| StoreError::io("removing", &path, e))?;
         }
         Ok(())
+    }
+}
+
+/// Removes a file; one that is gone already is removed as well.
+pub fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(StoreError::io("removing", path, error)),
+        Err(_) | Ok(()) => Ok(()),
     }
 }
 

@@ -3,7 +3,7 @@
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
-use super::{Page, Result, Store, StoreError, read};
+use super::{DEFAULT_PROJECT, Page, Result, Store, StoreError, read};
 use crate::job::{ModelId, Timestamp};
 
 /// A model whose files are in the data directory.
@@ -78,6 +78,37 @@ impl Store {
             .fetch_all(&self.readers)
             .await?;
         rows.iter().map(model).collect()
+    }
+
+    /// Deletes a model of the project that no unfinished job starts from or learns from; its files are the caller's
+    /// business.
+    pub async fn delete_model(&self, id: ModelId) -> Result<()> {
+        let mut tx = self.begin().await?;
+        // Who else sees a model may not take it away: one without a project is the default project's.
+        let owned =
+            sqlx::query("select 1 from model where id = $1 and coalesce(project, $3) = coalesce($2, project, $3)")
+                .bind(id.to_string())
+                .bind(self.project())
+                .bind(DEFAULT_PROJECT)
+                .fetch_optional(tx.connection())
+                .await?;
+        if owned.is_none() {
+            return Err(StoreError::NotFound { what: "model", id: id.to_string() });
+        }
+        let user: Option<String> = sqlx::query_scalar(
+            "select id from job where status not in ('succeeded', 'failed', 'cancelled')
+                and (json_extract(spec_resolved, '$.model') = $1
+                     or json_extract(spec_resolved, '$.objective.teacher') = $1) limit 1",
+        )
+        .bind(id.to_string())
+        .fetch_optional(tx.connection())
+        .await?;
+        if user.is_some() {
+            let detail = "a job that is not finished uses the model; cancel it or wait for it";
+            return Err(StoreError::Conflict(detail.to_owned()));
+        }
+        sqlx::query("delete from model where id = $1").bind(id.to_string()).execute(tx.connection()).await?;
+        tx.commit().await
     }
 }
 

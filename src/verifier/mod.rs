@@ -6,11 +6,19 @@
 //! not teach the model that its completion was wrong.
 //!
 //! Adding a verifier takes one file with its configuration and its rule, a variant of [`Config`] and its lines below.
+//!
+//! `string_check`, `text_similarity` and `multi` are what OpenAI calls graders, field for field, so that a grader is a
+//! verifier and the other way round.
 
 pub mod exact;
+mod formula;
+pub mod multi;
 mod number;
 pub mod numeric;
 pub mod regex;
+pub mod string_check;
+mod template;
+pub mod text_similarity;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -23,6 +31,7 @@ use serde_json::{Map, Value};
 
 use crate::job::field::{self, FieldError, Fields};
 use crate::job::status::names;
+use template::Template;
 
 /// The longest completion, and the longest expected answer, that is judged.
 pub const MAX_TEXT_BYTES: usize = 1 << 20;
@@ -111,6 +120,23 @@ pub enum Config {
     Exact(exact::Config),
     Numeric(numeric::Config),
     Regex(regex::Config),
+    StringCheck(string_check::Config),
+    TextSimilarity(text_similarity::Config),
+    Multi(multi::Config),
+}
+
+/// The same expression for the settings of whichever verifier it is.
+macro_rules! each {
+    ($config:expr, $settings:ident => $value:expr) => {
+        match $config {
+            Config::Exact($settings) => $value,
+            Config::Numeric($settings) => $value,
+            Config::Regex($settings) => $value,
+            Config::StringCheck($settings) => $value,
+            Config::TextSimilarity($settings) => $value,
+            Config::Multi($settings) => $value,
+        }
+    };
 }
 
 /// What clients need to know to configure a verifier.
@@ -134,12 +160,33 @@ trait Settings {
     fn compares_answer(&self) -> bool {
         true
     }
-    fn answer_column(&self) -> Option<&str>;
+    fn answer_column(&self) -> Option<&str> {
+        None
+    }
+    /// The columns that it reads by name.
+    fn columns(&self) -> Vec<&str> {
+        self.answer_column().into_iter().collect()
+    }
+    /// Whether it compares with the data set's answer column.
+    fn needs_answer(&self) -> bool {
+        self.compares_answer() && self.answer_column().is_none()
+    }
     fn time_limit_seconds(&self) -> f64;
+    /// What the verifiers that it is made of say of a case, by name.
+    fn members(&self, _case: &Case<'_>) -> Vec<(String, Score)> {
+        Vec::new()
+    }
 }
 
 /// The names that `type` may take.
-const KNOWN: [&str; 3] = [exact::Config::NAME, numeric::Config::NAME, regex::Config::NAME];
+pub const KNOWN: [&str; 6] = [
+    exact::Config::NAME,
+    numeric::Config::NAME,
+    regex::Config::NAME,
+    string_check::Config::NAME,
+    text_similarity::Config::NAME,
+    multi::Config::NAME,
+];
 
 impl Config {
     /// Reads `{"type": "numeric", ...}`; errors point below `pointer`.
@@ -149,62 +196,62 @@ impl Config {
             exact::Config::NAME => parse_settings(&settings, pointer).map(Self::Exact),
             numeric::Config::NAME => parse_settings(&settings, pointer).map(Self::Numeric),
             regex::Config::NAME => parse_settings(&settings, pointer).map(Self::Regex),
+            string_check::Config::NAME => parse_settings(&settings, pointer).map(Self::StringCheck),
+            text_similarity::Config::NAME => parse_settings(&settings, pointer).map(Self::TextSimilarity),
+            multi::Config::NAME => parse_settings(&settings, pointer).map(Self::Multi),
             _ => unreachable!("split_type returns known names only"),
         }
     }
 
     /// The verifier itself.
     pub fn build(&self) -> Arc<dyn Verifier> {
-        match self {
-            Self::Exact(settings) => settings.build(),
-            Self::Numeric(settings) => settings.build(),
-            Self::Regex(settings) => settings.build(),
+        each!(self, settings => settings.build())
+    }
+
+    /// What the verifiers that it is made of say of a case, by name; nothing where it is one rule.
+    pub fn members(&self, case: &Case<'_>) -> Vec<(String, Score)> {
+        each!(self, settings => settings.members(case))
+    }
+
+    /// The name that `type` has.
+    pub fn name(&self) -> &'static str {
+        fn name<T: Settings>(_: &T) -> &'static str {
+            T::NAME
         }
+        each!(self, settings => name(settings))
     }
 
     /// The configuration with every default filled in; reads back as the same configuration.
     pub fn resolved(&self) -> Value {
-        match self {
-            Self::Exact(settings) => field::with_type(exact::Config::NAME, settings),
-            Self::Numeric(settings) => field::with_type(numeric::Config::NAME, settings),
-            Self::Regex(settings) => field::with_type(regex::Config::NAME, settings),
-        }
+        each!(self, settings => field::with_type(self.name(), settings))
     }
 
     /// Columns that every row must have besides the data set's own.
     pub fn required_columns(&self) -> Vec<&str> {
-        let column = match self {
-            Self::Exact(settings) => settings.answer_column(),
-            Self::Numeric(settings) => settings.answer_column(),
-            Self::Regex(settings) => settings.answer_column(),
-        };
-        column.into_iter().collect()
+        each!(self, settings => settings.columns())
     }
 
     /// Whether the data set must have an answer column, because the verifier compares with it and names no other.
     pub fn needs_answer(&self) -> bool {
-        let compares = match self {
-            Self::Exact(settings) => settings.compares_answer(),
-            Self::Numeric(settings) => settings.compares_answer(),
-            Self::Regex(settings) => settings.compares_answer(),
-        };
-        compares && self.required_columns().is_empty()
+        each!(self, settings => settings.needs_answer())
     }
 
     /// The wall-clock time one verification may take.
     pub fn time_limit(&self) -> Duration {
-        let seconds = match self {
-            Self::Exact(settings) => settings.time_limit_seconds(),
-            Self::Numeric(settings) => settings.time_limit_seconds(),
-            Self::Regex(settings) => settings.time_limit_seconds(),
-        };
-        Duration::from_secs_f64(seconds)
+        Duration::from_secs_f64(each!(self, settings => settings.time_limit_seconds()))
     }
 }
 
 /// Every verifier there is.
 pub fn catalog() -> Vec<Description> {
-    vec![describe::<exact::Config>(), describe::<numeric::Config>(), describe::<regex::Config>()]
+    vec![
+        describe::<exact::Config>(),
+        describe::<numeric::Config>(),
+        describe::<regex::Config>(),
+        describe::<string_check::Config>(),
+        describe::<text_similarity::Config>(),
+        describe::<multi::Config>(),
+    ]
 }
 
 fn parse_settings<T: Settings + DeserializeOwned>(value: &Value, pointer: &str) -> Result<T, Vec<FieldError>> {
@@ -310,6 +357,32 @@ fn check_common(fields: &mut Fields, answer_column: Option<&str>, time_limit_sec
     fields.require((0.01..=600.0).contains(&time_limit_seconds), "time_limit_seconds", "must lie between 0.01 and 600");
 }
 
+fn default_time_limit_seconds() -> f64 {
+    DEFAULT_TIME_LIMIT_SECONDS
+}
+
+/// Checks what the verifiers share that compare two templates.
+fn check_templates(
+    pointer: &str,
+    time_limit_seconds: f64,
+    input: &str,
+    reference: &str,
+) -> Result<(), Vec<FieldError>> {
+    let mut fields = Fields::below(pointer);
+    check_common(&mut fields, None, time_limit_seconds);
+    let mut errors = fields.finish().err().unwrap_or_default();
+    for (name, text) in [("input", input), ("reference", reference)] {
+        if let Err(detail) = Template::parse(text) {
+            errors.push(FieldError::new(format!("{pointer}/{name}"), "invalid_template", detail));
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+fn checked_template(text: &str) -> Template {
+    Template::parse(text).expect("the configuration was checked, and the check reads every template")
+}
+
 fn check_marker(fields: &mut Fields, name: &str, marker: &str) {
     let fits = (1..=MAX_MARKER_BYTES).contains(&marker.len());
     fields.require(fits, name, format!("must have between 1 and {MAX_MARKER_BYTES} bytes"));
@@ -326,7 +399,15 @@ mod tests {
     }
 
     fn examples() -> Vec<Value> {
-        vec![json!({"type": "exact"}), json!({"type": "numeric"}), json!({"type": "regex", "pattern": "a"})]
+        let input = "{{ sample.output_text }}";
+        vec![
+            json!({"type": "exact"}),
+            json!({"type": "numeric"}),
+            json!({"type": "regex", "pattern": "a"}),
+            json!({"type": "string_check", "input": input, "reference": "a", "operation": "eq"}),
+            json!({"type": "text_similarity", "input": input, "reference": "a", "evaluation_metric": "bleu"}),
+            json!({"type": "multi", "graders": {"a": {"type": "exact"}}, "calculate_output": "a"}),
+        ]
     }
 
     #[test]
@@ -358,6 +439,9 @@ mod tests {
             value["time_limit_seconds"] = json!(0.01);
             let config = Config::parse(&value, "").unwrap();
             assert_eq!(config.time_limit(), Duration::from_millis(10));
+            if config.resolved().get("answer_column").is_none() {
+                continue;
+            }
             value["answer_column"] = json!("");
             let pointers: Vec<String> = refusal(value).into_iter().map(|(pointer, _)| pointer).collect();
             assert!(pointers.contains(&"/verifier/answer_column".to_owned()), "{pointers:?}");

@@ -34,7 +34,7 @@ pub struct Config {
     #[serde(default)]
     answer_column: Option<String>,
     /// Seconds one verification may take.
-    #[serde(default = "default_time_limit_seconds")]
+    #[serde(default = "super::default_time_limit_seconds")]
     #[schemars(range(min = 0.01, max = 600.0))]
     time_limit_seconds: f64,
 }
@@ -54,10 +54,6 @@ enum Must {
 enum Group {
     Number(usize),
     Name(String),
-}
-
-fn default_time_limit_seconds() -> f64 {
-    super::DEFAULT_TIME_LIMIT_SECONDS
 }
 
 impl Config {

@@ -304,6 +304,7 @@ impl<'a> Desk<'a> {
             | FailureKind::VerifierErrorRate
             | FailureKind::StorageFull
             | FailureKind::Poison
+            | FailureKind::BudgetExhausted
             | FailureKind::Internal => internal(),
         }))
     }

@@ -14,7 +14,7 @@ pub mod metrics;
 pub mod pause;
 mod preflight;
 pub mod report;
-mod resolve;
+pub(super) mod resolve;
 pub mod resume;
 pub mod rollouts;
 mod stored_rollouts;

@@ -7,8 +7,8 @@ use super::Model;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::PathText;
-use crate::job::ModelId;
 use crate::job::id::InvalidId;
+use crate::job::{CheckpointId, CheckpointKind, ModelId};
 use crate::modelfile::builtin::Builtin;
 
 /// Get a model
@@ -16,7 +16,7 @@ use crate::modelfile::builtin::Builtin;
     get,
     path = "/v1/models/{id}",
     tag = "models",
-    params(("id" = String, Path, description = "The model, or the name of a built-in one")),
+    params(("id" = String, Path, description = "An imported model, a finished one (`ckpt_...`), or the name of a built-in one")),
     responses(
         (status = 200, body = Model),
         (status = 404, description = "No such model", body = ProblemBody, content_type = "application/problem+json"),
@@ -25,6 +25,13 @@ use crate::modelfile::builtin::Builtin;
 pub async fn get_model(Access(app): Access, PathText(id): PathText<String>) -> Result<Json<Model>, Problem> {
     if let Some(builtin) = Builtin::find(&id) {
         return Ok(Json(builtin.into()));
+    }
+    if let Ok(id) = id.parse::<CheckpointId>() {
+        let row = app.store.checkpoint(id).await?;
+        // A training checkpoint is the state of a job and no model.
+        let model = Some(row).filter(|row| row.kind == CheckpointKind::Inference);
+        let missing = || Problem::new(StatusCode::NOT_FOUND, "not_found", format!("no model `{id}`"));
+        return Ok(Json(model.ok_or_else(missing)?.into()));
     }
     let id: ModelId =
         id.parse().map_err(|error: InvalidId| Problem::new(StatusCode::NOT_FOUND, "not_found", error.to_string()))?;

@@ -1,5 +1,6 @@
-//! Models: imported from a folder that the operator allows, or built in.
+//! Models: imported from a folder that the operator allows, made by a job, or built in.
 
+pub mod delete;
 pub mod get;
 pub mod import;
 pub mod list;
@@ -8,7 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::modelfile::builtin::Builtin;
-use crate::store::ModelRow;
+use crate::store::{CheckpointRow, ModelRow};
 
 /// A model that jobs can start from.
 #[derive(Debug, Serialize, ToSchema)]
@@ -18,7 +19,7 @@ pub struct Model {
     /// Always `model`.
     pub object: &'static str,
     pub name: Option<String>,
-    /// Where it came from.
+    /// Where it came from: a path, a job (`job_...`) or `builtin`.
     pub source: String,
     /// `safetensors` or `gguf`.
     pub format: Option<String>,
@@ -32,6 +33,10 @@ pub struct Model {
     pub bytes: Option<u64>,
     /// Unix seconds; 0 for a built-in.
     pub created_at: i64,
+    /// The same, as OpenAI clients read it.
+    pub created: i64,
+    /// `import`, `anneal` for a built-in, or the job that made it.
+    pub owned_by: String,
 }
 
 impl From<ModelRow> for Model {
@@ -50,6 +55,8 @@ impl From<ModelRow> for Model {
             tokenizer_sha256: Some(row.tokenizer_sha256),
             bytes: Some(row.bytes),
             created_at: row.created_at.unix_seconds(),
+            created: row.created_at.unix_seconds(),
+            owned_by: String::from("import"),
         }
     }
 }
@@ -70,6 +77,32 @@ impl From<&Builtin> for Model {
             tokenizer_sha256: None,
             bytes: None,
             created_at: 0,
+            created: 0,
+            owned_by: String::from("anneal"),
+        }
+    }
+}
+
+impl From<CheckpointRow> for Model {
+    /// A finished model; what its files say is in its manifest.
+    fn from(row: CheckpointRow) -> Self {
+        let sha256 = |file: &str| row.manifest.file(file).map(|file| file.sha256.clone());
+        Self {
+            id: row.id.to_string(),
+            object: "model",
+            name: None,
+            source: row.job.to_string(),
+            format: Some(String::from("safetensors")),
+            architecture: None,
+            parameters: None,
+            context_length: None,
+            vocab_size: None,
+            weights_sha256: sha256("model.safetensors"),
+            tokenizer_sha256: sha256("tokenizer.json"),
+            bytes: Some(row.manifest.bytes()),
+            created_at: row.created_at.unix_seconds(),
+            created: row.created_at.unix_seconds(),
+            owned_by: row.job.to_string(),
         }
     }
 }

@@ -4,10 +4,12 @@ pub mod audit;
 pub mod create;
 pub mod delete;
 pub mod get;
+pub mod judge;
 pub mod list;
 pub mod update;
 
 use std::collections::BTreeMap;
+pub mod test;
 
 use serde::Serialize;
 use serde_json::Value;

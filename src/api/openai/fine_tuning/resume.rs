@@ -1,0 +1,30 @@
+//! `POST /v1/fine_tuning/jobs/{id}/resume`
+
+use axum::Json;
+
+use super::{FineTuningJob, training_job, view};
+use crate::api::access::Access;
+use crate::api::error::{Problem, ProblemBody};
+use crate::api::extract::Id;
+use crate::clock;
+use crate::job::JobId;
+
+/// Resume a paused fine-tuning job
+///
+/// The job goes back to the queue.
+#[utoipa::path(
+    post,
+    path = "/v1/fine_tuning/jobs/{id}/resume",
+    tag = "fine-tuning",
+    params(("id" = String, Path, description = "The job")),
+    responses(
+        (status = 200, body = FineTuningJob),
+        (status = 404, description = "No such job, or one that does not train", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 409, description = "The job is not paused", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub async fn resume_fine_tuning_job(Access(app): Access, Id(id): Id<JobId>) -> Result<Json<FineTuningJob>, Problem> {
+    training_job(&app, id).await?;
+    let row = app.store.resume_job(id, clock::now()).await?;
+    Ok(Json(view(&app, row).await?))
+}

@@ -1,0 +1,177 @@
+//! Receives a form with a file in it: the file is streamed to disk with its digest computed on the way, and nothing
+//! remains of one that is cut off, refused or abandoned.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use axum::extract::multipart::{Field, Multipart, MultipartError};
+use axum::extract::{DefaultBodyLimit, FromRequest, Request};
+use axum::http::StatusCode;
+use sha2::{Digest, Sha256};
+use tokio::fs::File;
+use tokio::io::AsyncWriteExt;
+
+use crate::api::error::Problem;
+use crate::job::FieldError;
+use crate::job::digest::hex;
+use crate::store::{StoreError, files};
+
+const MAX_FIELDS: usize = 16;
+const MAX_TEXT_BYTES: usize = 4096;
+/// How long a refused form is still read: many clients look for an answer only after they have sent all.
+const DRAIN_TIME: Duration = Duration::from_secs(10);
+
+/// A `multipart/form-data` body of any size; whoever reads it bounds it.
+pub struct Form(Multipart);
+
+impl<S: Send + Sync> FromRequest<S> for Form {
+    type Rejection = Problem;
+
+    async fn from_request(mut request: Request, state: &S) -> Result<Self, Problem> {
+        DefaultBodyLimit::disable().apply(&mut request);
+        let form = Multipart::from_request(request, state).await;
+        form.map(Self).map_err(|error| Problem::bad_request("invalid_form", error.body_text()))
+    }
+}
+
+/// A file on disk that is removed again unless it is published.
+#[derive(Debug)]
+pub struct TemporaryFile {
+    path: PathBuf,
+    published: bool,
+}
+
+impl TemporaryFile {
+    pub fn new(path: PathBuf) -> Self {
+        Self { path, published: false }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Moves the complete, synced file to its final name, durably.
+    pub fn publish(mut self, target: &Path) -> Result<(), StoreError> {
+        files::publish(&self.path, target)?;
+        self.published = true;
+        Ok(())
+    }
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        if !self.published
+            && let Err(error) = files::remove(&self.path)
+        {
+            tracing::warn!(%error, "the remains of an upload could not be removed");
+        }
+    }
+}
+
+/// What a form held.
+#[derive(Debug)]
+pub struct Received {
+    pub file: TemporaryFile,
+    pub filename: String,
+    pub bytes: u64,
+    pub sha256: String,
+    /// The other fields.
+    pub texts: Vec<(String, String)>,
+}
+
+impl Received {
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.texts.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str())
+    }
+}
+
+/// What a form is to hold.
+#[derive(Debug)]
+pub struct Wanted<'a> {
+    /// The field of the file.
+    pub file: &'a str,
+    /// The other fields.
+    pub texts: &'a [&'a str],
+    /// The most bytes of the file.
+    pub limit: u64,
+}
+
+/// Reads a form, with its file to `temporary`.
+pub async fn receive(Form(mut form): Form, temporary: PathBuf, wanted: &Wanted<'_>) -> Result<Received, Problem> {
+    let result = read(&mut form, temporary, wanted).await;
+    if result.is_err() {
+        let rest = async { while let Ok(Some(_)) = form.next_field().await {} };
+        // Whoever is slower than this has to live with a broken connection.
+        drop(tokio::time::timeout(DRAIN_TIME, rest).await);
+    }
+    result
+}
+
+async fn read(form: &mut Multipart, temporary: PathBuf, wanted: &Wanted<'_>) -> Result<Received, Problem> {
+    let (mut received, mut texts) = (None, Vec::new());
+    for _ in 0..MAX_FIELDS {
+        let Some(field) = form.next_field().await.map_err(cut_off)? else {
+            let Some((file, filename, bytes, sha256)) = received else {
+                return Err(refused(wanted.file, "missing_field", "add a form field with the file"));
+            };
+            return Ok(Received { file, filename, bytes, sha256, texts });
+        };
+        let name = field.name().unwrap_or_default().to_owned();
+        if name == wanted.file && received.is_none() {
+            received = Some(read_file(field, temporary.clone(), wanted).await?);
+        } else if wanted.texts.contains(&name.as_str()) {
+            texts.push((name.clone(), read_text(field, &name).await?));
+        } else {
+            let name: String = name.chars().take(80).collect();
+            let detail = format!("is not expected here; the fields are {}, {}", wanted.file, wanted.texts.join(", "));
+            return Err(refused(&name, "unknown_field", detail.trim_end_matches(", ")));
+        }
+    }
+    Err(Problem::bad_request("invalid_form", format!("the form has more than {MAX_FIELDS} fields")))
+}
+
+async fn read_file(
+    mut field: Field<'_>,
+    temporary: PathBuf,
+    wanted: &Wanted<'_>,
+) -> Result<(TemporaryFile, String, u64, String), Problem> {
+    let filename = super::clean_name(field.file_name().unwrap_or_default());
+    let mut writer = File::create(&temporary).await?;
+    let file = TemporaryFile::new(temporary);
+    let (mut bytes, mut digest) = (0_u64, Sha256::new());
+    while let Some(chunk) = field.chunk().await.map_err(cut_off)? {
+        bytes += chunk.len() as u64;
+        if bytes > wanted.limit {
+            let detail = format!("the file is larger than {} bytes, the most that is taken at once", wanted.limit);
+            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "upload_too_large", detail));
+        }
+        digest.update(&chunk);
+        writer.write_all(&chunk).await?;
+    }
+    if bytes == 0 {
+        return Err(refused(wanted.file, "out_of_range", "is empty"));
+    }
+    writer.flush().await?;
+    writer.sync_all().await?;
+    Ok((file, filename, bytes, hex(&digest.finalize())))
+}
+
+async fn read_text(mut field: Field<'_>, name: &str) -> Result<String, Problem> {
+    let mut bytes = Vec::new();
+    while let Some(chunk) = field.chunk().await.map_err(cut_off)? {
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() > MAX_TEXT_BYTES {
+            return Err(refused(name, "out_of_range", &format!("has more than {MAX_TEXT_BYTES} bytes")));
+        }
+    }
+    String::from_utf8(bytes).map_err(|_| refused(name, "invalid_value", "is not UTF-8"))
+}
+
+fn cut_off(error: MultipartError) -> Problem {
+    let detail = format!("the form is broken or was cut off: {}; send it again", error.body_text());
+    Problem::bad_request("upload_incomplete", detail)
+}
+
+fn refused(field: &str, code: &'static str, detail: &str) -> Problem {
+    Problem::invalid(vec![FieldError::new(format!("/{field}"), code, detail)])
+}

@@ -1,0 +1,141 @@
+//! `POST /v1/uploads/{id}/complete`
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+
+use axum::Json;
+use md5::Md5;
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
+
+use super::Upload;
+use crate::api::access::Access;
+use crate::api::error::{Problem, ProblemBody};
+use crate::api::extract::{Id, JsonBody};
+use crate::api::openai::receive::TemporaryFile;
+use crate::clock;
+use crate::job::digest::hex;
+use crate::job::{FieldError, FileId, PartId, UploadId, field};
+use crate::store::{PartRow, StoreError, UploadRow, UploadedFileRow, files};
+
+/// The parts in their order.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CompleteUpload {
+    part_ids: Vec<String>,
+    /// The MD5 of the whole file in hexadecimal; if given, another one refuses the file.
+    md5: Option<String>,
+}
+
+/// Complete an upload
+///
+/// Puts the parts together and checks their size against the announced one, and the MD5 if it is given. What was
+/// refused can be tried again, with the missing part sent in between.
+#[utoipa::path(
+    post,
+    path = "/v1/uploads/{id}/complete",
+    tag = "files",
+    params(("id" = String, Path, description = "The upload")),
+    request_body = CompleteUpload,
+    responses(
+        (status = 200, body = Upload),
+        (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 404, description = "No such upload", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 409, description = "The upload has ended already", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "A part is unknown, or the parts are not the announced file", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 507, description = "The disk is full", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub async fn complete_upload(
+    Access(app): Access,
+    Id(id): Id<UploadId>,
+    JsonBody(body): JsonBody,
+) -> Result<Json<Upload>, Problem> {
+    let request: CompleteUpload = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
+    let upload = app.store.upload(id).await?;
+    upload.require_pending(clock::now())?;
+    let chosen = choose(&upload, &request.part_ids, &app.store.parts(id).await?)?;
+    let paths: Vec<PathBuf> = chosen.iter().map(|part| app.store.files().part(*part)).collect();
+    let temporary = TemporaryFile::new(app.store.files().upload());
+    let joined = tokio::task::spawn_blocking(move || join(&paths, temporary)).await.map_err(io::Error::other)??;
+    if request.md5.is_some_and(|md5| !md5.eq_ignore_ascii_case(&joined.md5)) {
+        let detail = format!("the parts together have the MD5 {}; send the broken part again", joined.md5);
+        return Err(Problem::invalid(vec![FieldError::new("/md5", "digest_mismatch", detail)]));
+    }
+    let now = clock::now();
+    let file = UploadedFileRow {
+        id: FileId::generate(),
+        filename: upload.filename.clone(),
+        purpose: upload.purpose.clone(),
+        bytes: upload.bytes,
+        sha256: joined.sha256,
+        created_at: now,
+        expires_at: upload.file_seconds.map(|seconds| now.plus_seconds(seconds)),
+        dataset_version: None,
+    };
+    let path = app.store.files().file(file.id);
+    joined.file.publish(&path)?;
+    match app.store.complete_upload(id, &file, now).await {
+        Ok(parts) => parts.iter().try_for_each(|part| files::remove(&app.store.files().part(*part)))?,
+        Err(error) => {
+            files::remove(&path)?;
+            return Err(error.into());
+        }
+    }
+    Ok(Json(Upload::new(app.store.upload(id).await?, Some(file), now)))
+}
+
+/// The parts that are asked for, when they are the upload's and have its size.
+fn choose(upload: &UploadRow, ids: &[String], parts: &[PartRow]) -> Result<Vec<PartId>, Problem> {
+    let mut chosen: Vec<PartId> = Vec::new();
+    let mut bytes = 0;
+    for (at, id) in ids.iter().enumerate() {
+        let known = id.parse::<PartId>().ok().and_then(|id| parts.iter().find(|part| part.id == id));
+        let refused = |code, detail: &str| {
+            Err(Problem::invalid(vec![FieldError::new(format!("/part_ids/{at}"), code, detail.to_owned())]))
+        };
+        match known {
+            None => return refused("not_found", "is no part of this upload"),
+            Some(part) if chosen.contains(&part.id) => return refused("duplicate", "is in the list already"),
+            Some(part) => {
+                chosen.push(part.id);
+                bytes += part.bytes;
+            }
+        }
+    }
+    if bytes != upload.bytes {
+        let detail = format!("the parts have {bytes} bytes together, and {} were announced", upload.bytes);
+        return Err(Problem::invalid(vec![FieldError::new("/part_ids", "size_mismatch", detail)]));
+    }
+    Ok(chosen)
+}
+
+struct Joined {
+    file: TemporaryFile,
+    sha256: String,
+    md5: String,
+}
+
+/// Writes the parts one behind the other. Blocks.
+fn join(parts: &[PathBuf], file: TemporaryFile) -> Result<Joined, StoreError> {
+    let target = file.path();
+    let mut writer = File::create(target).map_err(|e| StoreError::io("creating", target, e))?;
+    let (mut sha256, mut md5) = (Sha256::new(), Md5::new());
+    let mut chunk = vec![0; 1 << 18];
+    for path in parts {
+        let mut part = File::open(path).map_err(|e| StoreError::io("opening", path, e))?;
+        loop {
+            let read = part.read(&mut chunk).map_err(|e| StoreError::io("reading", path, e))?;
+            if read == 0 {
+                break;
+            }
+            sha256.update(&chunk[..read]);
+            md5.update(&chunk[..read]);
+            writer.write_all(&chunk[..read]).map_err(|e| StoreError::io("writing", target, e))?;
+        }
+    }
+    writer.sync_all().map_err(|e| StoreError::io("syncing", target, e))?;
+    Ok(Joined { sha256: hex(&sha256.finalize()), md5: hex(&md5.finalize()), file })
+}

@@ -1,0 +1,56 @@
+//! Uploads: a file sent in parts, for files and networks that are too large or too bad for one request. An upload
+//! lives an hour; parts may be sent at the same time and in any order.
+
+pub mod cancel;
+pub mod complete;
+pub mod create;
+pub mod part;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::files::FileObject;
+use crate::job::Timestamp;
+use crate::store::{UploadRow, UploadedFileRow};
+
+/// How long an upload takes parts.
+const LIFE_SECONDS: u64 = 3600;
+/// The largest part in bytes.
+const MAX_PART_BYTES: u64 = 64 << 20;
+
+/// An upload.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Upload {
+    #[schema(example = "upload_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
+    pub id: String,
+    /// Always `upload`.
+    pub object: &'static str,
+    /// Of the whole file.
+    pub bytes: u64,
+    /// Unix seconds.
+    pub created_at: i64,
+    /// Unix seconds.
+    pub expires_at: i64,
+    pub filename: String,
+    pub purpose: String,
+    /// `pending`, `completed`, `cancelled` or `expired`.
+    pub status: &'static str,
+    /// What a completed upload has become.
+    pub file: Option<FileObject>,
+}
+
+impl Upload {
+    fn new(row: UploadRow, file: Option<UploadedFileRow>, now: Timestamp) -> Self {
+        Self {
+            id: row.id.to_string(),
+            object: "upload",
+            bytes: row.bytes,
+            created_at: row.created_at.unix_seconds(),
+            expires_at: row.expires_at.unix_seconds(),
+            status: row.status_at(now).as_str(),
+            filename: row.filename,
+            purpose: row.purpose,
+            file: file.map(FileObject::from),
+        }
+    }
+}

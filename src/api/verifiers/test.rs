@@ -1,0 +1,98 @@
+//! `POST /v1/verifiers/{id}/test`
+
+use axum::Json;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use super::judge::{Sample, judge};
+use crate::api::access::Access;
+use crate::api::error::{Problem, ProblemBody};
+use crate::api::extract::{Id, JsonBody};
+use crate::job::{FieldError, VerifierId, field};
+use crate::store::StoreError;
+use crate::verifier::{Config, Score};
+
+const MAX_COMPLETIONS: usize = 100;
+
+/// Completions to judge.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TestVerifier {
+    /// Up to 100.
+    #[schema(min_items = 1, max_items = 100)]
+    completions: Vec<TestCompletion>,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct TestCompletion {
+    completion: String,
+    /// The row that it answers; the expected answer is its column `answer`.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    row: Map<String, Value>,
+}
+
+/// The verdicts in the order of the completions.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct VerifierTest {
+    /// Always `verifier.test`.
+    object: &'static str,
+    verifier: String,
+    data: Vec<Verdict>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct Verdict {
+    /// Null where there is none.
+    reward: Option<f64>,
+    /// `ok`, `unparsable` (nothing to judge; the reward counts), `error` or `timeout`.
+    status: &'static str,
+    /// What was compared.
+    answer: Option<String>,
+    /// One sentence when there is no ordinary verdict.
+    detail: Option<String>,
+}
+
+impl From<Score> for Verdict {
+    fn from(score: Score) -> Self {
+        let reward = score.is_scored().then_some(score.reward);
+        Self { reward, status: score.status.as_str(), answer: score.answer, detail: score.detail }
+    }
+}
+
+/// Try a verifier on completions
+#[utoipa::path(
+    post,
+    path = "/v1/verifiers/{id}/test",
+    tag = "verifiers",
+    params(("id" = String, Path, description = "The verifier")),
+    request_body = TestVerifier,
+    responses(
+        (status = 200, body = VerifierTest),
+        (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 404, description = "No such verifier", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "Too large", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "The body is invalid", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub async fn test_verifier(
+    Access(app): Access,
+    Id(id): Id<VerifierId>,
+    JsonBody(body): JsonBody,
+) -> Result<Json<VerifierTest>, Problem> {
+    let request: TestVerifier = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
+    if !(1..=MAX_COMPLETIONS).contains(&request.completions.len()) {
+        let detail = format!("takes between 1 and {MAX_COMPLETIONS}");
+        return Err(Problem::invalid(vec![FieldError::new("/completions", "out_of_range", detail)]));
+    }
+    let stored = Config::parse(&app.store.verifier(id).await?.config, "");
+    let config = stored.map_err(|errors| {
+        let detail = errors.iter().map(FieldError::to_string).collect::<Vec<_>>().join("; ");
+        Problem::from(StoreError::Corrupt { what: "verifier", detail })
+    })?;
+    let samples = request.completions.into_iter().map(|c| Sample { completion: c.completion, row: c.row }).collect();
+    let data = judge(config, samples).await?.into_iter().map(|judged| judged.score.into()).collect();
+    Ok(Json(VerifierTest { object: "verifier.test", verifier: id.to_string(), data }))
+}

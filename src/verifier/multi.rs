@@ -1,0 +1,217 @@
+//! Several verifiers and a formula over their rewards, as OpenAI's grader of this name.
+//!
+//! Its members may be any other verifier. A member that cannot judge leaves nothing to calculate with, so that the
+//! whole is an error; one that finds nothing to judge counts with its reward, 0.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::formula::{self, Formula};
+use super::{Case, Score, Settings, Verifier};
+use crate::job::field::{FieldError, Fields};
+
+const MAX_MEMBERS: usize = 16;
+const MAX_NAME_BYTES: usize = 64;
+
+/// Configuration of the `multi` verifier.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// A name for people.
+    #[serde(default)]
+    name: Option<String>,
+    /// The members by the names that the formula gives them: any verifier besides `multi`.
+    #[schemars(with = "BTreeMap<String, serde_json::Map<String, Value>>")]
+    graders: BTreeMap<String, Member>,
+    /// The reward, for example `0.8 * right + 0.2 * max(brief, 0.5)`; operators are `+ - * / ^`, functions are `min`,
+    /// `max`, `abs`, `floor`, `ceil`, `exp`, `sqrt` and `log`.
+    calculate_output: String,
+    /// Seconds one verification may take.
+    #[serde(default = "super::default_time_limit_seconds")]
+    #[schemars(range(min = 0.01, max = 600.0))]
+    time_limit_seconds: f64,
+}
+
+/// A member as it was sent and as it was read. Reading it needs the pointer, which [`Settings::check`] has.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Member(Value);
+
+impl Member {
+    fn read(&self, pointer: &str) -> Result<super::Config, Vec<FieldError>> {
+        let mut value = self.0.clone();
+        let kind = value.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+        if kind == Config::NAME {
+            let detail = "a multi grader holds other verifiers and no multi graders";
+            return Err(vec![FieldError::new(format!("{pointer}/type"), "unknown_value", detail)]);
+        }
+        let has_name = [super::string_check::Config::NAME, super::text_similarity::Config::NAME];
+        if let Some(fields) = value.as_object_mut().filter(|_| !has_name.contains(&kind.as_str())) {
+            // Every member of OpenAI's has a name; in the verifiers that know none it says nothing.
+            fields.shift_remove("name");
+        }
+        super::Config::parse(&value, pointer)
+    }
+
+    fn checked(&self) -> super::Config {
+        self.read("").expect("the configuration was checked, and the check reads every member")
+    }
+}
+
+impl Config {
+    fn names(&self) -> Vec<&str> {
+        self.graders.keys().map(String::as_str).collect()
+    }
+
+    fn check_members(&self, pointer: &str) -> Vec<FieldError> {
+        let mut fields = Fields::below(pointer);
+        let count = (1..=MAX_MEMBERS).contains(&self.graders.len());
+        fields.require(count, "graders", format!("takes between 1 and {MAX_MEMBERS} verifiers by name"));
+        for name in self.graders.keys() {
+            fields.require(is_name(name), "graders", format!("{} cannot be a name in a formula", super::quote(name)));
+        }
+        let mut errors = fields.finish().err().unwrap_or_default();
+        for (name, member) in &self.graders {
+            errors.extend(member.read(&format!("{pointer}/graders/{name}")).err().unwrap_or_default());
+        }
+        errors
+    }
+}
+
+/// Names begin with a letter, so that formulas can hold them, and are no functions.
+fn is_name(name: &str) -> bool {
+    (1..=MAX_NAME_BYTES).contains(&name.len())
+        && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !formula::is_function(name)
+}
+
+impl Settings for Config {
+    const NAME: &'static str = "multi";
+    const SUMMARY: &'static str = "A formula over the rewards of several verifiers (OpenAI's grader).";
+
+    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
+        let mut errors = self.check_members(pointer);
+        if let Err(detail) = Formula::parse(&self.calculate_output, &self.names()) {
+            errors.push(FieldError::new(format!("{pointer}/calculate_output"), "invalid_formula", detail));
+        }
+        let mut fields = Fields::below(pointer);
+        super::check_common(&mut fields, None, self.time_limit_seconds);
+        errors.extend(fields.finish().err().unwrap_or_default());
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
+    }
+
+    fn build(&self) -> Arc<dyn Verifier> {
+        let formula = Formula::parse(&self.calculate_output, &self.names());
+        Arc::new(Multi {
+            members: self.graders.iter().map(|(name, member)| (name.clone(), member.checked().build())).collect(),
+            formula: formula.expect("the configuration was checked, and the check reads the formula"),
+        })
+    }
+
+    fn needs_answer(&self) -> bool {
+        self.graders.values().any(|member| member.checked().needs_answer())
+    }
+
+    fn time_limit_seconds(&self) -> f64 {
+        self.time_limit_seconds
+    }
+
+    fn members(&self, case: &Case<'_>) -> Vec<(String, Score)> {
+        self.graders.iter().map(|(name, member)| (name.clone(), member.checked().build().verify(case))).collect()
+    }
+}
+
+struct Multi {
+    members: Vec<(String, Arc<dyn Verifier>)>,
+    formula: Formula,
+}
+
+impl Verifier for Multi {
+    fn verify(&self, case: &Case<'_>) -> Score {
+        let mut rewards = Vec::with_capacity(self.members.len());
+        for (name, member) in &self.members {
+            let score = member.verify(case);
+            if !score.is_scored() {
+                return Score::error(format!("`{name}`: {}", score.detail.unwrap_or_default()));
+            }
+            rewards.push(score.reward);
+        }
+        let reward = self.formula.evaluate(&rewards);
+        if reward.is_finite() { Score::ok(reward) } else { Score::error(format!("the formula gives {reward}")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::verifier::{self, ScoreStatus};
+
+    fn config(members: Value, formula: &str) -> Value {
+        json!({"type": "multi", "name": "both", "graders": members, "calculate_output": formula})
+    }
+
+    fn members() -> Value {
+        json!({
+            "right": {"type": "string_check", "name": "right", "input": "{{ sample.output_text }}",
+                      "reference": "{{ item.want }}", "operation": "eq"},
+            "close": {"type": "numeric", "name": "close", "tolerance": 1.0},
+        })
+    }
+
+    fn score(formula: &str, completion: &str, answer: Option<&str>) -> Score {
+        let row = json!({"want": "42"});
+        let case = Case { prompt: "", completion, answer, row: row.as_object().unwrap() };
+        verifier::Config::parse(&config(members(), formula), "").unwrap().build().verify(&case)
+    }
+
+    #[test]
+    fn the_reward_is_the_formula_over_the_members() {
+        assert_eq!(score("0.5 * right + 2 * close", "42", Some("42")), Score::ok(2.5));
+        assert_eq!(score("0.5 * right + 2 * close", "43", Some("42")), Score::ok(2.0));
+        assert_eq!(score("right + close", "none", Some("42")), Score::ok(0.0));
+    }
+
+    #[test]
+    fn a_member_that_cannot_judge_and_a_reward_that_is_no_number_are_errors() {
+        let failed = score("right", "42", None);
+        assert_eq!(failed.status, ScoreStatus::Error);
+        assert!(failed.detail.unwrap().contains("close"));
+        assert_eq!(score("right / (close - 1)", "42", Some("42")).status, ScoreStatus::Error);
+    }
+
+    #[test]
+    fn mistakes_are_refused_where_they_stand() {
+        let refusal = |value: Value| {
+            let errors = verifier::Config::parse(&value, "/v").unwrap_err();
+            (errors[0].pointer.clone(), errors[0].code)
+        };
+        let one = |name: &str, member: Value| config(json!({name: member}), "1");
+        let exact = || json!({"type": "exact"});
+        assert_eq!(refusal(config(members(), "right * wrong")), ("/v/calculate_output".to_owned(), "invalid_formula"));
+        assert_eq!(refusal(config(json!({}), "1")), ("/v/graders".to_owned(), "out_of_range"));
+        for name in ["", "two words", "max", "1st"] {
+            assert_eq!(refusal(one(name, exact())), ("/v/graders".to_owned(), "out_of_range"), "{name}");
+        }
+        let python = one("a", json!({"type": "python", "source": "", "name": "a"}));
+        assert_eq!(refusal(python), ("/v/graders/a/type".to_owned(), "unknown_value"));
+        let nested = one("a", config(members(), "right"));
+        assert_eq!(refusal(nested), ("/v/graders/a/type".to_owned(), "unknown_value"));
+        let field = one("a", json!({"type": "numeric", "tolerence": 1}));
+        assert_eq!(refusal(field), ("/v/graders/a/tolerence".to_owned(), "unknown_field"));
+    }
+
+    #[test]
+    fn an_answer_is_needed_when_a_member_needs_one() {
+        let needs =
+            |members: Value| verifier::Config::parse(&config(json!({"a": members}), "a"), "").unwrap().needs_answer();
+        assert!(needs(json!({"type": "numeric"})));
+        assert!(!needs(members()["right"].clone()));
+    }
+}
