@@ -247,7 +247,10 @@ fn resumed(path: &str, whole: &Answer) {
     let etag = whole.header("etag").to_owned();
     let mut bytes = Vec::new();
     // Cut wherever a header, a file or its padding is.
-    for end in [1, 511, 700, size / 3, size / 2, size - 600, size] {
+    let mut ends = vec![1, 511, 700, size / 3, size / 2, size - 6, size];
+    ends.sort_unstable();
+    ends.dedup();
+    for end in ends.into_iter().filter(|end| *end <= size) {
         let range = format!("bytes={}-{}", bytes.len(), end - 1);
         let part = server().get_with(path, &[("range", &range), ("if-range", &etag)]);
         assert_eq!((part.status, part.header("etag")), (206, etag.as_str()), "{range}");

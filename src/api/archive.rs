@@ -1,6 +1,6 @@
 //! A directory with a manifest as one tar archive: streamed while it is sent, never built. Every byte's place follows
-//! from the manifest, so that the length is known beforehand and a download that broke off goes on where it stopped; the
-//! same directory is always the same archive.
+//! from the manifest, so that the length is known beforehand and a download that broke off goes on where it stopped;
+//! the same directory is always the same archive.
 
 use std::io;
 use std::path::{Path, PathBuf};

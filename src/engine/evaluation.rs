@@ -34,8 +34,12 @@ pub struct EvaluationJob {
 pub fn evaluate(job: &EvaluationJob, reporter: &mut dyn Reporter) -> Result<Option<Saved>, EngineError> {
     reporter.phase(Phase::Loading, 0)?;
     let mut actor = Actor::load(&job.actor)?;
-    actor.check_prompts(&job.rows, reporter)?;
     let prompts = job.spec.prompts.min(job.rows.len() as u64);
+    // A prompt that does not fit is found before anything is spent on the others.
+    for row in 0..prompts as usize {
+        reporter.check()?;
+        actor.prompt(row, &job.rows.row(row)?)?;
+    }
     let per_part = (PART / u64::from(job.spec.samples)).max(1);
     let parts = prompts.div_ceil(per_part);
     reporter.phase(Phase::Evaluating, 0)?;
