@@ -21,6 +21,7 @@ pub enum ConfigError {
 /// Settings shared by the commands that work on a data directory. Every one can stand in `anneal.toml` under the same
 /// name with underscores.
 #[derive(Args, Clone, Debug, Default, Deserialize)]
+#[command(next_help_heading = "Settings")]
 #[serde(deny_unknown_fields, default)]
 pub struct SettingArgs {
     /// Settings file to read instead of ./anneal.toml (which may be absent)
