@@ -20,7 +20,9 @@ const LOOK: Duration = Duration::from_millis(500);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  anneal evaluations create --model CHECKPOINT --dataset builtin:arithmetic --verifier '{\"type\": \"numeric\"}' --wait
+  anneal evaluations create --model CHECKPOINT --dataset DATASET --verifier VERIFIER --wait
+  anneal evaluations create --model builtin:arith-tiny --dataset builtin:arithmetic \\
+    --verifier '{\"type\": \"numeric\"}' --samples 8 --pass-at 1,8 --seed 7 --wait
   anneal evaluations compare --baseline EVALUATION --candidate EVALUATION --min-improvement 0.01
 
 Two evaluations can be compared when they have the same rows and seed.")]
@@ -43,7 +45,7 @@ enum Command {
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes with --wait: 0 succeeded, 20 failed, 30 cancelled, 50 --timeout passed, 130 interrupted."
+    after_help = "Exit codes with --wait: 0 succeeded, 20 failed, 30 cancelled, 50 --timeout passed,\n130 interrupted."
 )]
 struct CreateArgs {
     /// What to evaluate: mdl_..., ckpt_..., builtin:...

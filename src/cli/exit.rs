@@ -9,6 +9,8 @@ pub const TIMED_OUT: u8 = 50;
 /// What shells report of a program that was interrupted.
 pub const INTERRUPTED: i32 = 130;
 
+/// Set by hand for 96 columns, as all examples and tables in help texts are.
 pub const HELP: &str = "\
-Exit codes: 0 succeeded, 10 the job's gate failed, 20 failed, 30 cancelled, 40 paused, 50 --timeout passed,
-130 interrupted (the job goes on), 1 anything else, such as a server that does not answer.";
+Exit codes: 0 succeeded, 10 the job's gate failed, 20 failed, 30 cancelled, 40 paused,
+50 --timeout passed, 130 interrupted (the job goes on), 1 anything else, such as a server that
+does not answer.";

@@ -17,7 +17,8 @@ use crate::store::Store;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   anneal models list
-  anneal models import ~/models/SmolLM2-135M --name smollm2     on the server's machine, into its --data-dir")]
+  anneal models import ~/models/SmolLM2-135M --name smollm2
+                            on the server's machine, into its --data-dir")]
 pub struct Args {
     #[command(subcommand)]
     command: Command,

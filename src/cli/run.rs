@@ -28,8 +28,9 @@ use crate::config::Config;
   anneal run job.json --idempotency-key \"$CI_PIPELINE_ID\" --wait --json
                                               one job however often the step is repeated
 
-Exit codes: 0 succeeded (or submitted, without --wait), 10 the job's gate failed, 20 failed, 21 the spec was
-refused, 30 cancelled, 40 paused, 50 --timeout passed, 130 interrupted (the job goes on), 1 anything else.")]
+Exit codes: 0 succeeded (or submitted, without --wait), 10 the job's gate failed, 20 failed,
+21 the spec was refused, 30 cancelled, 40 paused, 50 --timeout passed, 130 interrupted (the job
+goes on), 1 anything else.")]
 pub struct Args {
     /// The job spec, a JSON file, or - for standard input
     spec: PathBuf,

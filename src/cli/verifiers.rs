@@ -45,8 +45,8 @@ struct ListArgs {
 #[derive(Debug, clap::Args)]
 struct CreateArgs {
     /// The configuration as JSON, as it would stand in a job spec
-    #[arg(value_parser = json_argument)]
-    config: Value,
+    #[arg(value_name = "CONFIG", value_parser = json_argument)]
+    configuration: Value,
     /// A name for people
     #[arg(long)]
     name: Option<String>,
@@ -90,7 +90,7 @@ fn list(client: &Client, output: Output, args: &ListArgs) -> anyhow::Result<Exit
 }
 
 fn create(client: &Client, output: Output, args: &CreateArgs) -> anyhow::Result<ExitCode> {
-    let verifier = client.post("/v1/verifiers", &json!({"name": args.name, "config": args.config}))?;
+    let verifier = client.post("/v1/verifiers", &json!({"name": args.name, "config": args.configuration}))?;
     output.answer(&verifier, || format!("{}\n", member(&verifier, "/id")));
     Ok(ExitCode::SUCCESS)
 }

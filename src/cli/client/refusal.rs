@@ -53,7 +53,9 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |value: &Value| super::super::output::printable(value.as_str().unwrap_or_default());
         write!(f, "{} ({})", text(&self.body["detail"]), text(&self.body["code"]))?;
-        for error in self.body["errors"].as_array().into_iter().flatten() {
+        let fields = self.body["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
+        // What is wrong with a single field is the detail already.
+        for error in fields.iter().filter(|_| fields.len() > 1) {
             write!(f, "\n  {}: {} ({})", text(&error["pointer"]), text(&error["detail"]), text(&error["code"]))?;
         }
         match (self.status, self.had_key) {
@@ -93,14 +95,20 @@ mod tests {
 
     #[test]
     fn a_refusal_names_fields_codes_and_the_request() {
-        let body = json!({
-            "code": "invalid_spec", "detail": "2 fields are invalid", "request_id": "r1",
-            "errors": [{"pointer": "/train/steps", "code": "out_of_range", "detail": "must be positive"}],
-        });
-        let refused = Refused::new(422, body.to_string().as_bytes(), false);
-        let expected =
-            "2 fields are invalid (invalid_spec)\n  /train/steps: must be positive (out_of_range)\n  request r1";
-        assert_eq!(refused.to_string(), expected);
+        let error = |pointer: &str| json!({"pointer": pointer, "code": "invalid_value", "detail": "must be positive"});
+        let refused = |detail: &str, errors: &[Value]| {
+            let body = json!({"code": "invalid_spec", "detail": detail, "request_id": "r1", "errors": errors});
+            Refused::new(422, body.to_string().as_bytes(), false)
+        };
+        let refused = [
+            refused("/a: must be positive", &[error("/a")]),
+            refused("2 fields are invalid", &[error("/a"), error("/b")]),
+        ];
+        let expected = "2 fields are invalid (invalid_spec)\n  /a: must be positive (invalid_value)\n  /b: must be \
+                        positive (invalid_value)\n  request r1";
+        assert_eq!(refused[0].to_string(), "/a: must be positive (invalid_spec)\n  request r1");
+        assert_eq!(refused[1].to_string(), expected);
+        let refused = &refused[0];
         assert!(refused.blames_request());
     }
 

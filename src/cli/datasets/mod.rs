@@ -12,11 +12,12 @@ use crate::config::Config;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A data set is JSON Lines: one object a line, with a prompt and mostly an answer. Its versions never change.
+    after_help = "A data set is JSON Lines: one object a line, with a prompt and mostly an answer. A version never
+changes.
 
 Examples:
   anneal datasets upload sums.jsonl --name sums --prompt-column question --answer-column result
-  anneal datasets append DATASET fresh.jsonl       the newest version with these rows behind it, as the next version
+  anneal datasets append DATASET fresh.jsonl       more rows, which makes the next version
   zcat rows.jsonl.gz | anneal datasets upload -
   anneal datasets versions DATASET"
 )]
