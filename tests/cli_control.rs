@@ -168,9 +168,16 @@ fn evaluations_are_made_once_for_a_key_and_compared() {
     assert!(program.text(&["evaluations", "get", base]).contains("pass@1"));
     let same = program.json(&["evaluations", "compare", "--baseline", base, "--candidate", base]);
     assert_eq!(same["verdict"], "inconclusive", "{same}");
-    let compare = ["evaluations", "compare", "--baseline", base, "--candidate", trained, "--min-improvement", "-1"];
-    assert_eq!(program.json(&compare)["verdict"], "better");
-    assert!(program.text(&compare).contains("better"));
+    // Whoever is better, the other is worse by as much.
+    let compare = |baseline, candidate| {
+        let comparison = program.json(&["evaluations", "compare", "--baseline", baseline, "--candidate", candidate]);
+        (comparison["low"].as_f64().unwrap(), comparison["high"].as_f64().unwrap())
+    };
+    let ((low, high), (back_low, back_high)) = (compare(base, trained), compare(trained, base));
+    assert!((low + back_high).abs() < 1e-9 && (high + back_low).abs() < 1e-9 && low <= high);
+    let far = ["evaluations", "compare", "--baseline", base, "--candidate", trained, "--min-improvement", "1"];
+    assert_eq!(program.json(&far)["gate"]["passed"], false);
+    assert!(program.text(&far).contains("gate        failed"), "{}", program.text(&far));
 }
 
 #[test]

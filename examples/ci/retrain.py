@@ -2,8 +2,9 @@
 """Retrains on new rows and publishes the model only when it is better: the script part of the CI examples.
 
 It needs Python 3.8 or later without packages, and the `anneal` program, which finds its server in ANNEAL_SERVER and its
-key in ANNEAL_API_KEY. Every step that makes something carries an idempotency key from --run, so that a repeated
-pipeline finds what its earlier attempt made and makes nothing twice; a lost connection is taken up again by `anneal`.
+key in ANNEAL_API_KEY. The job carries --run in its metadata, and every request that makes something an idempotency key
+from it, so that a repeated pipeline finds what its earlier attempt made and makes nothing twice. A lost connection is
+taken up again by `anneal`.
 
     append the new rows -> train -> evaluate champion and candidate on the same rows and seed -> compare row by row
     better: publish    worse: keep the champion    inconclusive: keep it too, and say so
@@ -14,6 +15,7 @@ job's own gate failed, 11 inconclusive with --fail-on inconclusive, 20 a job fai
 """
 
 import argparse
+import hashlib
 import json
 import os
 import subprocess
@@ -91,24 +93,39 @@ def write_whole(path, text):
         os.close(handle)
 
 
-def append(options):
-    """Adds the new rows; returns the version to train on."""
+def key(options, *what):
+    """An idempotency key: the same in every attempt of this run, and another for everything else."""
+    return "retrain-" + hashlib.sha256("\n".join([options.run, *what]).encode()).hexdigest()[:40]
+
+
+def earlier(options):
+    """The jobs that earlier attempts of this run have submitted, the newest first."""
+    jobs = anneal(options, "look for earlier attempts", "jobs", "list", "--limit", "100")["data"]
+    return [job for job in jobs if job["kind"] == "train" and (job.get("metadata") or {}).get("run") == options.run]
+
+
+def append(options, jobs):
+    """Adds the new rows, unless an earlier attempt has; returns the version to train on."""
+    if jobs:
+        return {"id": jobs[0]["spec"]["dataset"]["train"]}
     if options.rows and os.path.getsize(options.rows) > 0:
         version = anneal(options, "append", "datasets", "append", options.dataset, options.rows,
-                         "--idempotency-key", f"{options.run}-append")
+                         "--idempotency-key", key(options, "append"))
         return version.get("latest", version)
     return anneal(options, "data set", "datasets", "get", options.dataset)["latest"]
 
 
-def train(options, version):
-    """Submits the job, or finds the one that an earlier attempt of this run submitted, and waits for it."""
+def train(options, version, jobs):
+    """Waits for the job of an earlier attempt, or submits one when there is none or it has not succeeded."""
+    timeout = ["--timeout", str(options.timeout)] if options.timeout else []
+    if jobs and jobs[0]["status"] not in ("failed", "cancelled"):
+        return anneal(options, "train", "jobs", "wait", jobs[0]["id"], *timeout, gate=True)
     arguments = ["run", options.spec, "--wait", "--set", f"/dataset/train={version['id']}",
-                 "--idempotency-key", f"{options.run}-train"]
+                 "--idempotency-key", key(options, "train", str(len(jobs)))]
     for assignment in options.set:
         arguments += ["--set", assignment]
-    if options.timeout:
-        arguments += ["--timeout", str(options.timeout)]
-    return anneal(options, "train", *arguments, gate=True)
+    arguments += ["--set", f"/metadata/run={json.dumps(options.run)}"]
+    return anneal(options, "train", *arguments, *timeout, gate=True)
 
 
 def evaluate(options, which, model, spec):
@@ -116,21 +133,29 @@ def evaluate(options, which, model, spec):
     dataset = options.eval_dataset or spec["dataset"].get("eval")
     if not dataset:
         raise Stop("evaluate", 2, "the spec names no dataset.eval; name rows to evaluate on with --eval-dataset")
-    verifier = options.verifier or json.dumps(spec["verifier"])
-    if verifier.startswith('"'):
-        verifier = json.loads(verifier)
-    arguments = ["evaluations", "create", "--model", model, "--dataset", dataset, "--verifier", verifier,
-                 "--samples", str(options.samples), "--pass-at", "1", "--prompts", str(options.prompts),
-                 "--seed", str(options.seed), "--idempotency-key", f"{options.run}-evaluate-{which}", "--wait"]
-    if options.timeout:
-        arguments += ["--timeout", str(options.timeout)]
-    return anneal(options, f"evaluate {which}", *arguments)
+    verifier = options.verifier or spec["verifier"]
+    if not isinstance(verifier, str):
+        verifier = json.dumps(verifier)
+    arguments = ["--model", model, "--dataset", dataset, "--verifier", verifier, "--samples", str(options.samples),
+                 "--pass-at", "1", "--prompts", str(options.prompts), "--seed", str(options.seed)]
+    timeout = ["--timeout", str(options.timeout)] if options.timeout else []
+    return anneal(options, f"evaluate {which}", "evaluations", "create", *arguments, "--wait", *timeout,
+                  "--idempotency-key", key(options, *arguments))
 
 
 def compare(options, champion, candidate):
-    return anneal(options, "compare", "evaluations", "compare", "--baseline", champion["id"],
-                  "--candidate", candidate["id"], "--confidence", str(options.confidence),
-                  "--min-improvement", str(options.min_improvement))
+    """The verdict on the candidate with the interval of the difference, for these demands on it."""
+    answer = anneal(options, "compare", "evaluations", "compare", "--baseline", champion["id"],
+                    "--candidate", candidate["id"], "--confidence", str(options.confidence),
+                    "--min-improvement", str(options.min_improvement))
+    low, high = answer["low"], answer["high"]
+    if answer["verdict"] == "better" and low > options.min_improvement:
+        verdict = "better"
+    elif answer["verdict"] == "worse" or high < options.min_improvement:
+        verdict = "worse"
+    else:
+        verdict = "inconclusive"
+    return verdict, {"mean": answer["difference"], "low": low, "high": high}
 
 
 def publish(options, record):
@@ -151,38 +176,38 @@ def pass_at_1(evaluation):
 
 def retrain(options):
     """The whole run; returns what was decided and what it rests on."""
-    champion = read_json(options.champion) if os.path.exists(options.champion) else None
-    version = append(options)
-    job = train(options, version)
+    record = read_json(options.champion) if os.path.exists(options.champion) else {}
+    # When an earlier attempt of this run has published already, the model before it is still the one to beat.
+    champion = record.get("previous") if record.get("run") == options.run else record.get("checkpoint")
+    jobs = earlier(options)
+    version = append(options, jobs)
+    job = train(options, version, jobs)
     spec = job["spec_resolved"]
     checkpoint = (job.get("result") or {}).get("checkpoint")
+    # Without a champion, it is the model that training began with.
     report = {"run": options.run, "job": job["id"], "dataset_version": version["id"], "rows": version.get("rows"),
-              "candidate": checkpoint, "champion": champion["checkpoint"] if champion else spec["model"],
-              "first": champion is None}
+              "candidate": checkpoint, "champion": champion or spec["model"], "first": champion is None}
     gate = (job.get("result") or {}).get("gate") or {}
     if gate.get("passed") is False:
         return dict(report, decision="worse", why="the job's own gate failed")
     if not checkpoint:
         raise Stop("train", 20, "the job ended without a checkpoint")
-    # Without a champion, the model that training began with is the one to beat.
     old = evaluate(options, "champion", report["champion"], spec)
     new = evaluate(options, "candidate", checkpoint, spec)
-    comparison = compare(options, old, new)
-    verdict, difference = comparison["verdict"], comparison["difference"]
-    report.update(verdict=verdict, difference=difference, champion_evaluation=old["id"],
-                  candidate_evaluation=new["id"], champion_pass=pass_at_1(old), candidate_pass=pass_at_1(new))
-    interval = f"between {difference['low']:+.4f} and {difference['high']:+.4f}"
+    verdict, difference = compare(options, old, new)
+    report.update(difference=difference, champion_evaluation=old["id"], candidate_evaluation=new["id"],
+                  champion_pass=pass_at_1(old), candidate_pass=pass_at_1(new))
+    why = f"the gain in pass@1 lies between {difference['low']:+.4f} and {difference['high']:+.4f}"
     if verdict == "better":
         publish(options, {"checkpoint": checkpoint, "weights_sha256": job["result"].get("weights_sha256"),
                           "job": job["id"], "run": options.run, "dataset_version": version["id"],
                           "evaluation": new["id"], "pass_at_1": report["candidate_pass"].get("mean"),
-                          "previous": champion["checkpoint"] if champion else None,
+                          "previous": champion,
                           "published_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
-        return dict(report, decision="published", why=f"pass@1 differs by {interval}")
+        return dict(report, decision="published", why=why)
     if verdict == "worse":
-        return dict(report, decision="worse", why=f"pass@1 differs by {interval}")
-    return dict(report, decision="inconclusive",
-                why=f"pass@1 differs by {interval}, which decides nothing; more --prompts would narrow it")
+        return dict(report, decision="worse", why=why)
+    return dict(report, decision="inconclusive", why=f"{why}, which decides nothing; more --prompts narrow it")
 
 
 TITLES = {"published": "Published: the candidate is better", "worse": "Kept the champion: the candidate is not better",
@@ -259,7 +284,7 @@ def arguments():
     parser.add_argument("--seed", type=int, default=1, help="of both evaluations [%(default)s]")
     parser.add_argument("--confidence", type=float, default=0.95, help="of the paired interval [%(default)s]")
     parser.add_argument("--min-improvement", type=float, default=0.0,
-                        help="by how much pass@1 must be better [%(default)s]")
+                        help="by how much pass@1 must be better, 0 to 1 [%(default)s]")
     parser.add_argument("--fail-on", choices=["nothing", "worse", "inconclusive"], default="worse",
                         help="from which answer on the exit code is not 0 [%(default)s]")
     parser.add_argument("--timeout", type=int, help="seconds to wait for the job, and for each evaluation")

@@ -97,8 +97,8 @@ struct CompareArgs {
     /// How sure the interval is to hold the true difference, such as 0.95
     #[arg(long, value_name = "SHARE")]
     confidence: Option<f64>,
-    /// By how much the candidate must be better, such as 0.01 for one point
-    #[arg(long, value_name = "DIFFERENCE", allow_negative_numbers = true)]
+    /// The gate: by how much the candidate must be better, 0 to 1
+    #[arg(long, value_name = "DIFFERENCE")]
     min_improvement: Option<f64>,
 }
 
@@ -167,11 +167,15 @@ fn compare(client: &Client, output: Output, args: &CompareArgs) -> anyhow::Resul
     ]);
     let comparison = client.post("/v1/evaluations/compare", &body)?;
     output.answer(&comparison, || {
-        let number = |name: &str| comparison["difference"][name].as_f64();
+        let number = |name: &str| comparison[name].as_f64();
         let mut fields = Fields::default();
         fields.add("verdict", member(&comparison, "/verdict"));
-        if let (Some(mean), Some(low), Some(high)) = (number("mean"), number("low"), number("high")) {
+        if let (Some(mean), Some(low), Some(high)) = (number("difference"), number("low"), number("high")) {
             fields.add("difference", format!("{mean:+.4}, between {low:+.4} and {high:+.4}"));
+        }
+        if let Some(passed) = comparison["gate"]["passed"].as_bool() {
+            let least = member(&comparison, "/gate/min_improvement");
+            fields.add("gate", format!("{}: better by {least}", if passed { "passed" } else { "failed" }));
         }
         fields.text()
     });

@@ -88,9 +88,14 @@ pub fn interval(pass: &Value) -> String {
 pub fn gate(job: &Value) -> Option<String> {
     let gate = &job["result"]["gate"];
     let passed = gate["passed"].as_bool()?;
-    let words = ["message", "reason", "detail"].iter().find_map(|name| gate[*name].as_str()).map(printable);
-    let verdict = if passed { "passed" } else { "failed" };
-    Some(words.map_or_else(|| verdict.to_owned(), |words| format!("{verdict}: {words}")))
+    let missed = gate["checks"].as_array().into_iter().flatten().filter(|check| check["passed"] == false);
+    let missed: Vec<String> = missed
+        .map(|check| {
+            let part = |pointer| member(check, pointer);
+            format!("{} is {}, {} is asked for", part("/name"), part("/measured"), part("/required"))
+        })
+        .collect();
+    Some(if passed { String::from("passed") } else { format!("failed: {}", missed.join("; ")) })
 }
 
 /// Why a job failed, if it did.
@@ -113,7 +118,10 @@ mod tests {
             "result": {
                 "before": {"pass_at": [{"k": 1, "mean": 0.5, "half_width": 0.1}]},
                 "after": {"pass_at": [{"k": 1, "mean": 0.75, "half_width": 0.05}]},
-                "gate": {"passed": false, "message": "pass@1 fell"},
+                "gate": {"passed": false, "checks": [
+                    {"name": "pass_at_1", "required": 0.9, "measured": 0.75, "passed": false},
+                    {"name": "improvement", "required": 0.1, "measured": 0.25, "passed": true},
+                ]},
             },
         });
         let expected = "\
@@ -123,7 +131,7 @@ devices          cpu
 created          1970-01-01T00:00:00Z
 metadata commit  abc
 pass@1           0.500 ± 0.100 -> 0.750 ± 0.050
-gate             failed: pass@1 fell
+gate             failed: pass_at_1 is 0.75, 0.9 is asked for
 ";
         assert_eq!(describe(&job), expected);
     }

@@ -15,6 +15,7 @@ use super::super::output::{Output, member};
 #[command(after_help = "Examples:
   anneal jobs fork JOB --set /train/steps=400
   anneal jobs fork JOB --set /objective/beta=0.1 --unset /budget --name sharper
+  anneal jobs fork JOB --from checkpoint           train the finished model further
   anneal jobs fork JOB --patch changes.json        a JSON Patch (RFC 6902)")]
 pub struct Args {
     /// The job to copy, job_...
@@ -31,6 +32,10 @@ pub struct Args {
     /// A name for the copy
     #[arg(long)]
     name: Option<String>,
+    /// The model to begin with: `start`, the one that the job began with; `checkpoint`, the one that it made; or any
+    /// checkpoint, ckpt_... [default: start]
+    #[arg(long, value_name = "WHERE")]
+    from: Option<String>,
 }
 
 pub fn run(client: &Client, output: Output, args: &Args) -> anyhow::Result<ExitCode> {
@@ -49,6 +54,9 @@ pub fn run(client: &Client, output: Output, args: &Args) -> anyhow::Result<ExitC
     let mut body = json!({"patch": patch});
     if let Some(name) = &args.name {
         body["name"] = json!(name);
+    }
+    if let Some(from) = &args.from {
+        body["from"] = json!(from);
     }
     let job = client.post(&format!("/v1/jobs/{}/fork", escape(&args.job)), &body)?;
     output.answer(&job, || format!("{}\n", member(&job, "/id")));
