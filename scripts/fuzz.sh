@@ -62,7 +62,7 @@ start open
 fuzz without-keys "$examples" --exclude-operation-id create_api_key
 kill "$server"; wait "$server" || true
 
-key=$("$program" keys create fuzz --scopes read,write,admin,code --data-dir "$data/keyed")
+key=$("$program" keys create fuzz --scopes read,write,admin,code --local --data-dir "$data/keyed")
 start keyed
 fuzz wrong-key 3 -H "Authorization: Bearer ak_wrong"
 fuzz with-keys "$examples" -H "Authorization: Bearer $key"

@@ -24,6 +24,7 @@ const WEBHOOK_RETRY_SECONDS: [u64; 7] = [5, 30, 120, 600, 3600, 21_600, 86_400];
 /// Settings shared by the commands that work on a data directory. Every one can stand in `anneal.toml` under the same
 /// name with underscores.
 #[derive(Args, Clone, Debug, Default, Deserialize)]
+#[command(next_help_heading = "Settings")]
 #[serde(deny_unknown_fields, default)]
 pub struct SettingArgs {
     /// Settings file to read instead of ./anneal.toml (which may be absent)

@@ -213,7 +213,7 @@ fn a_server_that_others_can_reach_needs_a_key_before_it_starts() {
     assert!(!refused.status.success());
     assert!(String::from_utf8_lossy(&refused.stderr).contains("anneal keys create"));
     let mut create = Command::new(env!("CARGO_BIN_EXE_anneal"));
-    create.args(["keys", "create", "ci", "--json", "--data-dir"]).arg(data.path());
+    create.args(["keys", "create", "ci", "--json", "--local", "--data-dir"]).arg(data.path());
     let made: Value = serde_json::from_slice(&create.output().unwrap().stdout).unwrap();
     let server = Server::spawn(serve());
     let port = server.base.rsplit(':').next().unwrap();

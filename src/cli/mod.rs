@@ -1,16 +1,30 @@
-//! The commands of the program, one file each.
+//! The commands of the program: one file a command, one folder a group that has several. Most are clients of the public
+//! API; what those share lies in `client`, `remote` and `output`.
 
+mod assignment;
 mod bench;
+mod checkpoints;
 mod client;
+mod completions;
+mod datasets;
+mod devices;
+mod evaluations;
+mod exit;
 mod frontier;
 mod health;
+mod interrupt;
+mod jobs;
 mod keys;
 mod models;
 mod openapi;
+mod output;
 mod progress;
+mod queue;
 mod quickstart;
+mod remote;
 mod run;
 pub mod serve;
+mod verifiers;
 mod worker;
 
 use std::process::ExitCode;
@@ -31,8 +45,10 @@ use crate::telemetry;
   anneal serve                            start the service on http://127.0.0.1:8080 (docs at /docs)
   anneal run examples/quickstart.json --wait
                                           submit a job to it and follow it
+  anneal jobs list                        what became of the jobs
 
-Settings come from flags, then ANNEAL_* variables, then ./anneal.toml.")]
+Commands that talk to a server take --server URL (ANNEAL_SERVER), --api-key KEY (ANNEAL_API_KEY) and --json; their
+--help has examples. Settings come from flags, then ANNEAL_* variables, then ./anneal.toml.")]
 pub struct Cli {
     #[command(flatten)]
     settings: SettingArgs,
@@ -50,20 +66,34 @@ enum Command {
     Quickstart(quickstart::Args),
     /// Submit a job to a server, and with --wait follow it to its end
     Run(run::Args),
+    /// List, watch, control and compare jobs
+    Jobs(jobs::Args),
+    /// Upload and extend data sets
+    Datasets(datasets::Args),
+    /// List checkpoints and download them
+    Checkpoints(checkpoints::Args),
+    /// Store verifiers and try them
+    Verifiers(verifiers::Args),
+    /// List and import models
+    Models(models::Args),
+    /// Evaluate models and compare them
+    Evaluations(evaluations::Args),
     /// Show what a rollout set can teach at each temperature, as a table and a plot
     Frontier(frontier::Args),
+    /// Show the server's devices
+    Devices(devices::Args),
+    /// Show what waits, and why
+    Queue(queue::Args),
+    /// Make, list and revoke API keys
+    Keys(keys::Args),
     /// Measure the engine on this machine: matrix products, sampling, training
     Bench(bench::Args),
     /// Ask a running server whether it lives, for health checks
     Health(health::Args),
     /// Print the OpenAPI document
     Openapi,
-    /// Make, list and revoke API keys, on the data directory
-    #[command(subcommand)]
-    Keys(keys::Command),
-    /// Work with models
-    #[command(subcommand)]
-    Models(models::Command),
+    /// Print a script that completes this program's commands in a shell
+    Completions(completions::Args),
 }
 
 /// Runs a command.
@@ -80,11 +110,19 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         }
         Command::Quickstart(args) => quickstart::run(config, &args),
         Command::Run(args) => run::run(&config, &args),
+        Command::Jobs(args) => jobs::run(&config, &args),
+        Command::Datasets(args) => datasets::run(&config, &args),
+        Command::Checkpoints(args) => checkpoints::run(&config, &args),
+        Command::Verifiers(args) => verifiers::run(&config, &args),
+        Command::Models(args) => models::run(&config, &args),
+        Command::Evaluations(args) => evaluations::run(&config, &args),
         Command::Frontier(args) => frontier::run(&config, &args),
+        Command::Devices(args) => devices::run(&config, &args),
+        Command::Queue(args) => queue::run(&config, &args),
+        Command::Keys(args) => keys::run(&config, &args),
         Command::Bench(args) => bench::run(&config, &args),
         Command::Health(args) => health::run(&config, &args),
         Command::Openapi => openapi::run(),
-        Command::Keys(command) => keys::run(&config, command),
-        Command::Models(command) => models::run(&config, command),
+        Command::Completions(args) => completions::run(&args),
     }
 }

@@ -51,7 +51,8 @@ impl JobProgress {
         self.bar.set_message(format!("{}  {}  {}", self.phase, self.numbers, self.pass_at_1));
     }
 
-    fn line(&self, text: &str) {
+    /// Prints a line above the bar.
+    pub fn line(&self, text: &str) {
         if self.bar.is_hidden() {
             eprintln!("{text}");
         } else {

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use super::client::Client;
-use super::run::follow;
+use super::jobs::describe::interval;
+use super::jobs::follow::follow_visibly;
 use super::serve::Server;
 use super::worker::signalled;
 use crate::config::Config;
@@ -69,13 +71,14 @@ fn show(client: &Client, spec: &Value, output: &std::path::Path, keep: bool) -> 
     let job = client.post("/v1/jobs", spec)?;
     let id = job["id"].as_str().context("the answer has no job id")?;
     println!("job      {id}: BOLT on {} with {}", spec["model"], spec["dataset"]["train"]);
-    let job = follow(client, &job)?;
+    let (job, _) = follow_visibly(client, &job, None)?;
     if job["status"] != "succeeded" {
         bail!("the job {}: {}", job["status"], job["failure"]["message"]);
     }
     let result = &job["result"];
     let checkpoint = result["checkpoint"].as_str().context("the job has no checkpoint")?;
-    let bytes = client.download(checkpoint, output)?;
+    let files = client.download(checkpoint, output, &ProgressBar::hidden())?;
+    let bytes: u64 = files.iter().map(|file| file.size).sum();
     println!("model    {bytes} bytes in {}, every file checked against its sha256", output.display());
     println!("weights  sha256 {}", result["weights_sha256"].as_str().unwrap_or_default());
     println!("\n{:>8}  {:>17}  {:>17}", "", "before", "after");
@@ -94,11 +97,4 @@ fn show(client: &Client, spec: &Value, output: &std::path::Path, keep: bool) -> 
         println!("\nThis server goes on until Ctrl-C: curl -s {}", client.url(&format!("/v1/jobs/{id}")));
     }
     Ok(())
-}
-
-fn interval(pass: &Value) -> String {
-    match (pass["mean"].as_f64(), pass["half_width"].as_f64()) {
-        (Some(mean), Some(half_width)) => format!("{mean:.3} ± {half_width:.3}"),
-        _ => String::from("-"),
-    }
 }

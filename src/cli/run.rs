@@ -5,83 +5,176 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use serde_json::Value;
+use clap::ValueEnum;
+use serde_json::{Value, json};
 
+use super::assignment::Assignment;
+use super::checkpoints::bar_of_bytes;
 use super::client::{Client, Refused};
-use super::progress::JobProgress;
+use super::exit;
+use super::interrupt::on_interrupt;
+use super::jobs::follow::{Outcome, conclude, detach_on_interrupt, follow_visibly};
+use super::jobs::wait::deadline;
+use super::output::{Fields, Output, member, printable, size};
+use super::remote::RemoteArgs;
 use crate::config::Config;
 
 #[derive(Clone, Debug, clap::Args)]
-#[command(after_help = "Exit codes with --wait: 0 succeeded, 20 failed, 30 cancelled. A refused spec ends with 21.")]
+#[command(after_help = "Examples:
+  anneal run job.json --wait
+  anneal run job.json --set /train/steps=50 --set /name=short --wait --timeout 3600
+  anneal run job.json --download model        wait, then fetch the finished model and check it
+  anneal run job.json --dry-run               what it would do and need; makes nothing
+  anneal run job.json --idempotency-key \"$CI_PIPELINE_ID\" --wait --json
+                                              one job however often the step is repeated
+
+Exit codes: 0 succeeded (or submitted, without --wait), 10 the job's gate failed, 20 failed,
+21 the spec was refused, 30 cancelled, 40 paused, 50 --timeout passed, 130 interrupted (the job
+goes on), 1 anything else.")]
 pub struct Args {
     /// The job spec, a JSON file, or - for standard input
     spec: PathBuf,
     /// Follow the job to its end
     #[arg(long)]
     wait: bool,
+    /// Wait at most this long; the job goes on (implies --wait)
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<u64>,
+    /// Submissions with the same key and spec make one job [default: a new key]
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+    /// Change a member of the spec, by JSON pointer; a value that is not JSON is a text
+    #[arg(long, value_name = "POINTER=VALUE")]
+    set: Vec<Assignment>,
     /// Download the finished model into this folder (implies --wait)
     #[arg(long, value_name = "DIR")]
     download: Option<PathBuf>,
-    /// The server [default: http:// and the address `serve` listens on]
-    #[arg(long, env = "ANNEAL_SERVER", value_name = "URL")]
-    server: Option<String>,
+    /// Make nothing, and say what would be made: `validate` checks the spec, `preflight` also tries the first rows and
+    /// estimates what the job needs
+    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, default_missing_value = "preflight",
+          require_equals = true, conflicts_with_all = ["wait", "timeout", "download"])]
+    dry_run: Option<DryRun>,
+    #[command(flatten)]
+    remote: RemoteArgs,
 }
 
-const FAILED: u8 = 20;
-const REFUSED: u8 = 21;
-const CANCELLED: u8 = 30;
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum DryRun {
+    Validate,
+    Preflight,
+}
 
 pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
-    let spec = read_spec(&args.spec)?;
-    let base = args.server.clone().unwrap_or_else(|| format!("http://{}", config.listen));
-    let client = Client::new(&base);
-    let job = match client.post("/v1/jobs", &spec) {
-        Ok(job) => job,
-        Err(error) => match error.downcast_ref::<Refused>().filter(|refused| refused.status < 500) {
-            Some(refused) => {
-                eprintln!("refused: {refused}");
-                return Ok(ExitCode::from(REFUSED));
+    args.remote.run(config, |client, output| {
+        let text = read_text(&args.spec)?;
+        let mut spec: Value = match serde_json::from_str(&text) {
+            Ok(spec) => spec,
+            Err(error) => {
+                let detail = format!("{} is not valid JSON: {error}", args.spec.display());
+                return Ok(refuse(output, &invalid(&detail)));
             }
-            None => return Err(error),
-        },
-    };
-    let id = job["id"].as_str().context("the server's answer has no job id")?;
-    println!("{id}");
-    if !args.wait && args.download.is_none() {
-        eprintln!("follow it with: curl -N '{}'", client.url(&format!("/v1/jobs/{id}/events?stream=true")));
-        return Ok(ExitCode::SUCCESS);
-    }
-    let job = follow(&client, &job)?;
-    if let (Some(target), Some(checkpoint)) = (&args.download, job["result"]["checkpoint"].as_str()) {
-        let bytes = client.download(checkpoint, target)?;
-        eprintln!("{bytes} bytes downloaded to {} and checked", target.display());
-    }
-    Ok(match job["status"].as_str() {
-        Some("succeeded") => ExitCode::SUCCESS,
-        Some("cancelled") => ExitCode::from(CANCELLED),
-        _ => {
-            eprintln!("{}", job["failure"]["message"].as_str().unwrap_or("the job failed"));
-            ExitCode::from(FAILED)
+        };
+        args.set.iter().try_for_each(|assignment| assignment.apply(&mut spec))?;
+        if let Some(how) = args.dry_run {
+            return dry_run(client, output, how, &spec);
         }
+        let job = match client.post_once("/v1/jobs", &spec, args.idempotency_key.as_deref()) {
+            Ok(job) => job,
+            Err(error) => return refused(output, error),
+        };
+        submitted(client, output, args, &job)
     })
 }
 
-/// Shows a job's progress until it is over and returns it as it then stands.
-pub fn follow(client: &Client, job: &Value) -> anyhow::Result<Value> {
+fn submitted(client: &Client, output: Output, args: &Args, job: &Value) -> anyhow::Result<ExitCode> {
     let id = job["id"].as_str().context("the server's answer has no job id")?;
-    let mut progress = JobProgress::new(job["steps"].as_u64().unwrap_or_default());
-    let followed = client.follow(id, |event| progress.show(event));
-    progress.finish();
-    followed?;
-    client.get(&format!("/v1/jobs/{id}"))
+    let wait = args.wait || args.timeout.is_some() || args.download.is_some();
+    if !wait {
+        output.answer(job, || format!("{id}\n"));
+        if !output.json {
+            eprintln!("follow it with: anneal jobs watch {id}");
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    if output.json {
+        eprintln!("{id}");
+    } else {
+        super::output::print(&format!("{id}\n"));
+    }
+    detach_on_interrupt(job);
+    let (mut job, outcome) = follow_visibly(client, job, deadline(args.timeout))?;
+    if let (Some(target), Outcome::Over, Some(checkpoint)) =
+        (&args.download, outcome, job["result"]["checkpoint"].as_str())
+    {
+        on_interrupt(format!(
+            "what has arrived is kept; go on with `anneal checkpoints download {checkpoint} --output {}`",
+            target.display()
+        ));
+        let files = client.download(checkpoint, target, &bar_of_bytes())?;
+        let bytes = files.iter().map(|file| file.size).sum();
+        eprintln!("{} downloaded to {} and checked", size(Some(bytes)), target.display());
+        job["download"] = json!({"directory": target, "bytes": bytes, "files": files});
+    }
+    if output.json {
+        output.answer(&job, String::new);
+    }
+    Ok(conclude(&job, outcome, output))
 }
 
-fn read_spec(path: &Path) -> anyhow::Result<Value> {
-    let mut text = String::new();
-    if path == Path::new("-") {
-        std::io::stdin().read_to_string(&mut text)?;
-    } else {
-        text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+fn dry_run(client: &Client, output: Output, how: DryRun, spec: &Value) -> anyhow::Result<ExitCode> {
+    let how = match how {
+        DryRun::Validate => "validate",
+        DryRun::Preflight => "preflight",
+    };
+    match client.post(&format!("/v1/jobs?dry_run={how}"), spec) {
+        Ok(preflight) => {
+            output.answer(&preflight, || plan(&preflight));
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => refused(output, error),
     }
-    serde_json::from_str(&text).with_context(|| format!("{} is not valid JSON", path.display()))
+}
+
+/// What a dry run found, for people.
+fn plan(preflight: &Value) -> String {
+    let mut text = String::from("the spec is valid; nothing was made\n");
+    for warning in preflight["warnings"].as_array().into_iter().flatten() {
+        let part = |name: &str| printable(warning[name].as_str().unwrap_or_default());
+        text.push_str(&format!("warning: {}: {} ({})\n", part("pointer"), part("detail"), part("code")));
+    }
+    let plan = &preflight["plan"];
+    let mut fields = Fields::default();
+    for name in ["rounds", "group_size", "completions", "parameters"] {
+        fields.add_some(&name.replace('_', " "), &member(plan, &format!("/{name}")));
+    }
+    fields.add_some("memory", &size(plan["memory_bytes"].as_u64()));
+    text + &fields.text()
+}
+
+/// The exit code for a spec that is at fault; any other error goes on.
+fn refused(output: Output, error: anyhow::Error) -> anyhow::Result<ExitCode> {
+    match error.downcast_ref::<Refused>().filter(|refused| refused.blames_request()) {
+        Some(answer) => Ok(refuse(output, answer)),
+        None => Err(error),
+    }
+}
+
+fn refuse(output: Output, refused: &Refused) -> ExitCode {
+    output.refusal(refused);
+    ExitCode::from(exit::REFUSED)
+}
+
+/// A refusal that needs no server.
+fn invalid(detail: &str) -> Refused {
+    let body = json!({"code": "invalid_json", "detail": detail});
+    Refused::new(400, body.to_string().as_bytes(), false)
+}
+
+pub fn read_text(path: &Path) -> anyhow::Result<String> {
+    if path == Path::new("-") {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text)?;
+        return Ok(text);
+    }
+    std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }

@@ -50,7 +50,7 @@ pub fn run(config: Config, args: &Args) -> anyhow::Result<ExitCode> {
         println!("anneal serves http://{0} (docs: http://{0}/docs/)", server.address);
         if server.keyless {
             eprintln!(
-                "there are no API keys: everyone on this machine can use it (anneal keys create closes it to others)"
+                "there are no API keys: everyone on this machine can use it (anneal keys create --local closes it)"
             );
         }
         super::worker::wait_for_end(args.supervised).await;
@@ -74,7 +74,7 @@ impl Server {
         if !config.is_local() && !store.has_usable_api_key(clock::now()).await? {
             bail!(
                 "{} can be reached from other machines and there is no usable API key; make one first:\n  anneal keys \
-                 create admin --scopes read,write,admin --data-dir {}",
+                 create admin --scopes read,write,admin --local --data-dir {}",
                 config.listen,
                 config.data_dir.display()
             );

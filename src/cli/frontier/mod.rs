@@ -14,7 +14,8 @@ use anyhow::{Context, bail, ensure};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
-use super::client::Client;
+use super::output::print;
+use super::remote::RemoteArgs;
 use crate::config::Config;
 use crate::job::RolloutSetId;
 
@@ -34,12 +35,8 @@ pub struct Args {
     /// Plot the frontier into this file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Print the server's answer as it is instead of the table
-    #[arg(long)]
-    json: bool,
-    /// The server [default: http:// and the address `serve` listens on]
-    #[arg(long, env = "ANNEAL_SERVER", value_name = "URL")]
-    server: Option<String>,
+    #[command(flatten)]
+    remote: RemoteArgs,
 }
 
 /// Set by hand for 96 columns, because wrapping would break the hanging indents.
@@ -130,7 +127,6 @@ impl Frontier {
 
 /// Asks for the frontier and shows it.
 pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
-    let base = args.server.clone().unwrap_or_else(|| format!("http://{}", config.listen));
     let mut request = json!({});
     if !args.betas.is_empty() {
         request["betas"] = json!(args.betas);
@@ -138,17 +134,20 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(floor) = args.ess_floor {
         request["ess_floor"] = json!(floor);
     }
-    let answer = Client::new(&base).post(&format!("/v1/rollout-sets/{}/frontier", args.id), &request)?;
-    if args.json {
-        println!("{answer}");
-    } else {
-        print!("{}", table(&read(&answer)?));
-    }
-    if let Some(path) = &args.svg {
-        write_whole(path, &plot::svg(&read(&answer)?)?).with_context(|| format!("cannot write {}", path.display()))?;
-        eprintln!("plotted in {}", path.display());
-    }
-    Ok(ExitCode::SUCCESS)
+    args.remote.run(config, |client, output| {
+        let answer = client.post(&format!("/v1/rollout-sets/{}/frontier", args.id), &request)?;
+        if output.json {
+            output.line(&answer, String::new);
+        } else {
+            print(&table(&read(&answer)?));
+        }
+        if let Some(path) = &args.svg {
+            let plot = plot::svg(&read(&answer)?)?;
+            write_whole(path, &plot).with_context(|| format!("cannot write {}", path.display()))?;
+            eprintln!("plotted in {}", path.display());
+        }
+        Ok(ExitCode::SUCCESS)
+    })
 }
 
 fn positive(text: &str) -> Result<f64, String> {

@@ -73,6 +73,9 @@ async fn describe(app: &App, id: CheckpointId) -> Result<FineTuningCheckpoint, P
         fine_tuned_model_checkpoint: id.to_string(),
         fine_tuning_job_id: row.job.to_string(),
         step_number: row.step,
-        metrics: CheckpointMetrics { step: row.step, train_loss: loss.first().and_then(|series| series.values.first().copied()) },
+        metrics: CheckpointMetrics {
+            step: row.step,
+            train_loss: loss.first().and_then(|series| series.values.first().copied()),
+        },
     })
 }

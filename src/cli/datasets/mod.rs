@@ -1,0 +1,53 @@
+//! `anneal datasets ...`
+
+mod get;
+mod upload;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+use super::remote::RemoteArgs;
+use crate::config::Config;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "A data set is JSON Lines: one object a line, with a prompt and mostly an answer. A version never
+changes.
+
+Examples:
+  anneal datasets upload sums.jsonl --name sums --prompt-column question --answer-column result
+  anneal datasets append DATASET fresh.jsonl       more rows, which makes the next version
+  zcat rows.jsonl.gz | anneal datasets upload -
+  anneal datasets versions DATASET"
+)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List data sets, the newest first
+    List(get::ListArgs),
+    /// Show one data set
+    Get(get::Args),
+    /// Upload a data set, or a whole new version of one
+    Upload(upload::Args),
+    /// Add rows to a data set, which makes its next version
+    Append(upload::AppendArgs),
+    /// List the versions of a data set
+    Versions(get::VersionArgs),
+}
+
+pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
+    args.remote.run(config, |client, output| match &args.command {
+        Command::List(args) => get::list(client, output, args),
+        Command::Get(args) => get::get(client, output, args),
+        Command::Upload(args) => upload::upload(client, output, args),
+        Command::Append(args) => upload::append(client, output, args),
+        Command::Versions(args) => get::versions(client, output, args),
+    })
+}

@@ -1,0 +1,199 @@
+//! `anneal evaluations ...`
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Subcommand;
+use serde_json::{Map, Value, json};
+
+use super::client::{Client, escape};
+use super::exit;
+use super::interrupt::on_interrupt;
+use super::jobs::describe::{failure, interval};
+use super::jobs::wait::deadline;
+use super::output::{Fields, Output, member};
+use super::remote::RemoteArgs;
+use crate::config::Config;
+
+/// How often an evaluation is looked at while it runs.
+const LOOK: Duration = Duration::from_millis(500);
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  anneal evaluations create --model CHECKPOINT --dataset DATASET --verifier VERIFIER --wait
+  anneal evaluations create --model builtin:arith-tiny --dataset builtin:arithmetic \\
+    --verifier '{\"type\": \"numeric\"}' --samples 8 --pass-at 1,8 --seed 7 --wait
+  anneal evaluations compare --baseline EVALUATION --candidate EVALUATION --min-improvement 0.01
+
+Two evaluations can be compared when they have the same rows and seed.")]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Evaluate a model or a checkpoint on a data set
+    Create(CreateArgs),
+    /// Show one evaluation
+    Get(GetArgs),
+    /// Compare two evaluations row by row: better, worse or inconclusive
+    Compare(CompareArgs),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit codes with --wait: 0 succeeded, 20 failed, 30 cancelled, 50 --timeout passed,\n130 interrupted."
+)]
+struct CreateArgs {
+    /// What to evaluate: mdl_..., ckpt_..., builtin:...
+    #[arg(long)]
+    model: String,
+    /// The rows: ds_..., dsv_..., builtin:...
+    #[arg(long)]
+    dataset: String,
+    /// The verifier: vf_..., or a configuration as JSON
+    #[arg(long)]
+    verifier: String,
+    /// Completions per prompt [default: the server's]
+    #[arg(long, value_name = "N")]
+    samples: Option<u64>,
+    /// The k of pass@k, separated by commas
+    #[arg(long, value_name = "K,...", value_delimiter = ',')]
+    pass_at: Vec<u64>,
+    /// How many rows to take [default: the server's]
+    #[arg(long, value_name = "N")]
+    prompts: Option<u64>,
+    /// What all random choices follow from
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Requests with the same key make one evaluation [default: a new key]
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+    /// Wait until it is over
+    #[arg(long)]
+    wait: bool,
+    /// Wait at most this long (implies --wait)
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<u64>,
+}
+
+#[derive(Debug, clap::Args)]
+struct GetArgs {
+    /// The evaluation, ev_...
+    evaluation: String,
+}
+
+#[derive(Debug, clap::Args)]
+struct CompareArgs {
+    /// The evaluation to be better than
+    #[arg(long, value_name = "EVALUATION")]
+    baseline: String,
+    /// The evaluation that may be better
+    #[arg(long, value_name = "EVALUATION")]
+    candidate: String,
+    /// How sure the interval is to hold the true difference, such as 0.95
+    #[arg(long, value_name = "SHARE")]
+    confidence: Option<f64>,
+    /// The gate: by how much the candidate must be better, 0 to 1
+    #[arg(long, value_name = "DIFFERENCE")]
+    min_improvement: Option<f64>,
+}
+
+pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
+    args.remote.run(config, |client, output| match &args.command {
+        Command::Create(args) => create(client, output, args),
+        Command::Get(args) => {
+            let evaluation = client.get(&format!("/v1/evaluations/{}", escape(&args.evaluation)))?;
+            output.answer(&evaluation, || describe(&evaluation));
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Compare(args) => compare(client, output, args),
+    })
+}
+
+fn create(client: &Client, output: Output, args: &CreateArgs) -> anyhow::Result<ExitCode> {
+    // An id is no JSON, and a configuration always is.
+    let verifier = serde_json::from_str(&args.verifier).unwrap_or_else(|_| Value::from(args.verifier.as_str()));
+    let body = given([
+        ("model", json!(args.model)),
+        ("dataset", json!(args.dataset)),
+        ("verifier", verifier),
+        ("samples", json!(args.samples)),
+        ("pass_at", if args.pass_at.is_empty() { Value::Null } else { json!(args.pass_at) }),
+        ("prompts", json!(args.prompts)),
+        ("seed", json!(args.seed)),
+    ]);
+    let mut evaluation = client.post_once("/v1/evaluations", &body, args.idempotency_key.as_deref())?;
+    let id = member(&evaluation, "/id");
+    let mut code = 0;
+    if args.wait || args.timeout.is_some() {
+        on_interrupt(format!("the evaluation goes on; look at it with `anneal evaluations get {id}`"));
+        (evaluation, code) = wait(client, evaluation, deadline(args.timeout))?;
+    }
+    output.answer(&evaluation, || describe(&evaluation));
+    if code == exit::TIMED_OUT && !output.json {
+        eprintln!("the time is up and the evaluation goes on; look at it with `anneal evaluations get {id}`");
+    }
+    Ok(ExitCode::from(code))
+}
+
+/// Looks at an evaluation until it is over, and says how it ended by an exit code.
+fn wait(client: &Client, mut evaluation: Value, deadline: Option<Instant>) -> anyhow::Result<(Value, u8)> {
+    let path = format!("/v1/evaluations/{}", escape(&member(&evaluation, "/id")));
+    loop {
+        match evaluation["status"].as_str() {
+            Some("succeeded" | "ready" | "completed") => return Ok((evaluation, 0)),
+            Some("failed") => return Ok((evaluation, exit::FAILED)),
+            Some("cancelled") => return Ok((evaluation, exit::CANCELLED)),
+            _ => {}
+        }
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Ok((evaluation, exit::TIMED_OUT));
+        }
+        std::thread::sleep(LOOK);
+        evaluation = client.get(&path)?;
+    }
+}
+
+fn compare(client: &Client, output: Output, args: &CompareArgs) -> anyhow::Result<ExitCode> {
+    let body = given([
+        ("baseline", json!(args.baseline)),
+        ("candidate", json!(args.candidate)),
+        ("confidence", json!(args.confidence)),
+        ("min_improvement", json!(args.min_improvement)),
+    ]);
+    let comparison = client.post("/v1/evaluations/compare", &body)?;
+    output.answer(&comparison, || {
+        let number = |name: &str| comparison[name].as_f64();
+        let mut fields = Fields::default();
+        fields.add("verdict", member(&comparison, "/verdict"));
+        if let (Some(mean), Some(low), Some(high)) = (number("difference"), number("low"), number("high")) {
+            fields.add("difference", format!("{mean:+.4}, between {low:+.4} and {high:+.4}"));
+        }
+        if let Some(passed) = comparison["gate"]["passed"].as_bool() {
+            let least = member(&comparison, "/gate/min_improvement");
+            fields.add("gate", format!("{}: better by {least}", if passed { "passed" } else { "failed" }));
+        }
+        fields.text()
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The members that have a value.
+fn given<const N: usize>(members: [(&str, Value); N]) -> Value {
+    let given = members.into_iter().filter(|(_, value)| !value.is_null());
+    Value::Object(given.map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>())
+}
+
+fn describe(evaluation: &Value) -> String {
+    let mut fields = Fields::of(evaluation);
+    let result = if evaluation["result"].is_object() { &evaluation["result"] } else { evaluation };
+    for row in result["pass_at"].as_array().into_iter().flatten().filter(|row| row.is_object()) {
+        fields.add(format!("pass@{}", row["k"]), interval(row));
+    }
+    fields.add_some("failure", &failure(evaluation).unwrap_or_else(|| String::from("-")));
+    fields.text()
+}

@@ -1,0 +1,241 @@
+//! What commands write to standard output: one JSON document or JSON Lines for programs, aligned text for people.
+//! Progress and remarks go to standard error, so that standard output can always be captured.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use super::client::{Refused, Unreachable};
+use crate::clock;
+use crate::job::Timestamp;
+
+/// What a shell reports of a program whose reader went away.
+const CLOSED_PIPE: i32 = 141;
+
+/// For whom a command writes.
+#[derive(Clone, Copy, Debug)]
+pub struct Output {
+    pub json: bool,
+}
+
+impl Output {
+    /// The answer of a command.
+    pub fn answer(self, value: &Value, people: impl FnOnce() -> String) {
+        if self.json { print(&format!("{value:#}\n")) } else { print(&people()) }
+    }
+
+    /// One of many answers.
+    pub fn line(self, value: &Value, people: impl FnOnce() -> String) {
+        if self.json { print(&format!("{value}\n")) } else { print(&people()) }
+    }
+
+    /// Tells why a command failed.
+    pub fn failure(self, error: anyhow::Error) -> anyhow::Result<ExitCode> {
+        if !self.json {
+            return Err(error);
+        }
+        eprintln!("{}", document(&error));
+        Ok(ExitCode::FAILURE)
+    }
+
+    /// Tells why a request was refused, where that is an end of its own.
+    pub fn refusal(self, refused: &Refused) {
+        if self.json {
+            eprintln!("{}", refused.document());
+        } else {
+            eprintln!("refused: {refused}");
+        }
+    }
+}
+
+/// An error in the members of a problem document.
+fn document(error: &anyhow::Error) -> Value {
+    if let Some(refused) = error.downcast_ref::<Refused>() {
+        return refused.document().clone();
+    }
+    match error.downcast_ref::<Unreachable>() {
+        Some(unreachable) => unreachable.document(),
+        None => json!({"code": "client_error", "detail": format!("{error:#}")}),
+    }
+}
+
+/// Writes to standard output; ends the program quietly when nobody reads on, as `head` does.
+pub fn print(text: &str) {
+    let mut out = io::stdout().lock();
+    if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        if error.kind() != io::ErrorKind::BrokenPipe {
+            eprintln!("error: standard output: {error}");
+        }
+        std::process::exit(CLOSED_PIPE);
+    }
+}
+
+/// Text from elsewhere without the characters that move a terminal's cursor or change its colors.
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
+}
+
+/// The member at a pointer for people; `-` when there is none.
+pub fn member(value: &Value, pointer: &str) -> String {
+    match value.pointer(pointer) {
+        None | Some(Value::Null) => String::from("-"),
+        Some(Value::String(text)) if text.is_empty() => String::from("-"),
+        Some(Value::String(text)) => printable(text),
+        Some(other) => printable(&other.to_string()),
+    }
+}
+
+/// Columns of text under headers.
+pub struct Table {
+    /// A header, and whether its column is of numbers and aligned at their ends.
+    columns: Vec<(&'static str, bool)>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// Headers that begin with `>` are those of numbers.
+    pub fn new(headers: &[&'static str]) -> Self {
+        let columns = headers.iter().map(|header| match header.strip_prefix('>') {
+            Some(header) => (header, true),
+            None => (*header, false),
+        });
+        Self { columns: columns.collect(), rows: Vec::new() }
+    }
+
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        // A cell is one line, whatever a name holds.
+        self.rows.push(cells.into_iter().map(|cell| cell.replace(['\n', '\t'], " ")).collect());
+    }
+
+    /// The table, or the sentence that there is nothing in it.
+    pub fn text(&self, empty: &str) -> String {
+        if self.rows.is_empty() {
+            return format!("{empty}\n");
+        }
+        let header: Vec<String> = self.columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let lines: Vec<&Vec<String>> = std::iter::once(&header).chain(&self.rows).collect();
+        let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or_default();
+        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
+        let mut text = String::new();
+        for line in lines {
+            let cells = line.iter().zip(&widths).zip(&self.columns).map(|((cell, width), (_, number))| {
+                if *number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+            });
+            text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// Names with values below each other.
+#[derive(Default)]
+pub struct Fields(Vec<(String, String)>);
+
+impl Fields {
+    pub fn add(&mut self, name: impl Into<String>, value: impl Into<String>) {
+        self.0.push((name.into(), value.into()));
+    }
+
+    /// Adds a value only when there is one.
+    pub fn add_some(&mut self, name: &str, value: &str) {
+        if value != "-" {
+            self.add(name, value);
+        }
+    }
+
+    /// Every member of an object that is a text, a number or a truth value.
+    pub fn of(value: &Value) -> Self {
+        let mut fields = Self::default();
+        for (name, member) in value.as_object().into_iter().flatten() {
+            match member {
+                Value::String(text) if name != "object" => fields.add(name, printable(text)),
+                Value::Number(seconds) if name.ends_with("_at") => fields.add(name, time(seconds.as_i64())),
+                Value::Bool(_) | Value::Number(_) => fields.add(name, member.to_string()),
+                Value::String(_) | Value::Null | Value::Array(_) | Value::Object(_) => {}
+            }
+        }
+        fields
+    }
+
+    pub fn text(&self) -> String {
+        let width = self.0.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+        let mut text = String::new();
+        for (name, value) in &self.0 {
+            // Values of several lines hang below their first one.
+            let value = value.replace('\n', &format!("\n{:width$}  ", ""));
+            // Writing to a text cannot fail.
+            writeln!(text, "{name:<width$}  {value}").expect("a text takes all that is written");
+        }
+        text
+    }
+}
+
+/// How long ago a time in Unix seconds was.
+pub fn age(seconds: Option<i64>) -> String {
+    let Some(then) = seconds.filter(|then| *then > 0) else { return String::from("-") };
+    let passed = clock::now().unix_seconds() - then;
+    match passed {
+        ..0 => time(Some(then)),
+        0..60 => format!("{passed} s ago"),
+        60..3600 => format!("{} min ago", passed / 60),
+        3600..172_800 => format!("{} h ago", passed / 3600),
+        _ => format!("{} days ago", passed / 86_400),
+    }
+}
+
+/// A time in Unix seconds as RFC 3339 in UTC, without fractions.
+pub fn time(seconds: Option<i64>) -> String {
+    let Some(then) = seconds else { return String::from("-") };
+    Timestamp(then.saturating_mul(1000)).rfc3339().replace(".000", "")
+}
+
+/// Bytes in the unit that leaves the fewest digits.
+pub fn size(bytes: Option<u64>) -> String {
+    let Some(bytes) = bytes else { return String::from("-") };
+    let units = ["KiB", "MiB", "GiB", "TiB"];
+    let Some(power) = (1..=units.len()).rev().find(|power| bytes >> (10 * power) > 0) else {
+        return format!("{bytes} B");
+    };
+    format!("{:.1} {}", bytes as f64 / (1_u64 << (10 * power)) as f64, units[power - 1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned_and_rows_are_lines() {
+        let mut table = Table::new(&["ID", ">ROWS", "NAME"]);
+        table.row([String::from("ds_1"), String::from("7"), String::from("sums\nof two")]);
+        table.row([String::from("ds_22"), String::from("1200"), String::new()]);
+        assert_eq!(table.text("none"), "ID     ROWS  NAME\nds_1      7  sums of two\nds_22  1200\n");
+        assert_eq!(Table::new(&["ID"]).text("none"), "none\n");
+    }
+
+    #[test]
+    fn fields_hang() {
+        let mut fields = Fields::default();
+        fields.add("id", "a");
+        fields.add("failure", "one\ntwo");
+        assert_eq!(fields.text(), "id       a\nfailure  one\n         two\n");
+    }
+
+    #[test]
+    fn members_cannot_command_a_terminal() {
+        let value = json!({"name": "a\u{1b}[31mb", "empty": "", "number": 3});
+        assert_eq!(member(&value, "/name"), "a\u{fffd}[31mb");
+        assert_eq!([member(&value, "/empty"), member(&value, "/none")], ["-", "-"]);
+        assert_eq!(member(&value, "/number"), "3");
+    }
+
+    #[test]
+    fn sizes_and_times_are_short() {
+        assert_eq!([Some(5), Some(2048), Some(3 << 29), None].map(size), ["5 B", "2.0 KiB", "1.5 GiB", "-"]);
+        assert_eq!(time(Some(0)), "1970-01-01T00:00:00Z");
+        assert_eq!(age(Some(clock::now().unix_seconds() - 7200)), "2 h ago");
+        assert_eq!(age(Some(0)), "-");
+    }
+}
