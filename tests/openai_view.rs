@@ -1,5 +1,5 @@
-//! The OpenAI-compatible view over HTTP: files, uploads, fine-tuning jobs, graders, models. `tests/openai/script.py` goes
-//! through the same with the stock client; here are the edges that a client never meets.
+//! The OpenAI-compatible view over HTTP: files, uploads, fine-tuning jobs, graders, models. `tests/openai/script.py`
+//! goes through the same with the stock client; here are the edges that a client never meets.
 
 mod common;
 

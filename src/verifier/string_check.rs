@@ -20,6 +20,7 @@ pub struct Config {
     input: String,
     /// What it is compared with; a template as well.
     reference: String,
+    /// How they are compared; the reward is 1 or 0.
     operation: Operation,
     /// Seconds one verification may take.
     #[serde(default = "super::default_time_limit_seconds")]

@@ -52,8 +52,9 @@ pub struct CreateFineTuningJob {
 
 /// Submit a fine-tuning job
 ///
-/// The same as `POST /v1/jobs` with a spec made of the request: the job is visible there with the same id. Rows of the
-/// form `{"messages": [..., {"role": "assistant", ...}]}` are learnt from; a file is checked when the first job uses it.
+/// The same as `POST /v1/jobs` with a spec made of the request: the job is visible there with the same id. Rows of
+/// the form `{"messages": [..., {"role": "assistant", ...}]}` are learnt from; a file is checked when the first job uses
+/// it.
 #[utoipa::path(
     post,
     path = "/v1/fine_tuning/jobs",
