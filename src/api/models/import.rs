@@ -49,10 +49,7 @@ pub struct ImportModel {
         (status = 507, description = "The disk is full", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
-pub async fn import_model(
-    Access(app): Access,
-    JsonBody(body): JsonBody,
-) -> Result<(StatusCode, Json<Model>), Problem> {
+pub async fn import_model(Access(app): Access, JsonBody(body): JsonBody) -> Result<(StatusCode, Json<Model>), Problem> {
     let request: ImportModel = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
     let path = allowed(&request.path, &app.settings.import_roots)?;
     let files = app.store.files().clone();

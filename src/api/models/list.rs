@@ -21,10 +21,7 @@ use crate::modelfile::builtin::BUILTINS;
         (status = 400, description = "A parameter is invalid", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
-pub async fn list_models(
-    Access(app): Access,
-    Params(page): Params<PageParams>,
-) -> Result<Json<List<Model>>, Problem> {
+pub async fn list_models(Access(app): Access, Params(page): Params<PageParams>) -> Result<Json<List<Model>>, Problem> {
     let rows = app.store.models(&page.page()?).await?;
     let builtins = BUILTINS.iter().filter(|_| rows.len() <= page.limit as usize).map(Model::from).collect::<Vec<_>>();
     let limit = page.limit + builtins.len() as u32;

@@ -38,10 +38,7 @@ pub async fn get_rollout_set(Access(app): Access, Id(id): Id<RolloutSetId>) -> R
         (status = 409, description = "The set is not ready", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
-pub async fn get_rollout_set_manifest(
-    Access(app): Access,
-    Id(id): Id<RolloutSetId>,
-) -> Result<Json<Value>, Problem> {
+pub async fn get_rollout_set_manifest(Access(app): Access, Id(id): Id<RolloutSetId>) -> Result<Json<Value>, Problem> {
     let content = content(app.store.rollout_set(id).await?)?;
     Ok(Json(serde_json::json!(content.manifest)))
 }

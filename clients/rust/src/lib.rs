@@ -1,0 +1,3 @@
+#[allow(clippy::all, missing_docs, unused)]
+mod generated;
+pub use generated::*;
