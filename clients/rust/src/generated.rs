@@ -1729,16 +1729,15 @@ grows with the length of the completions; read it beside the coverage of answers
         }
     }
     ///`JobSpecVerifier`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
-    pub struct JobSpecVerifier {
-        #[serde(flatten, skip_serializing_if = "::std::option::Option::is_none")]
-        pub subtype_0: ::std::option::Option<::std::string::String>,
-        #[serde(flatten, skip_serializing_if = "::std::option::Option::is_none")]
-        pub subtype_1: ::std::option::Option<VerifierSpec>,
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum JobSpecVerifier {
+        String(::std::string::String),
+        VerifierSpec(VerifierSpec),
     }
-    impl JobSpecVerifier {
-        pub fn builder() -> builder::JobSpecVerifier {
-            Default::default()
+    impl ::std::convert::From<VerifierSpec> for JobSpecVerifier {
+        fn from(value: VerifierSpec) -> Self {
+            Self::VerifierSpec(value)
         }
     }
     ///Where a job stands; `succeeded`, `failed` and `cancelled` are final.
@@ -3936,16 +3935,15 @@ a worker runs.*/
         }
     }
     ///`RolloutSetSpecVerifier`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
-    pub struct RolloutSetSpecVerifier {
-        #[serde(flatten, skip_serializing_if = "::std::option::Option::is_none")]
-        pub subtype_0: ::std::option::Option<::std::string::String>,
-        #[serde(flatten, skip_serializing_if = "::std::option::Option::is_none")]
-        pub subtype_1: ::std::option::Option<VerifierSpec>,
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum RolloutSetSpecVerifier {
+        String(::std::string::String),
+        VerifierSpec(VerifierSpec),
     }
-    impl RolloutSetSpecVerifier {
-        pub fn builder() -> builder::RolloutSetSpecVerifier {
-            Default::default()
+    impl ::std::convert::From<VerifierSpec> for RolloutSetSpecVerifier {
+        fn from(value: VerifierSpec) -> Self {
+            Self::VerifierSpec(value)
         }
     }
     ///Whether a set can be read.
@@ -5984,70 +5982,6 @@ save both.*/
             }
         }
         #[derive(Clone, Debug)]
-        pub struct JobSpecVerifier {
-            subtype_0: ::std::result::Result<
-                ::std::option::Option<::std::string::String>,
-                ::std::string::String,
-            >,
-            subtype_1: ::std::result::Result<
-                ::std::option::Option<super::VerifierSpec>,
-                ::std::string::String,
-            >,
-        }
-        impl ::std::default::Default for JobSpecVerifier {
-            fn default() -> Self {
-                Self {
-                    subtype_0: Ok(Default::default()),
-                    subtype_1: Ok(Default::default()),
-                }
-            }
-        }
-        impl JobSpecVerifier {
-            pub fn subtype_0<T>(mut self, value: T) -> Self
-            where
-                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
-                T::Error: ::std::fmt::Display,
-            {
-                self.subtype_0 = value
-                    .try_into()
-                    .map_err(|e| {
-                        format!("error converting supplied value for subtype_0: {e}")
-                    });
-                self
-            }
-            pub fn subtype_1<T>(mut self, value: T) -> Self
-            where
-                T: ::std::convert::TryInto<::std::option::Option<super::VerifierSpec>>,
-                T::Error: ::std::fmt::Display,
-            {
-                self.subtype_1 = value
-                    .try_into()
-                    .map_err(|e| {
-                        format!("error converting supplied value for subtype_1: {e}")
-                    });
-                self
-            }
-        }
-        impl ::std::convert::TryFrom<JobSpecVerifier> for super::JobSpecVerifier {
-            type Error = super::error::ConversionError;
-            fn try_from(
-                value: JobSpecVerifier,
-            ) -> ::std::result::Result<Self, super::error::ConversionError> {
-                Ok(Self {
-                    subtype_0: value.subtype_0?,
-                    subtype_1: value.subtype_1?,
-                })
-            }
-        }
-        impl ::std::convert::From<super::JobSpecVerifier> for JobSpecVerifier {
-            fn from(value: super::JobSpecVerifier) -> Self {
-                Self {
-                    subtype_0: Ok(value.subtype_0),
-                    subtype_1: Ok(value.subtype_1),
-                }
-            }
-        }
-        #[derive(Clone, Debug)]
         pub struct LearningRateSchedule {
             alpha_max: ::std::result::Result<
                 ::std::option::Option<f64>,
@@ -7862,72 +7796,6 @@ save both.*/
             }
         }
         #[derive(Clone, Debug)]
-        pub struct RolloutSetSpecVerifier {
-            subtype_0: ::std::result::Result<
-                ::std::option::Option<::std::string::String>,
-                ::std::string::String,
-            >,
-            subtype_1: ::std::result::Result<
-                ::std::option::Option<super::VerifierSpec>,
-                ::std::string::String,
-            >,
-        }
-        impl ::std::default::Default for RolloutSetSpecVerifier {
-            fn default() -> Self {
-                Self {
-                    subtype_0: Ok(Default::default()),
-                    subtype_1: Ok(Default::default()),
-                }
-            }
-        }
-        impl RolloutSetSpecVerifier {
-            pub fn subtype_0<T>(mut self, value: T) -> Self
-            where
-                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
-                T::Error: ::std::fmt::Display,
-            {
-                self.subtype_0 = value
-                    .try_into()
-                    .map_err(|e| {
-                        format!("error converting supplied value for subtype_0: {e}")
-                    });
-                self
-            }
-            pub fn subtype_1<T>(mut self, value: T) -> Self
-            where
-                T: ::std::convert::TryInto<::std::option::Option<super::VerifierSpec>>,
-                T::Error: ::std::fmt::Display,
-            {
-                self.subtype_1 = value
-                    .try_into()
-                    .map_err(|e| {
-                        format!("error converting supplied value for subtype_1: {e}")
-                    });
-                self
-            }
-        }
-        impl ::std::convert::TryFrom<RolloutSetSpecVerifier>
-        for super::RolloutSetSpecVerifier {
-            type Error = super::error::ConversionError;
-            fn try_from(
-                value: RolloutSetSpecVerifier,
-            ) -> ::std::result::Result<Self, super::error::ConversionError> {
-                Ok(Self {
-                    subtype_0: value.subtype_0?,
-                    subtype_1: value.subtype_1?,
-                })
-            }
-        }
-        impl ::std::convert::From<super::RolloutSetSpecVerifier>
-        for RolloutSetSpecVerifier {
-            fn from(value: super::RolloutSetSpecVerifier) -> Self {
-                Self {
-                    subtype_0: Ok(value.subtype_0),
-                    subtype_1: Ok(value.subtype_1),
-                }
-            }
-        }
-        #[derive(Clone, Debug)]
         pub struct RolloutSpec {
             from: ::std::result::Result<
                 ::std::option::Option<::std::string::String>,
@@ -9363,13 +9231,10 @@ request can be repeated for 24 hours without making a second job. With `dry_run`
 Sends a `POST` request to `/v1/jobs`
 
 Arguments:
-- `dry_run`: Make nothing, and answer with what would be made: `validate` checks all that a submission checks, `preflight`
-also makes prompts of the first 1000 rows of each data set and says what the job will need.
 - `idempotency_key`: Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
 - `body`: The job spec
 ```ignore
 let response = client.create_job()
-    .dry_run(dry_run)
     .idempotency_key(idempotency_key)
     .body(body)
     .send()
@@ -11126,7 +10991,6 @@ pub mod builder {
     #[derive(Debug, Clone)]
     pub struct CreateJob<'a> {
         client: &'a super::Client,
-        dry_run: Result<Option<types::DryRun>, String>,
         idempotency_key: Result<Option<::std::string::String>, String>,
         body: Result<types::builder::JobSpec, String>,
     }
@@ -11134,20 +10998,9 @@ pub mod builder {
         pub fn new(client: &'a super::Client) -> Self {
             Self {
                 client: client,
-                dry_run: Ok(None),
                 idempotency_key: Ok(None),
                 body: Ok(::std::default::Default::default()),
             }
-        }
-        pub fn dry_run<V>(mut self, value: V) -> Self
-        where
-            V: std::convert::TryInto<types::DryRun>,
-        {
-            self.dry_run = value
-                .try_into()
-                .map(Some)
-                .map_err(|_| "conversion to `DryRun` for dry_run failed".to_string());
-            self
         }
         pub fn idempotency_key<V>(mut self, value: V) -> Self
         where
@@ -11184,8 +11037,7 @@ pub mod builder {
         pub async fn send(
             self,
         ) -> Result<ResponseValue<types::Job>, Error<types::Problem>> {
-            let Self { client, dry_run, idempotency_key, body } = self;
-            let dry_run = dry_run.map_err(Error::InvalidRequest)?;
+            let Self { client, idempotency_key, body } = self;
             let idempotency_key = idempotency_key.map_err(Error::InvalidRequest)?;
             let body = body
                 .and_then(|v| types::JobSpec::try_from(v).map_err(|e| e.to_string()))
@@ -11211,7 +11063,6 @@ pub mod builder {
                     ::reqwest::header::HeaderValue::from_static("application/json"),
                 )
                 .json(&body)
-                .query(&progenitor_client::QueryParam::new("dry_run", &dry_run))
                 .headers(header_map)
                 .build()?;
             let info = OperationInfo {

@@ -62,6 +62,7 @@ pub fn complete(document: &mut Value) {
         for (method, operation) in item.as_object_mut().into_iter().flatten() {
             let Some(operation) = operation.as_object_mut() else { continue };
             name(operation);
+            operation.get_mut("requestBody").map(lines_are_bytes);
             parameters(method, operation);
             let keyed = has_parameter(operation, "Idempotency-Key");
             add_errors(path, method, operation, keyed);
@@ -247,6 +248,13 @@ fn answers(operation: &mut Map<String, Value>, keyed: bool, tagged: bool) {
         headers.extend(own);
         response["headers"] = Value::Object(headers);
         server_sent(response);
+    }
+}
+
+/// Rows are sent as they lie on disk; no client should have to hold them as a text.
+fn lines_are_bytes(body: &mut Value) {
+    if let Some(content) = body["content"].get_mut("application/jsonl") {
+        content["schema"] = json!({"type": "string", "format": "binary", "contentMediaType": "application/jsonl"});
     }
 }
 

@@ -38,6 +38,10 @@ fn lower(document: &mut Value) {
     for (_, item) in members(&mut document["paths"]) {
         for (_, operation) in members(item) {
             lower_answers(operation);
+            // A dry run has an answer of its own, for which there is a function beside the generated ones.
+            if let Some(parameters) = operation.get_mut("parameters").and_then(Value::as_array_mut) {
+                parameters.retain(|parameter| parameter["name"] != "dry_run");
+            }
             lower_body(operation);
         }
     }
@@ -203,13 +207,16 @@ fn lower_schema(object: &mut Map<String, Value>) {
         object.insert("enum".into(), json!([word]));
         object.insert("default".into(), word);
     }
-    for key in ["oneOf", "anyOf"] {
-        let Some(alternatives) = object.get_mut(key).and_then(Value::as_array_mut) else { continue };
+    // The alternatives of this document exclude each other, whichever word says so.
+    if let Some(alternatives) = object.remove("anyOf") {
+        object.insert("oneOf".into(), alternatives);
+    }
+    if let Some(alternatives) = object.get_mut("oneOf").and_then(Value::as_array_mut) {
         let before = alternatives.len();
         alternatives.retain(|alternative| alternative["type"] != "null");
         nullable |= alternatives.len() < before;
         if alternatives.len() == 1 {
-            let only = object.remove(key);
+            let only = object.remove("oneOf");
             object.insert("allOf".into(), only.unwrap_or_default());
         }
     }
