@@ -17,7 +17,10 @@ trap finish EXIT
 # Prints the address that the first line of a program's output names, once there is one.
 address() {
   for _ in $(seq 300); do
-    grep -o -m 1 'http://[0-9.:]*' "$1" && return
+    if grep -q 'http://' "$1"; then
+      sed -n 's|.*\(http://[0-9.]*:[0-9]*\).*|\1|p; q' "$1"
+      return
+    fi
     sleep 0.1
   done
   echo "nothing came up: $(cat "$1" "$1.err")" >&2

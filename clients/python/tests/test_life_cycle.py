@@ -79,7 +79,7 @@ class LifeCycle(unittest.TestCase):
             self.assertEqual(sorted(os.listdir(folder)), sorted(file.path for file in manifest.files))
 
     def test_a_download_continues_what_an_earlier_process_left(self) -> None:
-        job = unwrap(create_job.sync_detailed(client=client, body=spec("builtin:arithmetic", 1)))
+        job = unwrap(create_job.sync_detailed(client=client, body=spec("builtin:arithmetic", 2)))
         list(follow(client, job.id))
         result = unwrap(list_job_checkpoints.sync_detailed(job.id, client=client)).data[0]
         file = max(result.files, key=lambda file: file.size)

@@ -26,6 +26,8 @@ pub fn connect(base_url: &str, api_key: Option<&str>) -> Result<Client, ClientEr
         value.set_sensitive(true);
         headers.insert(AUTHORIZATION, value);
     }
+    // An application that has chosen another provider keeps it.
+    drop(rustls::crypto::ring::default_provider().install_default());
     let limit = std::time::Duration::from_secs(30);
     let http = reqwest::Client::builder().default_headers(headers).connect_timeout(limit).build()?;
     Ok(Client::new_with_client(base_url.trim_end_matches('/'), http))

@@ -91,7 +91,7 @@ async fn a_job_is_followed_through_cuts_and_its_checkpoint_arrives_whole() {
 #[tokio::test]
 async fn a_download_continues_what_an_earlier_process_left_and_refuses_what_is_spoilt() {
     let client = client("ANNEAL_URL");
-    let job = client.create_job().body(spec("builtin:arithmetic", 1)).send().await.unwrap();
+    let job = client.create_job().body(spec("builtin:arithmetic", 2)).send().await.unwrap();
     follow(&client, &job.id, 0).try_for_each(|_| async { Ok(()) }).await.unwrap();
     let checkpoints = client.list_job_checkpoints().id(&job.id).send().await.unwrap().into_inner();
     let result = &checkpoints.data[0];
@@ -122,7 +122,7 @@ async fn a_job_is_cancelled_and_errors_have_codes() {
     assert_eq!(conflict.code(), Some("conflict"));
     let missing: Result<Vec<_>, _> = follow(&client, "job_nothing", 0).try_collect().await;
     assert_eq!(missing.unwrap_err().code(), Some("not_found"));
-    let mut wrong = spec("builtin:arithmetic", 1);
+    let mut wrong = spec("builtin:arithmetic", 2);
     wrong.objective = types::ObjectiveBolt::try_from(types::ObjectiveBolt::builder().group_size(0)).unwrap().into();
     match ClientError::from(client.create_job().body(wrong).send().await.unwrap_err()) {
         ClientError::Refused { status, problem } => {

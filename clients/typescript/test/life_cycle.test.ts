@@ -91,7 +91,7 @@ test("a job is followed through cuts and its checkpoint arrives whole", async ()
 });
 
 test("a download continues what an earlier process left, and refuses what is spoilt", async () => {
-  const job = await create(spec("builtin:arithmetic", 1));
+  const job = await create(spec("builtin:arithmetic", 2));
   await eventsOf(anneal, job.id);
   const checkpoints = await unwrap(
     anneal.api.GET("/v1/jobs/{id}/checkpoints", { params: { path: { id: job.id } } }),

@@ -14,8 +14,6 @@ from .generated import AuthenticatedClient, Client
 from .generated.api.checkpoints import get_checkpoint_manifest
 from .generated.models import CheckpointFile
 
-_CHUNK = 1 << 18
-
 
 class DigestMismatch(Exception):
     """What was received is not what the manifest promises; nothing was kept of it."""
@@ -84,7 +82,8 @@ def _receive(http: httpx.Client, url: str, file: CheckpointFile, out) -> None:
                 out.seek(0)
             elif response.status_code == 206 and not response.headers["content-range"].startswith(f"bytes {offset}-"):
                 raise _Interrupted(ValueError("the server sent another range than asked for"))
-            for chunk in response.iter_bytes(_CHUNK):
+            # As it arrives: chunks of a fixed size would be collected, and lost with a connection that breaks.
+            for chunk in response.iter_raw():
                 out.write(chunk)
                 if out.tell() > file.size:
                     raise DigestMismatch(f"{file.path} is longer than the manifest says")
