@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::math::{PASS_MARK, boltzmann_weights, ess_share, is_zero_spread, log_mean_exp, mean};
@@ -28,7 +29,7 @@ pub struct ScoredGroup {
 }
 
 /// What a set covers, whatever the temperature; shares of a group, averaged over the groups.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Coverage {
     /// Completions with a reward of at least 0.5.
     pub solve_rate: f64,
@@ -48,7 +49,7 @@ pub struct Coverage {
 }
 
 /// One temperature of the target `pi* ~ pi_ref exp(r/beta)`; means over the groups.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FrontierRow {
     pub beta: f64,
     /// Effective sample size of the weights as a share of the group, `(sum w)^2 / (G sum w^2)`.
@@ -68,7 +69,7 @@ pub struct FrontierRow {
 }
 
 /// The table for a list of temperatures.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Frontier {
     pub groups: usize,
     pub completions: usize,

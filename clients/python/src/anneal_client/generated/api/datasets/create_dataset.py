@@ -1,0 +1,289 @@
+from http import HTTPStatus
+from typing import Any, cast
+from urllib.parse import quote
+
+import httpx
+
+from ...client import AuthenticatedClient, Client
+from ...types import Response, UNSET
+from ... import errors
+
+from ...models.dataset import Dataset
+from ...models.problem import Problem
+from ...types import File, FileTypes
+from ...types import UNSET, Unset
+from io import BytesIO
+from typing import cast
+
+def _get_kwargs(
+    *,
+    body: File,
+    name: str | Unset = UNSET,
+    prompt_column: str | Unset = UNSET,
+    answer_column: str | Unset = UNSET,
+    completion_column: str | Unset = UNSET,
+
+) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+
+    params: dict[str, Any] = {}
+
+    params["name"] = name
+
+    params["prompt_column"] = prompt_column
+
+    params["answer_column"] = answer_column
+
+    params["completion_column"] = completion_column
+
+    params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
+
+    _kwargs: dict[str, Any] = {
+        "method": "post",
+        "url": "/v1/datasets",
+        "params": params,
+    }
+
+    _kwargs["content"] = body.payload
+    headers["Content-Type"] = "application/jsonl"
+
+    _kwargs["headers"] = headers
+    return _kwargs
+
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Dataset | Problem | None:
+    if response.status_code == 201:
+        response_201 = Dataset.from_dict(response.json())
+
+        return response_201
+
+    if response.status_code == 400:
+        response_400 = Problem.from_dict(response.json())
+
+        return response_400
+
+    if response.status_code == 401:
+        response_401 = Problem.from_dict(response.json())
+
+        return response_401
+
+    if response.status_code == 403:
+        response_403 = Problem.from_dict(response.json())
+
+        return response_403
+
+    if response.status_code == 413:
+        response_413 = Problem.from_dict(response.json())
+
+        return response_413
+
+    if response.status_code == 422:
+        response_422 = Problem.from_dict(response.json())
+
+        return response_422
+
+    if response.status_code == 429:
+        response_429 = Problem.from_dict(response.json())
+
+        return response_429
+
+    if response.status_code == 500:
+        response_500 = Problem.from_dict(response.json())
+
+        return response_500
+
+    if response.status_code == 503:
+        response_503 = Problem.from_dict(response.json())
+
+        return response_503
+
+    if response.status_code == 507:
+        response_507 = Problem.from_dict(response.json())
+
+        return response_507
+
+    if client.raise_on_unexpected_status:
+        raise errors.UnexpectedStatus(response.status_code, response.content)
+    else:
+        return None
+
+def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[Dataset | Problem]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+def sync_detailed(
+    *,
+    client: AuthenticatedClient | Client,
+    body: File,
+    name: str | Unset = UNSET,
+    prompt_column: str | Unset = UNSET,
+    answer_column: str | Unset = UNSET,
+    completion_column: str | Unset = UNSET,
+
+) -> Response[Dataset | Problem]:
+    """ Upload a data set
+
+     The body is JSON Lines: one JSON object per line. It is streamed to disk and checked on the way; an
+    error names
+    the row, and nothing is kept of a file with a broken one.
+
+    Args:
+        name (str | Unset):
+        prompt_column (str | Unset):
+        answer_column (str | Unset):
+        completion_column (str | Unset):
+        body (File):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Dataset | Problem]
+     """
+
+    kwargs = _get_kwargs(
+        body=body,
+name=name,
+prompt_column=prompt_column,
+answer_column=answer_column,
+completion_column=completion_column,
+
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+def sync(
+    *,
+    client: AuthenticatedClient | Client,
+    body: File,
+    name: str | Unset = UNSET,
+    prompt_column: str | Unset = UNSET,
+    answer_column: str | Unset = UNSET,
+    completion_column: str | Unset = UNSET,
+
+) -> Dataset | Problem | None:
+    """ Upload a data set
+
+     The body is JSON Lines: one JSON object per line. It is streamed to disk and checked on the way; an
+    error names
+    the row, and nothing is kept of a file with a broken one.
+
+    Args:
+        name (str | Unset):
+        prompt_column (str | Unset):
+        answer_column (str | Unset):
+        completion_column (str | Unset):
+        body (File):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Dataset | Problem
+     """
+
+    return sync_detailed(
+        client=client,
+body=body,
+name=name,
+prompt_column=prompt_column,
+answer_column=answer_column,
+completion_column=completion_column,
+
+    ).parsed
+
+async def asyncio_detailed(
+    *,
+    client: AuthenticatedClient | Client,
+    body: File,
+    name: str | Unset = UNSET,
+    prompt_column: str | Unset = UNSET,
+    answer_column: str | Unset = UNSET,
+    completion_column: str | Unset = UNSET,
+
+) -> Response[Dataset | Problem]:
+    """ Upload a data set
+
+     The body is JSON Lines: one JSON object per line. It is streamed to disk and checked on the way; an
+    error names
+    the row, and nothing is kept of a file with a broken one.
+
+    Args:
+        name (str | Unset):
+        prompt_column (str | Unset):
+        answer_column (str | Unset):
+        completion_column (str | Unset):
+        body (File):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Dataset | Problem]
+     """
+
+    kwargs = _get_kwargs(
+        body=body,
+name=name,
+prompt_column=prompt_column,
+answer_column=answer_column,
+completion_column=completion_column,
+
+    )
+
+    response = await client.get_async_httpx_client().request(
+        **kwargs
+    )
+
+    return _build_response(client=client, response=response)
+
+async def asyncio(
+    *,
+    client: AuthenticatedClient | Client,
+    body: File,
+    name: str | Unset = UNSET,
+    prompt_column: str | Unset = UNSET,
+    answer_column: str | Unset = UNSET,
+    completion_column: str | Unset = UNSET,
+
+) -> Dataset | Problem | None:
+    """ Upload a data set
+
+     The body is JSON Lines: one JSON object per line. It is streamed to disk and checked on the way; an
+    error names
+    the row, and nothing is kept of a file with a broken one.
+
+    Args:
+        name (str | Unset):
+        prompt_column (str | Unset):
+        answer_column (str | Unset):
+        completion_column (str | Unset):
+        body (File):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Dataset | Problem
+     """
+
+    return (await asyncio_detailed(
+        client=client,
+body=body,
+name=name,
+prompt_column=prompt_column,
+answer_column=answer_column,
+completion_column=completion_column,
+
+    )).parsed

@@ -1,0 +1,182 @@
+from http import HTTPStatus
+from typing import Any, cast
+from urllib.parse import quote
+
+import httpx
+
+from ...client import AuthenticatedClient, Client
+from ...types import Response, UNSET
+from ... import errors
+
+from ...models.problem import Problem
+from ...models.queue import Queue
+from typing import cast
+
+def _get_kwargs(
+
+) -> dict[str, Any]:
+
+    _kwargs: dict[str, Any] = {
+        "method": "get",
+        "url": "/v1/queue",
+    }
+
+    return _kwargs
+
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Problem | Queue | None:
+    if response.status_code == 200:
+        response_200 = Queue.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 401:
+        response_401 = Problem.from_dict(response.json())
+
+        return response_401
+
+    if response.status_code == 403:
+        response_403 = Problem.from_dict(response.json())
+
+        return response_403
+
+    if response.status_code == 429:
+        response_429 = Problem.from_dict(response.json())
+
+        return response_429
+
+    if response.status_code == 500:
+        response_500 = Problem.from_dict(response.json())
+
+        return response_500
+
+    if response.status_code == 503:
+        response_503 = Problem.from_dict(response.json())
+
+        return response_503
+
+    if client.raise_on_unexpected_status:
+        raise errors.UnexpectedStatus(response.status_code, response.content)
+    else:
+        return None
+
+def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[Problem | Queue]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+def sync_detailed(
+    *,
+    client: AuthenticatedClient | Client,
+
+) -> Response[Problem | Queue]:
+    """ Show the queue
+
+     A job starts when as many devices as it needs are free, healthy and have enough memory. Jobs are
+    offered devices by
+    priority and then in the order of submission; free devices are kept for a job that waits for more of
+    them, and
+    `waiting` says why each job waits.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Problem | Queue]
+     """
+
+    kwargs = _get_kwargs(
+
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+def sync(
+    *,
+    client: AuthenticatedClient | Client,
+
+) -> Problem | Queue | None:
+    """ Show the queue
+
+     A job starts when as many devices as it needs are free, healthy and have enough memory. Jobs are
+    offered devices by
+    priority and then in the order of submission; free devices are kept for a job that waits for more of
+    them, and
+    `waiting` says why each job waits.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Problem | Queue
+     """
+
+    return sync_detailed(
+        client=client,
+
+    ).parsed
+
+async def asyncio_detailed(
+    *,
+    client: AuthenticatedClient | Client,
+
+) -> Response[Problem | Queue]:
+    """ Show the queue
+
+     A job starts when as many devices as it needs are free, healthy and have enough memory. Jobs are
+    offered devices by
+    priority and then in the order of submission; free devices are kept for a job that waits for more of
+    them, and
+    `waiting` says why each job waits.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Problem | Queue]
+     """
+
+    kwargs = _get_kwargs(
+
+    )
+
+    response = await client.get_async_httpx_client().request(
+        **kwargs
+    )
+
+    return _build_response(client=client, response=response)
+
+async def asyncio(
+    *,
+    client: AuthenticatedClient | Client,
+
+) -> Problem | Queue | None:
+    """ Show the queue
+
+     A job starts when as many devices as it needs are free, healthy and have enough memory. Jobs are
+    offered devices by
+    priority and then in the order of submission; free devices are kept for a job that waits for more of
+    them, and
+    `waiting` says why each job waits.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Problem | Queue
+     """
+
+    return (await asyncio_detailed(
+        client=client,
+
+    )).parsed

@@ -1,0 +1,260 @@
+from http import HTTPStatus
+from typing import Any, cast
+from urllib.parse import quote
+
+import httpx
+
+from ...client import AuthenticatedClient, Client
+from ...types import Response, UNSET
+from ... import errors
+
+from ...models.problem import Problem
+from ...models.rollout_set import RolloutSet
+from ...models.rollout_set_spec import RolloutSetSpec
+from ...types import UNSET, Unset
+from typing import cast
+
+def _get_kwargs(
+    *,
+    body: RolloutSetSpec,
+    idempotency_key: str | Unset = UNSET,
+
+) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+    if not isinstance(idempotency_key, Unset):
+        headers["Idempotency-Key"] = idempotency_key
+
+    _kwargs: dict[str, Any] = {
+        "method": "post",
+        "url": "/v1/rollout-sets",
+    }
+
+    _kwargs["json"] = body.to_dict()
+
+    headers["Content-Type"] = "application/json"
+
+    _kwargs["headers"] = headers
+    return _kwargs
+
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Problem | RolloutSet | None:
+    if response.status_code == 201:
+        response_201 = RolloutSet.from_dict(response.json())
+
+        return response_201
+
+    if response.status_code == 400:
+        response_400 = Problem.from_dict(response.json())
+
+        return response_400
+
+    if response.status_code == 401:
+        response_401 = Problem.from_dict(response.json())
+
+        return response_401
+
+    if response.status_code == 403:
+        response_403 = Problem.from_dict(response.json())
+
+        return response_403
+
+    if response.status_code == 409:
+        response_409 = Problem.from_dict(response.json())
+
+        return response_409
+
+    if response.status_code == 413:
+        response_413 = Problem.from_dict(response.json())
+
+        return response_413
+
+    if response.status_code == 422:
+        response_422 = Problem.from_dict(response.json())
+
+        return response_422
+
+    if response.status_code == 429:
+        response_429 = Problem.from_dict(response.json())
+
+        return response_429
+
+    if response.status_code == 500:
+        response_500 = Problem.from_dict(response.json())
+
+        return response_500
+
+    if response.status_code == 503:
+        response_503 = Problem.from_dict(response.json())
+
+        return response_503
+
+    if response.status_code == 507:
+        response_507 = Problem.from_dict(response.json())
+
+        return response_507
+
+    if client.raise_on_unexpected_status:
+        raise errors.UnexpectedStatus(response.status_code, response.content)
+    else:
+        return None
+
+def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[Problem | RolloutSet]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+def sync_detailed(
+    *,
+    client: AuthenticatedClient | Client,
+    body: RolloutSetSpec,
+    idempotency_key: str | Unset = UNSET,
+
+) -> Response[Problem | RolloutSet]:
+    """ Make a rollout set
+
+     Puts a job into the queue that samples completions, scores them and trains nothing. The set is
+    `pending` until that
+    job has filled it; follow the job to see how far it is. With an `Idempotency-Key` header the same
+    request can be
+    repeated for 24 hours without making a second set.
+
+    Args:
+        idempotency_key (str | Unset):
+        body (RolloutSetSpec): Sampling and scoring without training: what `POST /v1/rollout-sets`
+            takes and, with every default filled in, what
+            a worker runs.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Problem | RolloutSet]
+     """
+
+    kwargs = _get_kwargs(
+        body=body,
+idempotency_key=idempotency_key,
+
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+def sync(
+    *,
+    client: AuthenticatedClient | Client,
+    body: RolloutSetSpec,
+    idempotency_key: str | Unset = UNSET,
+
+) -> Problem | RolloutSet | None:
+    """ Make a rollout set
+
+     Puts a job into the queue that samples completions, scores them and trains nothing. The set is
+    `pending` until that
+    job has filled it; follow the job to see how far it is. With an `Idempotency-Key` header the same
+    request can be
+    repeated for 24 hours without making a second set.
+
+    Args:
+        idempotency_key (str | Unset):
+        body (RolloutSetSpec): Sampling and scoring without training: what `POST /v1/rollout-sets`
+            takes and, with every default filled in, what
+            a worker runs.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Problem | RolloutSet
+     """
+
+    return sync_detailed(
+        client=client,
+body=body,
+idempotency_key=idempotency_key,
+
+    ).parsed
+
+async def asyncio_detailed(
+    *,
+    client: AuthenticatedClient | Client,
+    body: RolloutSetSpec,
+    idempotency_key: str | Unset = UNSET,
+
+) -> Response[Problem | RolloutSet]:
+    """ Make a rollout set
+
+     Puts a job into the queue that samples completions, scores them and trains nothing. The set is
+    `pending` until that
+    job has filled it; follow the job to see how far it is. With an `Idempotency-Key` header the same
+    request can be
+    repeated for 24 hours without making a second set.
+
+    Args:
+        idempotency_key (str | Unset):
+        body (RolloutSetSpec): Sampling and scoring without training: what `POST /v1/rollout-sets`
+            takes and, with every default filled in, what
+            a worker runs.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Problem | RolloutSet]
+     """
+
+    kwargs = _get_kwargs(
+        body=body,
+idempotency_key=idempotency_key,
+
+    )
+
+    response = await client.get_async_httpx_client().request(
+        **kwargs
+    )
+
+    return _build_response(client=client, response=response)
+
+async def asyncio(
+    *,
+    client: AuthenticatedClient | Client,
+    body: RolloutSetSpec,
+    idempotency_key: str | Unset = UNSET,
+
+) -> Problem | RolloutSet | None:
+    """ Make a rollout set
+
+     Puts a job into the queue that samples completions, scores them and trains nothing. The set is
+    `pending` until that
+    job has filled it; follow the job to see how far it is. With an `Idempotency-Key` header the same
+    request can be
+    repeated for 24 hours without making a second set.
+
+    Args:
+        idempotency_key (str | Unset):
+        body (RolloutSetSpec): Sampling and scoring without training: what `POST /v1/rollout-sets`
+            takes and, with every default filled in, what
+            a worker runs.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Problem | RolloutSet
+     """
+
+    return (await asyncio_detailed(
+        client=client,
+body=body,
+idempotency_key=idempotency_key,
+
+    )).parsed

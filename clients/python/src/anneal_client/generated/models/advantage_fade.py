@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, BinaryIO, TextIO, TYPE_CHECKING, Generator
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
+
+from typing import cast
+
+if TYPE_CHECKING:
+  from ..models.learning_rate_schedule import LearningRateSchedule
+
+T = TypeVar("T", bound="AdvantageFade")
+
+@_attrs_define
+class AdvantageFade:
+    """ Power and asymmetry on FADE's schedule (arXiv 2607.01490).
+
+        Attributes:
+            fade (LearningRateSchedule): The part of the configuration that makes advantages; also `advantage: {"fade":
+                {...}}` of other objectives.
+     """
+
+    fade: LearningRateSchedule
+
+    def to_dict(self) -> dict[str, Any]:
+        from ..models.learning_rate_schedule import LearningRateSchedule # noqa: PLC0415
+        fade = self.fade.to_dict()
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update({
+            "fade": fade,
+        })
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.learning_rate_schedule import LearningRateSchedule # noqa: PLC0415
+        d = dict(src_dict)
+        fade = LearningRateSchedule.from_dict(d.pop("fade"))
+
+        advantage_fade = cls(
+            fade=fade,
+        )
+
+        return advantage_fade

@@ -1,0 +1,7 @@
+from enum import StrEnum
+
+class Auto(StrEnum):
+    AUTO = "auto"
+
+    def __str__(self) -> str:
+        return str(self.value)

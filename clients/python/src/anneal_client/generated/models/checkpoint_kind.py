@@ -1,0 +1,9 @@
+from enum import StrEnum
+
+class CheckpointKind(StrEnum):
+    INFERENCE = "inference"
+    ROLLOUTS = "rollouts"
+    TRAINING = "training"
+
+    def __str__(self) -> str:
+        return str(self.value)

@@ -1,0 +1,13 @@
+from enum import StrEnum
+
+class JobPhase(StrEnum):
+    CHECKPOINTING = "checkpointing"
+    EVALUATING = "evaluating"
+    EXPORTING = "exporting"
+    LOADING = "loading"
+    SAMPLING = "sampling"
+    TRAINING = "training"
+    VERIFYING = "verifying"
+
+    def __str__(self) -> str:
+        return str(self.value)

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, BinaryIO, TextIO, TYPE_CHECKING, Generator
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
+
+from ..models.objective_bolt_normalization import ObjectiveBoltNormalization
+from ..models.objective_bolt_reference import ObjectiveBoltReference
+from ..models.objective_bolt_zero_spread import ObjectiveBoltZeroSpread
+from ..types import UNSET, Unset
+from typing import Literal, cast
+
+T = TypeVar("T", bound="ObjectiveBolt")
+
+@_attrs_define
+class ObjectiveBolt:
+    """ Samples completions, weights them by exp(reward/beta) within their group and imitates them: reward maximisation as
+    plain weighted SFT, with a closed-form target and no ratio or clip.
+
+        Attributes:
+            type_ (Literal['bolt']):
+            beta (float | Unset): Temperature of the target: smaller follows the reward more closely and needs more
+                coverage. Default: 0.25.
+            group_size (int | Unset): Completions per prompt. Default: 8.
+            rounds (int | Unset): Sampling phases; 1 is one-shot, more refresh the completions from the current policy.
+                Default: 1.
+            reference (ObjectiveBoltReference | Unset): What the target tilts in later rounds.
+
+                - `previous`: The policy that sampled the round.
+                - `initial`: The model the job started from.
+            normalization (ObjectiveBoltNormalization | Unset): What the summed loss is divided by.
+
+                - `sequence`: The number of completions; the theorem's form.
+                - `token`: The number of tokens.
+            zero_spread (ObjectiveBoltZeroSpread | Unset): What happens to groups in which all rewards are equal.
+
+                - `keep`: The formula: every completion keeps weight 1.
+                - `skip`: Leave such groups out (a departure from the paper).
+     """
+
+    type_: Literal['bolt']
+    beta: float | Unset = 0.25
+    group_size: int | Unset = 8
+    rounds: int | Unset = 1
+    reference: ObjectiveBoltReference | Unset = UNSET
+    normalization: ObjectiveBoltNormalization | Unset = UNSET
+    zero_spread: ObjectiveBoltZeroSpread | Unset = UNSET
+
+    def to_dict(self) -> dict[str, Any]:
+        type_ = self.type_
+
+        beta = self.beta
+
+        group_size = self.group_size
+
+        rounds = self.rounds
+
+        reference: str | Unset = UNSET
+        if not isinstance(self.reference, Unset):
+            reference = self.reference.value
+
+        normalization: str | Unset = UNSET
+        if not isinstance(self.normalization, Unset):
+            normalization = self.normalization.value
+
+        zero_spread: str | Unset = UNSET
+        if not isinstance(self.zero_spread, Unset):
+            zero_spread = self.zero_spread.value
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update({
+            "type": type_,
+        })
+        if beta is not UNSET:
+            field_dict["beta"] = beta
+        if group_size is not UNSET:
+            field_dict["group_size"] = group_size
+        if rounds is not UNSET:
+            field_dict["rounds"] = rounds
+        if reference is not UNSET:
+            field_dict["reference"] = reference
+        if normalization is not UNSET:
+            field_dict["normalization"] = normalization
+        if zero_spread is not UNSET:
+            field_dict["zero_spread"] = zero_spread
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        type_ = cast(Literal['bolt'] , d.pop("type"))
+        if type_ != 'bolt':
+            raise ValueError(f"type must match const 'bolt', got '{type_}'")
+
+        beta = d.pop("beta", UNSET)
+
+        group_size = d.pop("group_size", UNSET)
+
+        rounds = d.pop("rounds", UNSET)
+
+        _reference = d.pop("reference", UNSET)
+        reference: ObjectiveBoltReference | Unset
+        if isinstance(_reference,  Unset):
+            reference = UNSET
+        else:
+            reference = ObjectiveBoltReference(_reference)
+
+        _normalization = d.pop("normalization", UNSET)
+        normalization: ObjectiveBoltNormalization | Unset
+        if isinstance(_normalization,  Unset):
+            normalization = UNSET
+        else:
+            normalization = ObjectiveBoltNormalization(_normalization)
+
+        _zero_spread = d.pop("zero_spread", UNSET)
+        zero_spread: ObjectiveBoltZeroSpread | Unset
+        if isinstance(_zero_spread,  Unset):
+            zero_spread = UNSET
+        else:
+            zero_spread = ObjectiveBoltZeroSpread(_zero_spread)
+
+        objective_bolt = cls(
+            type_=type_,
+            beta=beta,
+            group_size=group_size,
+            rounds=rounds,
+            reference=reference,
+            normalization=normalization,
+            zero_spread=zero_spread,
+        )
+
+        return objective_bolt

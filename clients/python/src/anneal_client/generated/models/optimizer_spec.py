@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, BinaryIO, TextIO, TYPE_CHECKING, Generator
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
+
+from ..types import UNSET, Unset
+from typing import cast
+
+if TYPE_CHECKING:
+  from ..models.learning_rate_schedule import LearningRateSchedule
+
+T = TypeVar("T", bound="OptimizerSpec")
+
+@_attrs_define
+class OptimizerSpec:
+    """ AdamW (Loshchilov and Hutter, arXiv 1711.05101) and its learning-rate schedule.
+
+        Attributes:
+            learning_rate (float | Unset): The peak learning rate. Default: 1e-05.
+            schedule (LearningRateSchedule | Unset): The part of the configuration that makes advantages; also `advantage:
+                {"fade": {...}}` of other objectives.
+            warmup (float | Unset): Share of the steps over which the learning rate rises linearly from zero. Default: 0.03.
+            weight_decay (float | Unset): Decoupled weight decay on matrices (never on norms). Default: 0.0.
+            beta1 (float | Unset):  Default: 0.9.
+            beta2 (float | Unset):  Default: 0.999.
+            eps (float | Unset):  Default: 1e-08.
+            max_grad_norm (float | Unset): Gradients are scaled down to this global norm; 0 turns clipping off. Default:
+                1.0.
+     """
+
+    learning_rate: float | Unset = 1e-05
+    schedule: LearningRateSchedule | Unset = UNSET
+    warmup: float | Unset = 0.03
+    weight_decay: float | Unset = 0.0
+    beta1: float | Unset = 0.9
+    beta2: float | Unset = 0.999
+    eps: float | Unset = 1e-08
+    max_grad_norm: float | Unset = 1.0
+
+    def to_dict(self) -> dict[str, Any]:
+        from ..models.learning_rate_schedule import LearningRateSchedule # noqa: PLC0415
+        learning_rate = self.learning_rate
+
+        schedule: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.schedule, Unset):
+            schedule = self.schedule.to_dict()
+
+        warmup = self.warmup
+
+        weight_decay = self.weight_decay
+
+        beta1 = self.beta1
+
+        beta2 = self.beta2
+
+        eps = self.eps
+
+        max_grad_norm = self.max_grad_norm
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update({
+        })
+        if learning_rate is not UNSET:
+            field_dict["learning_rate"] = learning_rate
+        if schedule is not UNSET:
+            field_dict["schedule"] = schedule
+        if warmup is not UNSET:
+            field_dict["warmup"] = warmup
+        if weight_decay is not UNSET:
+            field_dict["weight_decay"] = weight_decay
+        if beta1 is not UNSET:
+            field_dict["beta1"] = beta1
+        if beta2 is not UNSET:
+            field_dict["beta2"] = beta2
+        if eps is not UNSET:
+            field_dict["eps"] = eps
+        if max_grad_norm is not UNSET:
+            field_dict["max_grad_norm"] = max_grad_norm
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.learning_rate_schedule import LearningRateSchedule # noqa: PLC0415
+        d = dict(src_dict)
+        learning_rate = d.pop("learning_rate", UNSET)
+
+        _schedule = d.pop("schedule", UNSET)
+        schedule: LearningRateSchedule | Unset
+        if isinstance(_schedule,  Unset):
+            schedule = UNSET
+        else:
+            schedule = LearningRateSchedule.from_dict(_schedule)
+
+        warmup = d.pop("warmup", UNSET)
+
+        weight_decay = d.pop("weight_decay", UNSET)
+
+        beta1 = d.pop("beta1", UNSET)
+
+        beta2 = d.pop("beta2", UNSET)
+
+        eps = d.pop("eps", UNSET)
+
+        max_grad_norm = d.pop("max_grad_norm", UNSET)
+
+        optimizer_spec = cls(
+            learning_rate=learning_rate,
+            schedule=schedule,
+            warmup=warmup,
+            weight_decay=weight_decay,
+            beta1=beta1,
+            beta2=beta2,
+            eps=eps,
+            max_grad_norm=max_grad_norm,
+        )
+
+        return optimizer_spec

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, BinaryIO, TextIO, TYPE_CHECKING, Generator
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
+
+from ..types import UNSET, Unset
+
+T = TypeVar("T", bound="ResourceSpec")
+
+@_attrs_define
+class ResourceSpec:
+    """ What a job runs on.
+
+        Attributes:
+            devices (int | Unset): How many devices the job holds from its begin to its end. It waits until as many are free
+                together. Default: 1.
+     """
+
+    devices: int | Unset = 1
+
+    def to_dict(self) -> dict[str, Any]:
+        devices = self.devices
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update({
+        })
+        if devices is not UNSET:
+            field_dict["devices"] = devices
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        devices = d.pop("devices", UNSET)
+
+        resource_spec = cls(
+            devices=devices,
+        )
+
+        return resource_spec

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, BinaryIO, TextIO, TYPE_CHECKING, Generator
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
+
+from ..types import UNSET, Unset
+from typing import cast
+
+T = TypeVar("T", bound="SamplingSpec")
+
+@_attrs_define
+class SamplingSpec:
+    """ How completions are sampled.
+
+        Attributes:
+            temperature (float | Unset): 0 is greedy; 1 samples the model's own distribution. Default: 1.0.
+            top_p (float | Unset): Keep the smallest set of tokens with at least this much probability; 1 keeps all.
+                Default: 1.0.
+            top_k (int | Unset): Keep the k most probable tokens; 0 keeps all. Default: 0.
+            max_new_tokens (int | Unset): The longest completion in tokens. Default: 256.
+            stop (list[str] | Unset): Texts that end a completion, besides the model's end-of-sequence tokens.
+            batch_size (int | Unset): Completions sampled at the same time. Default: 64.
+     """
+
+    temperature: float | Unset = 1.0
+    top_p: float | Unset = 1.0
+    top_k: int | Unset = 0
+    max_new_tokens: int | Unset = 256
+    stop: list[str] | Unset = UNSET
+    batch_size: int | Unset = 64
+
+    def to_dict(self) -> dict[str, Any]:
+        temperature = self.temperature
+
+        top_p = self.top_p
+
+        top_k = self.top_k
+
+        max_new_tokens = self.max_new_tokens
+
+        stop: list[str] | Unset = UNSET
+        if not isinstance(self.stop, Unset):
+            stop = self.stop
+
+        batch_size = self.batch_size
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update({
+        })
+        if temperature is not UNSET:
+            field_dict["temperature"] = temperature
+        if top_p is not UNSET:
+            field_dict["top_p"] = top_p
+        if top_k is not UNSET:
+            field_dict["top_k"] = top_k
+        if max_new_tokens is not UNSET:
+            field_dict["max_new_tokens"] = max_new_tokens
+        if stop is not UNSET:
+            field_dict["stop"] = stop
+        if batch_size is not UNSET:
+            field_dict["batch_size"] = batch_size
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        temperature = d.pop("temperature", UNSET)
+
+        top_p = d.pop("top_p", UNSET)
+
+        top_k = d.pop("top_k", UNSET)
+
+        max_new_tokens = d.pop("max_new_tokens", UNSET)
+
+        stop = cast(list[str], d.pop("stop", UNSET))
+
+        batch_size = d.pop("batch_size", UNSET)
+
+        sampling_spec = cls(
+            temperature=temperature,
+            top_p=top_p,
+            top_k=top_k,
+            max_new_tokens=max_new_tokens,
+            stop=stop,
+            batch_size=batch_size,
+        )
+
+        return sampling_spec

@@ -1,0 +1,134 @@
+//! A job's events, from the first to the last, whatever happens to the connection.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use futures_core::Stream;
+use futures_util::stream;
+use reqwest::{Response, StatusCode};
+
+use crate::error::{ClientError, Failure, Interruption, Patience, failure};
+use crate::types::{JobEvent, JobStatus};
+use crate::{Client, ClientInfo};
+
+/// The server sends a comment every 15 seconds; after this long without a byte the connection is dead.
+const SILENCE: Duration = Duration::from_secs(45);
+/// Attempts in a row without a new event.
+const RETRIES: u32 = 10;
+
+/// The status that a job has ended with, if this is its last event.
+pub fn final_status(event: &JobEvent) -> Option<JobStatus> {
+    let status = (event.type_ == "status").then(|| event.data.get("status")?.as_str()?.parse().ok()).flatten();
+    status.filter(|status| matches!(status, JobStatus::Succeeded | JobStatus::Failed | JobStatus::Cancelled))
+}
+
+/// Every event behind `after` once and in order; the stream ends with the job. A broken connection is taken up again
+/// behind the last event.
+pub fn follow<'a>(
+    client: &'a Client,
+    job: &'a str,
+    after: i64,
+) -> impl Stream<Item = Result<JobEvent, ClientError>> + 'a {
+    let state = Follower {
+        client,
+        job,
+        after,
+        patience: Patience::new(RETRIES),
+        connection: None,
+        received: Vec::new(),
+        ready: VecDeque::new(),
+        ended: false,
+    };
+    stream::try_unfold(state, |mut state| async move {
+        let event = state.next().await?;
+        Ok(event.map(|event| (event, state)))
+    })
+}
+
+struct Follower<'a> {
+    client: &'a Client,
+    job: &'a str,
+    after: i64,
+    patience: Patience,
+    connection: Option<Response>,
+    /// Bytes of an event that is not complete yet.
+    received: Vec<u8>,
+    ready: VecDeque<JobEvent>,
+    ended: bool,
+}
+
+impl Follower<'_> {
+    async fn next(&mut self) -> Result<Option<JobEvent>, ClientError> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                if event.seq <= self.after {
+                    continue;
+                }
+                if event.seq == self.after + 1 {
+                    self.after = event.seq;
+                    self.patience.progress();
+                    self.ended = final_status(&event).is_some();
+                    return Ok(Some(event));
+                }
+                self.interrupted(Interruption::new(format!("event {} came after event {}", event.seq, self.after)))
+                    .await?;
+            }
+            if self.ended {
+                return Ok(None);
+            }
+            match self.receive().await {
+                Ok(()) => {}
+                Err(Failure::Interrupted(interruption)) => self.interrupted(interruption).await?,
+                Err(Failure::Final(error)) => return Err(error),
+            }
+        }
+    }
+
+    async fn interrupted(&mut self, interruption: Interruption) -> Result<(), ClientError> {
+        self.connection = None;
+        self.received.clear();
+        self.ready.clear();
+        self.patience.wait(interruption).await
+    }
+
+    /// Connects if need be, and takes in what comes next.
+    async fn receive(&mut self) -> Result<(), Failure> {
+        let Some(connection) = &mut self.connection else {
+            let url = format!("{}/v1/jobs/{}/events", self.client.baseurl(), self.job);
+            let request = self.client.client().get(url).header("accept", "text/event-stream");
+            let response = request.header("last-event-id", self.after).send().await;
+            let response = response.map_err(|error| Failure::Interrupted(Interruption::new(error)))?;
+            match response.status() {
+                StatusCode::OK => self.connection = Some(response),
+                StatusCode::NO_CONTENT => self.ended = true,
+                _ => return Err(failure(response).await),
+            }
+            return Ok(());
+        };
+        let chunk = tokio::time::timeout(SILENCE, connection.chunk()).await;
+        let interrupted = |cause: String| Failure::Interrupted(Interruption::new(cause));
+        match chunk {
+            Err(_) => Err(interrupted(format!("nothing came for {} seconds", SILENCE.as_secs()))),
+            Ok(Err(error)) => Err(interrupted(error.to_string())),
+            Ok(Ok(None)) => Err(interrupted(String::from("the stream ended before the job"))),
+            Ok(Ok(Some(bytes))) => {
+                self.received.extend_from_slice(&bytes);
+                Ok(self.parse()?)
+            }
+        }
+    }
+
+    /// Takes every complete event out of what was received.
+    fn parse(&mut self) -> Result<(), ClientError> {
+        while let Some(end) = self.received.windows(2).position(|pair| pair == b"\n\n") {
+            let block: Vec<u8> = self.received.drain(..end + 2).collect();
+            let text = String::from_utf8_lossy(&block);
+            let lines = text.lines().filter_map(|line| line.strip_prefix("data:"));
+            let data: Vec<&str> = lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
+            if !data.is_empty() {
+                self.ready.push_back(serde_json::from_str(&data.join("\n"))?);
+            }
+        }
+        Ok(())
+    }
+}
