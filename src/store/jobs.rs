@@ -9,7 +9,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::events::append;
 use super::{Page, Result, Store, StoreError, read, read_json};
-use crate::job::{BudgetSpec, EventKind, Failure, JobId, JobKind, JobStatus, NewEvent, Phase, RolloutSetId, Timestamp};
+use crate::job::{EventKind, Failure, JobId, JobKind, JobStatus, NewEvent, Phase, RolloutSetId, Timestamp};
 
 /// Milliseconds of devices that attempts of the `job` row at hand have used; one under way counts up to `$now`.
 macro_rules! spent {
@@ -40,7 +40,7 @@ macro_rules! job_rows {
 }
 
 /// A job.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct JobRow {
     pub id: JobId,
     pub kind: JobKind,
@@ -84,10 +84,6 @@ impl JobRow {
     pub fn device_seconds(&self, now: Timestamp) -> f64 {
         let seconds = self.running_since.map_or(0, |began| (now.0 - began.0).max(0) / 1000);
         self.spent_milliseconds as f64 / 1000.0 + (seconds * self.devices.len().max(1) as i64) as f64
-    }
-
-    pub fn budget(&self) -> Option<BudgetSpec> {
-        self.spec_resolved.get("budget").and_then(|budget| serde_json::from_value(budget.clone()).ok())
     }
 
     pub fn metadata(&self) -> BTreeMap<String, String> {

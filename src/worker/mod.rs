@@ -231,9 +231,7 @@ async fn run_claim(
         });
         peers = ranks::gather(store, &claim, &mut work, Watch { patience: options.watchdog, look }).await?;
     }
-    let shown = Shown::new(work.gate(), claim.verification.clone());
-    let (lease_seconds, keep) = (options.lease_seconds, work.keep());
-    let mut tending = Tending { store, lease, lease_seconds, keep, stop: &stop, shown };
+    let mut tending = Tending::new(store, options, &claim, &work, &stop);
     let (engine, finished) = start_engine(work, reporter)?;
 
     let result = tokio::select! {
@@ -373,7 +371,12 @@ struct Tending<'a> {
     shown: Shown,
 }
 
-impl Tending<'_> {
+impl<'a> Tending<'a> {
+    fn new(store: &'a Store, options: &Options, claim: &Claim, work: &assignment::Work, stop: &'a StopFlag) -> Self {
+        let shown = Shown::new(work.gate(), claim.verification.clone());
+        Self { store, lease: claim.lease, lease_seconds: options.lease_seconds, keep: work.keep(), stop, shown }
+    }
+
     async fn tend(
         &mut self,
         mut inbox: mpsc::Receiver<Message>,
