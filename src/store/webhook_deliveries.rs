@@ -7,7 +7,7 @@ use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::webhook_endpoints::secrets;
-use super::{Page, Result, Store, StoreError, read, read_json, write_json};
+use super::{Page, Result, Store, StoreError, read, write_json};
 use crate::job::webhook::{self, DeliveryStatus, Secret};
 use crate::job::{Timestamp, WebhookDeliveryId, WebhookEndpointId};
 
