@@ -384,7 +384,7 @@ fn stream(server: &Server, after: Option<&str>, most: usize) -> Vec<(String, Val
     }
     let response = request.call().unwrap();
     assert_eq!(response.headers()["content-type"], "text/event-stream");
-    let mut events = Vec::new();
+    let mut events: Vec<(String, Value)> = Vec::new();
     let mut id = String::new();
     for line in BufReader::new(response.into_body().into_reader()).lines().map_while(Result::ok) {
         if let Some(text) = line.strip_prefix("id: ") {
