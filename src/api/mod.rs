@@ -125,7 +125,6 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(verifiers::get::get_verifier, verifiers::update::update_verifier))
         .routes(routes!(verifiers::delete::delete_verifier))
         .routes(routes!(verifiers::audit::audit_verifier))
-        .routes(routes!(verifiers::get::get_verifier))
         .routes(routes!(verifiers::test::test_verifier))
         .routes(routes!(checkpoints::list::list_checkpoints))
         .routes(routes!(checkpoints::get::get_checkpoint, checkpoints::delete::delete_checkpoint))
