@@ -12,7 +12,7 @@
 //! * [`store`] the database and the data directory.
 //! * [`worker`] claims a job from the store and runs the engine on it.
 //! * [`webhook`] tells other servers what happens to jobs.
-//! * [`api`] the REST API; it meets the workers only in the store.
+//! * [`api`] the REST API; it meets the workers only in the store, and, for completions, on an idle worker's socket.
 //! * [`cli`] the commands; [`config`] their settings.
 
 pub mod api;

@@ -1,5 +1,6 @@
 //! The REST API. Handlers read the request, ask the store and shape the answer; they meet the workers only in the
-//! database. Every route is on this page; each endpoint has a file with its request, response and description.
+//! database, and, for completions, on an idle worker's socket. Every route is on this page; each endpoint has a file
+//! with its request, response and description.
 
 mod access;
 mod archive;
