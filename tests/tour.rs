@@ -1,0 +1,159 @@
+//! `docs/API.md` is true: every command in it runs, in its order, and every route of the API is in it.
+
+mod common;
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+
+use common::{Server, data_dir};
+use regex::Regex;
+use serde_json::Value;
+
+/// Seconds after which the tour is ended.
+const LONGEST: &str = "240";
+const FEWEST_COMMANDS: usize = 30;
+/// Is written before each block.
+const MARK: &str = "=== block";
+const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
+
+/// Routes that the tour leaves out: they send something to another machine, or need that it was sent.
+const NOT_IN_THE_TOUR: [(&str, &str); 3] = [
+    ("POST", "/v1/webhook_endpoints/{id}/test"),
+    ("GET", "/v1/webhook_deliveries/{id}"),
+    ("POST", "/v1/webhook_deliveries/{id}/redeliver"),
+];
+/// Requests of the tour that are no route of the document.
+const NOT_IN_THE_DOCUMENT: [(&str, &str); 1] = [("GET", "/openapi.json")];
+
+fn tour() -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/API.md")).unwrap()
+}
+
+/// The text of every block of commands.
+fn blocks(tour: &str) -> Vec<String> {
+    let fence = Regex::new(r"(?ms)^```sh\n(.*?)^```$").unwrap();
+    fence.captures_iter(tour).map(|block| block[1].to_owned()).collect()
+}
+
+#[test]
+fn every_command_of_the_tour_works() {
+    let blocks = blocks(&tour());
+    let commands: usize = blocks.iter().map(|block| requests(block).len()).sum();
+    assert!(commands >= FEWEST_COMMANDS, "{commands} commands");
+    let folder = data_dir();
+    let server = Server::start(&folder.path().join("data"));
+    let (status, output) = run(&blocks, &server.base, folder.path());
+    let last = output.rfind(MARK).map_or(output.as_str(), |begin| &output[begin..]);
+    let number = last.strip_prefix(MARK).and_then(|rest| rest.split_whitespace().next()?.parse::<usize>().ok());
+    let block = number.and_then(|number| blocks.get(number - 1)).map_or("", String::as_str);
+    assert!(status.success(), "{status} in this block:\n{block}\nwhich said:\n{last}");
+    assert_eq!(number, Some(blocks.len()), "the tour ended early:\n{last}");
+}
+
+/// Runs the blocks as one script in an empty folder; what it wrote is the second.
+fn run(blocks: &[String], base: &str, folder: &Path) -> (ExitStatus, String) {
+    let marked = blocks.iter().enumerate().map(|(index, block)| format!("echo '{MARK} {}'\n{block}", index + 1));
+    let script = format!("set -euo pipefail\n{}", marked.collect::<String>());
+    let (work, file, log) = (folder.join("work"), folder.join("tour.sh"), folder.join("tour.log"));
+    fs::create_dir(&work).unwrap();
+    fs::write(&file, script).unwrap();
+    let output = File::create(&log).unwrap();
+    let programs = Path::new(env!("CARGO_BIN_EXE_anneal")).parent().unwrap();
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    // `timeout` also ends what bash has started.
+    let status = Command::new("timeout")
+        .args(["--signal=KILL", LONGEST, "bash"])
+        .arg(&file)
+        .current_dir(&work)
+        .envs([("ANNEAL", base), ("PATH", &path), ("NO_PROXY", "127.0.0.1"), ("LC_ALL", "C")])
+        .stdout(output.try_clone().unwrap())
+        .stderr(output)
+        .status()
+        .unwrap();
+    (status, String::from_utf8_lossy(&fs::read(&log).unwrap()).into_owned())
+}
+
+#[test]
+fn every_route_is_in_the_tour() {
+    let used: Vec<(String, String)> = blocks(&tour()).iter().flat_map(|block| requests(block)).collect();
+    let routes = routes();
+    let is_used = |route: &(String, String)| used.iter().any(|request| fits(request, route));
+    let listed =
+        |list: &[(&str, &str)], (method, path): &(String, String)| list.contains(&(method.as_str(), path.as_str()));
+    for route in &routes {
+        let excepted = listed(&NOT_IN_THE_TOUR, route);
+        assert!(is_used(route) || excepted, "{route:?} is not in docs/API.md");
+        assert!(!(is_used(route) && excepted), "{route:?} is in docs/API.md and need not be excepted");
+    }
+    for (method, path) in NOT_IN_THE_TOUR {
+        assert!(routes.contains(&(method.to_owned(), path.to_owned())), "there is no {method} {path}");
+    }
+    for request in &used {
+        let known = routes.iter().any(|route| fits(request, route)) || listed(&NOT_IN_THE_DOCUMENT, request);
+        assert!(known, "{request:?} is no route");
+    }
+}
+
+/// Method and path of every route of the document.
+fn routes() -> Vec<(String, String)> {
+    let output = Command::new(env!("CARGO_BIN_EXE_anneal")).arg("openapi").output().unwrap();
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut routes = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for method in METHODS.iter().filter(|method| !item[**method].is_null()) {
+            routes.push((method.to_uppercase(), path.clone()));
+        }
+    }
+    routes
+}
+
+/// Method and path of every call of curl in a script; what the shell puts into a path is `X`.
+fn requests(script: &str) -> Vec<(String, String)> {
+    let put_in = Regex::new(r"\$\([^)]*\)|\$\d").unwrap();
+    let path = Regex::new(r#"\$ANNEAL(/[^"?\s]*)"#).unwrap();
+    let method = Regex::new(r"\s-X (\w+)").unwrap();
+    let body = Regex::new(r"\s(-d|--data-binary|-F)\s").unwrap();
+    let request = |call: &str| {
+        let call = put_in.replace_all(call, "X");
+        let default = if body.is_match(&call) { "POST" } else { "GET" };
+        let method = method.captures(&call).map_or(default.to_owned(), |found| found[1].to_owned());
+        path.captures(&call).map(|found| (method, found[1].to_owned()))
+    };
+    script.match_indices("curl ").filter_map(|(begin, _)| request(call(&script[begin..]))).collect()
+}
+
+/// The begin of a script up to the end of its first command.
+fn call(script: &str) -> &str {
+    let (mut quote, mut before) = (None, ' ');
+    for (index, c) in script.char_indices() {
+        match (quote, c) {
+            _ if before == '\\' && quote != Some('\'') => {}
+            (None, '"' | '\'') => quote = Some(c),
+            (Some(open), c) if c == open => quote = None,
+            (None, '|' | ';' | ')' | '\n') => return &script[..index],
+            _ => {}
+        }
+        before = c;
+    }
+    script
+}
+
+/// Whether a request goes to a route.
+fn fits((method, path): &(String, String), (expected, template): &(String, String)) -> bool {
+    let segments = |text: &str| text.split('/').map(str::to_owned).collect::<Vec<_>>();
+    let (path, template) = (segments(path), segments(template));
+    let fits = |(part, expected): (&String, &String)| expected.starts_with('{') || part == expected;
+    method == expected && path.len() == template.len() && path.iter().zip(&template).all(fits)
+}
+
+#[test]
+fn calls_are_read_out_of_scripts() {
+    let script = "A=$(curl \"$ANNEAL/v1/jobs?x=1\" -d '{\"a;b\": \"'\"$B\"'\"}' | cut -d' ' -f1)\n\
+                  curl -X PUT \"$ANNEAL/v1/p/$(jq -r .id a)/q\" \\\n  -H 'A: b'\ncurl \"$ANNEAL/healthz\"";
+    let expected = [("POST", "/v1/jobs"), ("PUT", "/v1/p/X/q"), ("GET", "/healthz")];
+    let found = requests(script);
+    assert!(found.iter().map(|(method, path)| (method.as_str(), path.as_str())).eq(expected), "{found:?}");
+    let route = |method: &str, path: &str| (method.to_owned(), path.to_owned());
+    assert!(fits(&found[1], &route("PUT", "/v1/p/{id}/q")) && !fits(&found[1], &route("PUT", "/v1/p/{id}")));
+}
