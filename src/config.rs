@@ -1,7 +1,7 @@
 //! Settings: from flags, then the environment (`ANNEAL_*`), then `anneal.toml`, then defaults. This is the only
 //! reader of the environment (through clap) and of the file.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -150,6 +150,15 @@ impl Config {
         self.listen.ip().to_canonical().is_loopback()
     }
 
+    /// Where a client on this machine finds the API.
+    pub fn own_url(&self) -> String {
+        let mut address = self.listen;
+        if address.ip().is_unspecified() {
+            address.set_ip(if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
+        }
+        format!("http://{address}")
+    }
+
     fn check(&self) -> Result<(), ConfigError> {
         let wrong = |setting, detail: &str| Err(ConfigError::Setting { setting, detail: detail.to_owned() });
         if !(1..=1024).contains(&self.threads) {
@@ -204,6 +213,8 @@ mod tests {
         let public = SettingArgs { listen: Some(([0, 0, 0, 0], 80).into()), ..file("").1 };
         let (_folder, empty) = file("");
         let public = SettingArgs { config: empty.config, ..public };
-        assert!(!Config::load(public).unwrap().is_local());
+        let public = Config::load(public).unwrap();
+        assert!(!public.is_local());
+        assert_eq!(public.own_url(), "http://127.0.0.1:80");
     }
 }

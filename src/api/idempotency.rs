@@ -115,15 +115,14 @@ fn kept(answer: &[u8]) -> String {
     }
 }
 
-/// The request, and a digest of what it asks for. A body that is no JSON is known by its length, for it is read only
-/// once.
+/// The request, and a digest of what it asks for. A body that is larger than any JSON body is known by its length, for
+/// it is read only once.
 async fn fingerprint(request: Request) -> Result<(Request, String), Problem> {
     let (parts, body) = request.into_parts();
     let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
     let target = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
-    let kind = text(header::CONTENT_TYPE);
-    let large = text(header::CONTENT_LENGTH).parse::<usize>().is_ok_and(|length| length > MAX_JSON_BYTES);
-    if !kind.starts_with("application/json") || large {
+    // Without a length, and beyond that of any JSON body, it is a file on its way to the disk.
+    if text(header::CONTENT_LENGTH).parse::<usize>().map_or(true, |length| length > MAX_JSON_BYTES) {
         let digest = digest::of_json(&json!([target, text(header::CONTENT_LENGTH)]));
         return Ok((Request::from_parts(parts, body), digest));
     }

@@ -179,7 +179,8 @@ fn compare(client: &Client, output: Output, args: &CompareArgs) -> anyhow::Resul
         }
         fields.text()
     });
-    Ok(ExitCode::SUCCESS)
+    let missed = comparison["gate"]["passed"] == false;
+    Ok(if missed { ExitCode::from(exit::GATE_FAILED) } else { ExitCode::SUCCESS })
 }
 
 /// The members that have a value.

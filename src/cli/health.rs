@@ -24,7 +24,7 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
     let base = match &args.url {
         Some(url) => url.clone(),
         None if config.listen.port() == 0 => bail!("port 0 does not say where the server listens; name it with --url"),
-        None => format!("http://{}", config.listen),
+        None => config.own_url(),
     };
     let answer = Client::impatient(&base, LIMIT).get("/healthz")?;
     if answer["status"] != "ok" {

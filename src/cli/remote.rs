@@ -44,7 +44,7 @@ impl RemoteArgs {
         let base = match self.server.as_deref().map(str::trim).filter(|base| !base.is_empty()) {
             Some(base) if base.contains("://") => base.to_owned(),
             Some(base) => format!("http://{base}"),
-            None => format!("http://{}", config.listen),
+            None => config.own_url(),
         };
         let key = self.api_key.as_ref().map(|key| ApiKey(key.0.trim().to_owned())).filter(|key| !key.0.is_empty());
         Client::with_key(&base, key)

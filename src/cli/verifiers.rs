@@ -101,7 +101,7 @@ fn test(client: &Client, output: Output, args: &TestArgs) -> anyhow::Result<Exit
     let answer = client.post(&path, &json!({"completions": completions}))?;
     output.answer(&answer, || {
         let mut table = Table::new(&[">#", ">REWARD", "STATUS", "ANSWER", "COMPLETION"]);
-        let results = answer["results"].as_array().into_iter().flatten();
+        let results = answer["data"].as_array().into_iter().flatten();
         for (i, (result, sent)) in results.zip(&completions).enumerate() {
             let said = member(sent, "/completion").chars().take(60).collect();
             let answer = member(result, "/answer");

@@ -148,7 +148,7 @@ impl Store {
             JobStatus::Succeeded | JobStatus::Failed | JobStatus::Cancelled => {
                 tx.commit().await?;
                 return Err(StoreError::Conflict(format!(
-                    "the job is {status} already; only a job that is not finished can be cancelled"
+                    "the job is over (`{status}`); only a job that is not finished can be cancelled"
                 )));
             }
         };

@@ -144,7 +144,7 @@ impl Store {
     /// Adds to the reasons why a job waits what its project has to do with it, and leaves out the jobs of others.
     pub(super) async fn narrow(&self, connection: &mut SqliteConnection, waiting: &mut Waiting) -> Result<()> {
         let limited = sqlx::query_scalar::<_, i64>(
-            "select max_devices from job join project on name = job.project
+            "select max_devices from job join project on project.name = job.project
              where job.id = $1 and max_devices < job.devices
                    + (select count(*) from device join job as other on other.id = device.job_id
                        where other.project = job.project)",

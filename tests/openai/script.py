@@ -263,7 +263,7 @@ def check_control(client, file):
     busy = jobs.create(model=MODEL, training_file=file.id, method=long)
     busy = until(client, busy, ["running"])
     waiting = jobs.create(model=MODEL, training_file=file.id, method=long)
-    fails(openai.ConflictError, "conflict", jobs.resume, waiting.id)
+    fails(openai.ConflictError, "job_not_paused", jobs.resume, waiting.id)
     until(client, jobs.pause(waiting.id), ["paused"])
     assert jobs.resume(waiting.id).status == "queued"
     until(client, jobs.cancel(waiting.id), ["cancelled"])

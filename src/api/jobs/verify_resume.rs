@@ -60,8 +60,10 @@ async fn verification(store: &Store, source: &JobRow) -> Result<Verification, Pr
     let weights = source.result.as_ref().and_then(|result| result["weights_sha256"].as_str());
     let weights = weights.filter(|_| source.kind == JobKind::Train && source.status == JobStatus::Succeeded);
     let expected_weights_sha256 = weights.map(str::to_owned).ok_or_else(|| {
-        let detail =
-            format!("the job is {} and has no model to compare with; only one that has trained one", source.status);
+        if source.kind != JobKind::Train {
+            return refuse("not_a_training_job", String::from("the job trains nothing that could be proved"));
+        }
+        let detail = format!("the job has the status {} and no finished model to compare with", source.status);
         refuse("job_not_succeeded", detail)
     })?;
     let checkpoint = store.oldest_training_checkpoint(source.id).await?.ok_or_else(|| {

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use axum::Json;
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::ApiKey;
-use crate::api::access::Everything;
+use crate::api::access::{Caller, Everything};
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::JsonBody;
 use crate::clock;
 use crate::job::access::check_project;
 use crate::job::field::{self, check_metadata};
 use crate::job::{FieldError, Scope};
-use crate::store::{ApiKeyRow, DEFAULT_PROJECT, NewApiKey};
+use crate::store::{ApiKeyRow, NewApiKey};
 
 /// Longest life of a key that expires, in days.
 const MAX_DAYS: u32 = 3650;
@@ -27,10 +27,9 @@ pub struct CreateApiKey {
     /// What people know it by, 1 to 200 characters.
     #[schema(example = "nightly retraining", min_length = 1, max_length = 200)]
     name: String,
-    /// What it gives access to; made by being named.
-    #[serde(default = "default_project")]
-    #[schema(default = "default", pattern = "^[a-z0-9-]{1,64}$")]
-    project: String,
+    /// What it gives access to; made by being named. Your own when absent.
+    #[schema(pattern = "^[a-z0-9-]{1,64}$")]
+    project: Option<String>,
     /// `read`, `write`, `admin`, `code`; `read` and `write` when absent.
     #[serde(default = "default_scopes")]
     #[schema(value_type = Vec<String>, min_items = 1, max_items = 4)]
@@ -42,21 +41,19 @@ pub struct CreateApiKey {
     metadata: BTreeMap<String, String>,
 }
 
-fn default_project() -> String {
-    DEFAULT_PROJECT.to_owned()
-}
-
 fn default_scopes() -> Vec<String> {
     [Scope::Read, Scope::Write].map(|scope| scope.to_string()).to_vec()
 }
 
 impl CreateApiKey {
-    fn check(self) -> Result<NewApiKey, Vec<FieldError>> {
+    /// The key to make, by somebody who has access to `own`.
+    fn check(self, own: &str) -> Result<NewApiKey, Vec<FieldError>> {
         let mut errors = Vec::new();
+        let project = self.project.unwrap_or_else(|| own.to_owned());
         if !(1..=200).contains(&self.name.chars().count()) {
             errors.push(FieldError::new("/name", "out_of_range", "must have 1 to 200 characters"));
         }
-        errors.extend(check_project(&self.project, "/project").err());
+        errors.extend(check_project(&project, "/project").err());
         errors.extend(check_metadata(&self.metadata).err());
         let mut scopes: Vec<Scope> = Vec::new();
         for (i, text) in self.scopes.iter().enumerate().take(Scope::ALL.len() + 1) {
@@ -80,7 +77,7 @@ impl CreateApiKey {
             return Err(errors);
         }
         let expires_at = self.expires_in_days.map(|days| clock::now().plus_seconds(u64::from(days) * 24 * 3600));
-        Ok(NewApiKey { project: self.project, name: self.name, scopes, metadata: self.metadata, expires_at })
+        Ok(NewApiKey { project, name: self.name, scopes, metadata: self.metadata, expires_at })
     }
 }
 
@@ -101,10 +98,11 @@ impl CreateApiKey {
 )]
 pub async fn create_api_key(
     Everything(app): Everything,
+    Extension(caller): Extension<Caller>,
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<ApiKey>), Problem> {
     let new: CreateApiKey = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
-    let (row, secret) = ApiKeyRow::generate(new.check().map_err(Problem::invalid)?, clock::now())?;
+    let (row, secret) = ApiKeyRow::generate(new.check(&caller.project).map_err(Problem::invalid)?, clock::now())?;
     app.store.add_api_key(&row).await?;
     app.door.close();
     Ok((StatusCode::CREATED, Json(ApiKey { key: Some(secret), ..row.into() })))

@@ -117,15 +117,21 @@ fn open(schemas: &mut Map<String, Value>, schema: &str, property: &str, words: &
 /// The codes in sections of the page about errors.
 fn codes(sections: &[&str]) -> Vec<&'static str> {
     let wanted = ERRORS.split("\n## ").filter(|part| sections.iter().any(|s| part.lines().next() == Some(s)));
-    let rows = wanted.flat_map(str::lines).filter_map(|line| line.strip_prefix("| <a id=\""));
-    rows.filter_map(|row| row.split('"').next()).collect()
+    wanted.flat_map(str::lines).filter_map(code_of).collect()
 }
 
 /// The codes of requests that come with a status.
 pub fn codes_of(status: &str) -> Vec<&'static str> {
     let section = ERRORS.split("\n## ").find(|part| part.starts_with("Requests")).unwrap_or_default();
     let rows = section.lines().filter(|line| line.split('|').nth(2).is_some_and(|cell| cell.trim() == status));
-    rows.filter_map(|row| row.strip_prefix("| <a id=\"")?.split('"').next()).collect()
+    rows.filter_map(code_of).collect()
+}
+
+/// The code that a row of a table is about: the first one between backticks in its first cell.
+fn code_of(row: &'static str) -> Option<&'static str> {
+    let cell = row.strip_prefix('|')?.split('|').next()?;
+    let code = cell.split('`').nth(1)?;
+    code.chars().all(|c| c.is_ascii_lowercase() || c == '_').then_some(code)
 }
 
 /// One form for the same thing, all over the document.
