@@ -13,9 +13,9 @@ if [ "$(cat "$tools/wheels.txt" 2>/dev/null)" != "${wheels[*]}" ]; then
   printf '%s\n' "${wheels[*]}" >"$tools/wheels.txt"
 fi
 
-"$tools/bin/shellcheck" .ci/run scripts/*.sh examples/*/*.sh
+"$tools/bin/shellcheck" .ci/run scripts/*.sh examples/*/*.sh clients/*.sh openapi/*.sh tests/openai/*.sh
 "$tools/bin/hadolint" Dockerfile
-"$tools/bin/yamllint" --strict deploy .hadolint.yaml .yamllint.yaml
+"$tools/bin/yamllint" --strict deploy examples/ci openapi/redocly.yaml .hadolint.yaml .yamllint.yaml
 for target in cpu cuda; do
   python3 scripts/dockerfile.py Dockerfile "$target" >/dev/null
 done

@@ -154,7 +154,10 @@ fn a_data_set_that_a_waiting_job_uses_is_not_deleted_and_a_finished_job_keeps_it
     server().post(&format!("/v1/jobs/{job}/cancel"), &json!({}));
     server().wait(&job);
     let deleted = server().delete(&path);
-    assert_eq!((deleted.status, deleted.json()), (200, json!({"id": id, "object": "dataset", "deleted": true})));
+    assert_eq!(
+        (deleted.status, deleted.json()),
+        (200, json!({"id": id, "object": "dataset.deleted", "deleted": true}))
+    );
     assert_eq!(server().job(&job)["spec_resolved"]["dataset"]["train"], version);
     let gone = [path.clone(), format!("{path}/versions"), format!("/v1/dataset-versions/{version}")];
     for path in gone.iter().chain(&[format!("/v1/dataset-versions/{version}/content")]) {

@@ -15,7 +15,7 @@ pub struct Deleted {
 }
 
 impl Deleted {
-    /// `object` is the name of the kind with `.deleted`.
+    /// `object` is the name of the kind with `.deleted`; for what OpenAI clients delete it is theirs.
     pub fn new(id: impl ToString, object: &'static str) -> Self {
         Self { id: id.to_string(), object, deleted: true }
     }

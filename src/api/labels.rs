@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use utoipa::ToSchema;
 
@@ -35,22 +35,6 @@ pub fn parse(body: &Value) -> Result<Labels, Problem> {
     let text = name.as_ref().and_then(Option::as_deref);
     check_labels(text, 0, metadata.as_ref().unwrap_or(&BTreeMap::new())).map_err(Problem::invalid)?;
     Ok(Labels { name, metadata })
-}
-
-/// The answer to a deletion.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct Deleted {
-    pub id: String,
-    /// What it was, for example `dataset`.
-    pub object: &'static str,
-    /// Always true.
-    pub deleted: bool,
-}
-
-impl Deleted {
-    pub fn new(id: impl ToString, object: &'static str) -> Self {
-        Self { id: id.to_string(), object, deleted: true }
-    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use axum::Json;
 
 use super::upload::discard;
 use crate::api::access::Access;
+use crate::api::deleted::Deleted;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Id;
-use crate::api::labels::Deleted;
 use crate::job::DatasetId;
 
 /// Delete a data set
@@ -28,5 +28,5 @@ pub async fn delete_dataset(Access(app): Access, Id(id): Id<DatasetId>) -> Resul
     for version in app.store.delete_dataset(id).await? {
         discard(&app.store.files().dataset(version)).await;
     }
-    Ok(Json(Deleted::new(id, "dataset")))
+    Ok(Json(Deleted::new(id, "dataset.deleted")))
 }

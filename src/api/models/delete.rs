@@ -6,9 +6,9 @@ use axum::Json;
 use axum::http::StatusCode;
 
 use crate::api::access::Access;
+use crate::api::deleted::Deleted;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::PathText;
-use crate::api::openai::Deleted;
 use crate::job::{CheckpointId, ModelId};
 use crate::modelfile::builtin::Builtin;
 use crate::store::StoreError;
@@ -41,5 +41,5 @@ pub async fn delete_model(Access(app): Access, PathText(id): PathText<String>) -
         Err(_) | Ok(()) => Ok(()),
     });
     removal.await.map_err(io::Error::other)??;
-    Ok(Json(Deleted { id, object: "model", deleted: true }))
+    Ok(Json(Deleted::new(id, "model")))
 }

@@ -12,21 +12,8 @@ mod receive;
 pub mod sweep;
 pub mod uploads;
 
-use serde::Serialize;
-use utoipa::ToSchema;
-
 use super::error::Problem;
 use crate::job::FieldError;
-
-/// The answer to a deletion.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct Deleted {
-    pub id: String,
-    /// What it was.
-    pub object: &'static str,
-    /// Always true.
-    pub deleted: bool,
-}
 
 /// The purposes that a file may have; only `fine-tune` files can be trained on.
 const PURPOSES: [&str; 6] = ["assistants", "batch", "evals", "fine-tune", "user_data", "vision"];

@@ -29,6 +29,7 @@ const NAMES: &[(&str, &str)] = &[
     ("Columns", "DatasetColumns"),
     ("Coverage", "FrontierCoverage"),
     ("Schedule", "LearningRateSchedule"),
+    ("Part", "ChatContentPart"),
 ];
 
 /// Gives a component to every closed set of words, and lists the words of those that are open.
@@ -157,6 +158,7 @@ pub fn tidy(document: &mut Value) {
     }
     walk(document, &mut |value| {
         if let Some(object) = value.as_object_mut() {
+            only_alternative(object);
             words(object);
             constant(object);
             nullable_reference(object);
@@ -198,6 +200,18 @@ fn lists(schemas: &mut Map<String, Value>) {
     for (list, item) in names.iter().filter_map(|list| Some((list, list.strip_prefix("List_")?))) {
         if names.iter().any(|name| name == item) {
             schemas[list]["properties"]["data"]["items"] = refer(item);
+        }
+    }
+}
+
+/// A choice of one is no choice.
+fn only_alternative(object: &mut Map<String, Value>) {
+    let alternatives = object.get("oneOf").and_then(Value::as_array);
+    if let Some([Value::Object(only)]) = alternatives.map(Vec::as_slice) {
+        let only = only.clone();
+        object.shift_remove("oneOf");
+        for (key, value) in only {
+            object.entry(key).or_insert(value);
         }
     }
 }

@@ -110,3 +110,24 @@ fn bodies_of_bytes_are_not_lists_of_numbers() {
     });
     assert!(found >= 2);
 }
+
+/// The document would hold only one of two types with the same name.
+#[test]
+fn no_two_schemas_have_the_same_name() {
+    let derived = regex::Regex::new(r"derive\([^)]*ToSchema[^)]*\)\][^{;]*?(?:struct|enum) (\w+)").unwrap();
+    let mut folders = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src/api"))];
+    let mut names = BTreeSet::new();
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap();
+            for name in derived.captures_iter(&text).map(|found| found[1].to_owned()) {
+                assert!(names.insert(name.clone()), "{name} in {} is the second", path.display());
+            }
+        }
+    }
+    assert!(names.len() > 100, "{}", names.len());
+}

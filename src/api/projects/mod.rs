@@ -50,12 +50,12 @@ pub struct Project {
     /// Always `project`.
     object: &'static str,
     limits: Limits,
-    usage: Usage,
+    usage: ProjectUsage,
 }
 
 /// What a project uses at the moment.
 #[derive(Debug, Serialize, ToSchema)]
-struct Usage {
+struct ProjectUsage {
     unfinished_jobs: u64,
     devices: u64,
     storage_bytes: u64,
@@ -63,8 +63,11 @@ struct Usage {
 
 impl From<ProjectRow> for Project {
     fn from(row: ProjectRow) -> Self {
-        let usage =
-            Usage { unfinished_jobs: row.unfinished_jobs, devices: row.devices, storage_bytes: row.storage_bytes };
+        let usage = ProjectUsage {
+            unfinished_jobs: row.unfinished_jobs,
+            devices: row.devices,
+            storage_bytes: row.storage_bytes,
+        };
         Self { id: row.name, object: "project", limits: row.limits.into(), usage }
     }
 }

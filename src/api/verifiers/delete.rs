@@ -3,9 +3,9 @@
 use axum::Json;
 
 use crate::api::access::Access;
+use crate::api::deleted::Deleted;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Id;
-use crate::api::labels::Deleted;
 use crate::job::VerifierId;
 
 /// Delete a verifier
@@ -24,5 +24,5 @@ use crate::job::VerifierId;
 )]
 pub async fn delete_verifier(Access(app): Access, Id(id): Id<VerifierId>) -> Result<Json<Deleted>, Problem> {
     app.store.delete_verifier(id).await?;
-    Ok(Json(Deleted::new(id, "verifier")))
+    Ok(Json(Deleted::new(id, "verifier.deleted")))
 }

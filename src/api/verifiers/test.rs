@@ -40,11 +40,11 @@ pub struct VerifierTest {
     /// Always `verifier.test`.
     object: &'static str,
     verifier: String,
-    data: Vec<Verdict>,
+    data: Vec<TestVerdict>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-struct Verdict {
+struct TestVerdict {
     /// Null where there is none.
     reward: Option<f64>,
     /// `ok`, `unparsable` (nothing to judge; the reward counts), `error` or `timeout`.
@@ -55,7 +55,7 @@ struct Verdict {
     detail: Option<String>,
 }
 
-impl From<Score> for Verdict {
+impl From<Score> for TestVerdict {
     fn from(score: Score) -> Self {
         let reward = score.is_scored().then_some(score.reward);
         Self { reward, status: score.status.as_str(), answer: score.answer, detail: score.detail }

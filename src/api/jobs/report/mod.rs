@@ -30,19 +30,19 @@ const MOST_CHECKPOINTS: u32 = 100;
 #[serde(deny_unknown_fields)]
 pub struct ReportParams {
     /// `json`, `markdown` or `junit`; without it as `Accept` says.
-    format: Option<Format>,
+    format: Option<ReportFormat>,
 }
 
 /// The form of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Format {
+pub enum ReportFormat {
     Json,
     Markdown,
     Junit,
 }
 
-impl Format {
+impl ReportFormat {
     /// The first form that the client names; JSON for all that name none.
     fn accepted(headers: &HeaderMap) -> Self {
         let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -109,7 +109,7 @@ pub struct Report {
     /// The newest value of every metric.
     metrics: Vec<LastMetric>,
     /// Warnings and errors of the log, the first 100.
-    warnings: Vec<Warning>,
+    warnings: Vec<ReportedWarning>,
     /// The newest 100.
     checkpoints: Vec<ReportedCheckpoint>,
     rollout_set: Option<String>,
@@ -129,7 +129,7 @@ struct LastMetric {
 
 /// A warning or an error of the log.
 #[derive(Debug, Serialize, ToSchema)]
-struct Warning {
+struct ReportedWarning {
     /// The event's number.
     seq: i64,
     /// `warning` or `error`.
@@ -180,10 +180,10 @@ pub async fn job_report(
     let text = |kind: &'static str, text: String| {
         ([(header::CONTENT_TYPE, kind), (header::VARY, "accept")], text).into_response()
     };
-    Ok(match params.format.unwrap_or_else(|| Format::accepted(&headers)) {
-        Format::Json => ([(header::VARY, "accept")], Json(report)).into_response(),
-        Format::Markdown => text("text/markdown; charset=utf-8", markdown::write(&report)),
-        Format::Junit => text("application/xml; charset=utf-8", junit::write(&report)),
+    Ok(match params.format.unwrap_or_else(|| ReportFormat::accepted(&headers)) {
+        ReportFormat::Json => ([(header::VARY, "accept")], Json(report)).into_response(),
+        ReportFormat::Markdown => text("text/markdown; charset=utf-8", markdown::write(&report)),
+        ReportFormat::Junit => text("application/xml; charset=utf-8", junit::write(&report)),
     })
 }
 
@@ -197,7 +197,7 @@ impl Report {
         let checkpoints = store.checkpoints(Some(id), &page).await?;
         let mut report = Self::of(row, now);
         report.metrics = metrics.into_iter().map(|(name, step, value)| LastMetric { name, step, value }).collect();
-        report.warnings = warnings.into_iter().map(Warning::from).collect();
+        report.warnings = warnings.into_iter().map(ReportedWarning::from).collect();
         report.checkpoints = checkpoints.into_iter().map(ReportedCheckpoint::from).collect();
         Ok(report)
     }
@@ -266,7 +266,7 @@ impl Report {
     }
 }
 
-impl From<Event> for Warning {
+impl From<Event> for ReportedWarning {
     fn from(event: Event) -> Self {
         Self {
             seq: event.seq,
@@ -345,10 +345,10 @@ mod tests {
     #[test]
     fn the_first_form_that_is_accepted_is_taken() {
         let accepted = |text: &'static str| {
-            Format::accepted(&HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static(text))]))
+            ReportFormat::accepted(&HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static(text))]))
         };
-        assert_eq!(accepted("*/*"), Format::Json);
-        assert_eq!(accepted("text/html, text/markdown;q=0.9"), Format::Markdown);
-        assert_eq!(accepted("application/xml, application/json"), Format::Junit);
+        assert_eq!(accepted("*/*"), ReportFormat::Json);
+        assert_eq!(accepted("text/html, text/markdown;q=0.9"), ReportFormat::Markdown);
+        assert_eq!(accepted("application/xml, application/json"), ReportFormat::Junit);
     }
 }

@@ -3,9 +3,9 @@
 use axum::Json;
 
 use crate::api::access::Access;
+use crate::api::deleted::Deleted;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Id;
-use crate::api::openai::Deleted;
 use crate::job::FileId;
 use crate::store::files;
 
@@ -25,5 +25,5 @@ use crate::store::files;
 pub async fn delete_file(Access(app): Access, Id(id): Id<FileId>) -> Result<Json<Deleted>, Problem> {
     app.store.delete_file(id).await?;
     files::remove(&app.store.files().file(id))?;
-    Ok(Json(Deleted { id: id.to_string(), object: "file", deleted: true }))
+    Ok(Json(Deleted::new(id, "file")))
 }
