@@ -116,8 +116,25 @@ fn things(server: &Server) -> Vec<(&'static str, String)> {
     let job = server.submit(&spec);
     let finished = server.wait(&job);
     assert_eq!(finished["status"], "succeeded", "{finished}");
+    let form = "--b\r\ncontent-disposition: form-data; name=\"purpose\"\r\n\r\nfine-tune\r\n--b\r\n\
+                content-disposition: form-data; name=\"file\"; filename=\"a.jsonl\"\r\n\r\n{\"prompt\": \"1+1=\"}\r\n--b--\r\n";
+    let file = server.post_bytes("/v1/files", form.as_bytes(), &[("content-type", "multipart/form-data; boundary=b")]);
+    let upload = json!({"filename": "a.jsonl", "purpose": "fine-tune", "bytes": 9, "mime_type": "text/jsonl"});
+    let endpoint = json!({"url": "http://127.0.0.1:9/", "events": ["*"]});
+    let endpoint = server.post("/v1/webhook_endpoints", &endpoint).json();
+    let delivery = server.post(&format!("/v1/webhook_endpoints/{}/test", text(&endpoint["id"])), &json!({})).json();
+    let evaluation = json!({"model": "builtin:arith-tiny", "dataset": "builtin:arithmetic", "prompts": 4, "samples": 1,
+                            "pass_at": [1], "verifier": {"type": "numeric"}});
     vec![
-        ("/v1/jobs/", job),
+        ("/v1/jobs/", job.clone()),
+        ("/v1/fine_tuning/jobs/", job),
+        ("/v1/models/", text(&finished["result"]["checkpoint"])),
+        ("/v1/dataset-versions/", text(&dataset["latest"]["id"])),
+        ("/v1/evaluations/", text(&server.post("/v1/evaluations", &evaluation).json()["id"])),
+        ("/v1/files/", text(&file.json()["id"])),
+        ("/v1/uploads/", text(&server.post("/v1/uploads", &upload).json()["id"])),
+        ("/v1/webhook_endpoints/", text(&endpoint["id"])),
+        ("/v1/webhook_deliveries/", text(&delivery["id"])),
         ("/v1/datasets/", text(&dataset["id"])),
         ("/v1/verifiers/", text(&verifier["id"])),
         ("/v1/checkpoints/", text(&finished["result"]["checkpoint"])),
@@ -136,7 +153,7 @@ fn what_belongs_to_another_project_is_as_if_it_were_not_there() {
     let data = data_dir();
     let (_, mine) = key(data.path(), "default", &[Scope::Read, Scope::Write], None);
     let (_, other) = key(data.path(), "elsewhere", &[Scope::Read, Scope::Write], None);
-    let mut server = Server::start(data.path());
+    let mut server = Server::start_with(data.path(), &["--webhook-allow-private", "127.0.0.1/32"]);
     server.use_key(&mine);
     let things = things(&server);
     let document = server.get("/openapi.json").json();

@@ -17,6 +17,7 @@ use tokio::sync::watch;
 
 use super::App;
 use super::error::Problem;
+use super::extract::drain_little;
 use crate::clock;
 use crate::job::digest::sha256_hex;
 use crate::job::{ApiKeyId, Scope};
@@ -132,6 +133,7 @@ pub async fn check(State(app): State<App>, mut request: Request, next: Next) -> 
             response
         }
         Err((problem, caller)) => {
+            drain_little(request.into_body()).await;
             let unauthorized = problem.status == StatusCode::UNAUTHORIZED;
             let mut response = problem.into_response();
             if let Some(caller) = caller {

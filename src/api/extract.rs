@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::body::BodyDataStream;
+use axum::body::{Body, BodyDataStream};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
@@ -21,6 +21,8 @@ pub const MAX_JSON_BYTES: usize = 1 << 20;
 /// How much of a refused body is still read, and for how long.
 const DRAIN_BYTES: usize = 256 << 20;
 const DRAIN_TIME: Duration = Duration::from_secs(10);
+const LITTLE_BYTES: usize = 64 << 10;
+const LITTLE_TIME: Duration = Duration::from_millis(500);
 
 /// Reads a refused body on for a while without keeping anything: many clients look for an answer only after they have
 /// sent all.
@@ -36,6 +38,23 @@ pub async fn drain(chunks: &mut BodyDataStream) {
     };
     // Whoever is slower than this has to live with a broken connection.
     drop(tokio::time::timeout(DRAIN_TIME, reading).await);
+}
+
+/// Reads what a refused stranger has sent, if it is little: a connection with an unread body cannot be used again, and
+/// the client finds out only with its next request.
+pub async fn drain_little(body: Body) {
+    let mut chunks = body.into_data_stream();
+    let mut bytes = 0;
+    let reading = async {
+        while let Some(Ok(chunk)) = chunks.next().await {
+            bytes += chunk.len();
+            if bytes > LITTLE_BYTES {
+                break;
+            }
+        }
+    };
+    // What is not here by then is not worth waiting for.
+    drop(tokio::time::timeout(LITTLE_TIME, reading).await);
 }
 
 /// A JSON body, not yet read as anything.

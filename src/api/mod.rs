@@ -98,6 +98,11 @@ pub struct ApiSettings {
 
 /// Every route, with its description.
 fn routes() -> OpenApiRouter<App> {
+    job_routes().merge(thing_routes()).merge(openai_routes()).merge(operator_routes())
+}
+
+/// Jobs and what is done with them.
+fn job_routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(jobs::create::create_job, jobs::list::list_jobs))
         .routes(routes!(jobs::get::get_job, jobs::update::update_job, jobs::delete::delete_job))
@@ -112,6 +117,12 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(jobs::events::job_events))
         .routes(routes!(jobs::metrics::job_metrics))
         .routes(routes!(jobs::checkpoints::job_checkpoints))
+        .routes(routes!(jobs::rollouts::job_rollouts))
+}
+
+/// What jobs need, and what they make.
+fn thing_routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
         .routes(routes!(datasets::create::create_dataset, datasets::list::list_datasets))
         .routes(routes!(datasets::get::get_dataset, datasets::update::update_dataset))
         .routes(routes!(datasets::delete::delete_dataset))
@@ -137,28 +148,17 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(rollout_sets::rollouts::list_rollouts))
         .routes(routes!(rollout_sets::file::download_rollout_set_file))
         .routes(routes!(rollout_sets::frontier::frontier))
-        .routes(routes!(jobs::rollouts::job_rollouts))
         .routes(routes!(checkpoints::archive::download_checkpoint_archive))
         .routes(routes!(rollout_sets::archive::download_rollout_set_archive))
         .routes(routes!(evaluations::create::create_evaluation, evaluations::list::list_evaluations))
         .routes(routes!(evaluations::get::get_evaluation))
         .routes(routes!(evaluations::results::list_evaluation_results))
         .routes(routes!(evaluations::compare::compare_evaluations))
-        .routes(routes!(events::list_events))
-        .routes(routes!(
-            webhook_endpoints::create::create_webhook_endpoint,
-            webhook_endpoints::list::list_webhook_endpoints
-        ))
-        .routes(routes!(
-            webhook_endpoints::get::get_webhook_endpoint,
-            webhook_endpoints::update::update_webhook_endpoint,
-            webhook_endpoints::delete::delete_webhook_endpoint
-        ))
-        .routes(routes!(webhook_endpoints::rotate_secret::rotate_webhook_secret))
-        .routes(routes!(webhook_endpoints::test::test_webhook_endpoint))
-        .routes(routes!(webhook_endpoints::deliveries::list_webhook_deliveries))
-        .routes(routes!(webhook_deliveries::get::get_webhook_delivery))
-        .routes(routes!(webhook_deliveries::redeliver::redeliver_webhook))
+}
+
+/// What OpenAI's clients know.
+fn openai_routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
         .routes(routes!(inference::chat::create_chat_completion))
         .routes(routes!(inference::completions::create_completion))
         .routes(routes!(openai::files::create::create_file, openai::files::list::list_files))
@@ -180,6 +180,26 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(openai::fine_tuning::checkpoints::list_fine_tuning_checkpoints))
         .routes(routes!(openai::graders::validate::validate_grader))
         .routes(routes!(openai::graders::run::run_grader))
+}
+
+/// What happens, on which devices, and who may see it.
+fn operator_routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(events::list_events))
+        .routes(routes!(
+            webhook_endpoints::create::create_webhook_endpoint,
+            webhook_endpoints::list::list_webhook_endpoints
+        ))
+        .routes(routes!(
+            webhook_endpoints::get::get_webhook_endpoint,
+            webhook_endpoints::update::update_webhook_endpoint,
+            webhook_endpoints::delete::delete_webhook_endpoint
+        ))
+        .routes(routes!(webhook_endpoints::rotate_secret::rotate_webhook_secret))
+        .routes(routes!(webhook_endpoints::test::test_webhook_endpoint))
+        .routes(routes!(webhook_endpoints::deliveries::list_webhook_deliveries))
+        .routes(routes!(webhook_deliveries::get::get_webhook_delivery))
+        .routes(routes!(webhook_deliveries::redeliver::redeliver_webhook))
         .routes(routes!(objectives::list_objectives))
         .routes(routes!(metrics_catalog::list_metrics))
         .routes(routes!(devices::list_devices))

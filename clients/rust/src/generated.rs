@@ -483,6 +483,217 @@ pub mod types {
             Default::default()
         }
     }
+    ///A key, without its secret.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct ApiKey {
+        ///Unix seconds.
+        pub created_at: i64,
+        ///Unix seconds; null: it does not expire.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub expires_at: ::std::option::Option<i64>,
+        pub id: ::std::string::String,
+        ///The secret itself. It is shown when the key is made, and never again.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub key: ::std::option::Option<::std::string::String>,
+        ///Unix seconds, to the minute.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub last_used_at: ::std::option::Option<i64>,
+        pub metadata: Metadata,
+        pub name: ::std::string::String,
+        pub object: ::std::string::String,
+        ///The first characters of the secret, to recognise it by.
+        pub prefix: ::std::string::String,
+        ///What the key gives access to.
+        pub project: ::std::string::String,
+        ///Unix seconds; null: it is not revoked.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub revoked_at: ::std::option::Option<i64>,
+        ///`read`, `write`, `admin`, `code`.
+        pub scopes: ::std::vec::Vec<::std::string::String>,
+    }
+    ///One page of a list.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct ApiKeyList {
+        pub data: ::std::vec::Vec<ApiKey>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub first_id: ::std::option::Option<::std::string::String>,
+        pub has_more: bool,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub last_id: ::std::option::Option<::std::string::String>,
+        pub object: ::std::string::String,
+    }
+    ///What the model says.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct AssistantMessage {
+        pub content: ::std::string::String,
+        ///Always null.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub refusal: ::std::option::Option<::std::string::String>,
+        #[serde(default = "defaults::assistant_message_role")]
+        pub role: AssistantMessageRole,
+    }
+    ///`AssistantMessageRole`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum AssistantMessageRole {
+        #[serde(rename = "assistant")]
+        Assistant,
+    }
+    impl ::std::fmt::Display for AssistantMessageRole {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Assistant => f.write_str("assistant"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for AssistantMessageRole {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "assistant" => Ok(Self::Assistant),
+                _ => Err("invalid value".into()),
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for AssistantMessageRole {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for AssistantMessageRole {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::default::Default for AssistantMessageRole {
+        fn default() -> Self {
+            AssistantMessageRole::Assistant
+        }
+    }
+    ///One run of a worker at a job.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Attempt {
+        ///Seconds times devices; up to this moment while it runs.
+        pub device_seconds: f64,
+        ///The devices that it held, the leading one first.
+        pub devices: ::std::vec::Vec<::std::string::String>,
+        ///Unix seconds; null while it runs.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub ended_at: ::std::option::Option<i64>,
+        ///Optimizer steps that had been taken when it began.
+        pub first_step: u64,
+        ///The job and the number; for `after`.
+        pub id: ::std::string::String,
+        pub job: ::std::string::String,
+        ///1, 2, 3, ... within the job.
+        pub number: u32,
+        pub object: ::std::string::String,
+        /**`succeeded`, `failed`, `cancelled`, `paused`, `drained` (its worker had to go) or `lost` (its worker or device
+died); null while it runs.*/
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub outcome: ::std::option::Option<::std::string::String>,
+        ///Unix seconds.
+        pub started_at: i64,
+        ///The worker process that led it.
+        pub worker: ::std::string::String,
+    }
+    ///One page of a list.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct AttemptList {
+        pub data: ::std::vec::Vec<Attempt>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub first_id: ::std::option::Option<::std::string::String>,
+        pub has_more: bool,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub last_id: ::std::option::Option<::std::string::String>,
+        pub object: ::std::string::String,
+    }
+    ///A request that wanted to change something, or that was refused for its key.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct AuditEntry {
+        ///`code` of the problem, if it was refused.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub code: ::std::option::Option<::std::string::String>,
+        ///Unix seconds.
+        pub created_at: i64,
+        pub id: ::std::string::String,
+        ///Null for a request without a key, or with an unknown one.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub key: ::std::option::Option<::std::string::String>,
+        pub method: ::std::string::String,
+        pub object: ::std::string::String,
+        pub path: ::std::string::String,
+        ///Empty for a request with an unknown key.
+        pub project: ::std::string::String,
+        pub request_id: ::std::string::String,
+        ///HTTP status of the answer.
+        pub status: u32,
+    }
+    ///One page of a list.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct AuditEntryList {
+        pub data: ::std::vec::Vec<AuditEntry>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub first_id: ::std::option::Option<::std::string::String>,
+        pub has_more: bool,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub last_id: ::std::option::Option<::std::string::String>,
+        pub object: ::std::string::String,
+    }
+    ///A row that did not pass.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct AuditExample {
+        ///The beginning of the row's answer.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub answer: ::std::option::Option<::std::string::String>,
+        ///The beginning of the text that was judged.
+        pub completion: ::std::string::String,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub detail: ::std::option::Option<::std::string::String>,
+        ///What the verifier took out of the text.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub found: ::std::option::Option<::std::string::String>,
+        ///Null where the row could not be judged.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub reward: ::std::option::Option<f64>,
+        ///Its number, counted from 0.
+        pub row: u64,
+        ///`ok`, `unparsable`, `error` or `timeout`.
+        pub status: ::std::string::String,
+    }
+    ///Which rows to audit a verifier with.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct AuditVerifier {
+        ///A data set (`ds_...`, its latest version), a version (`dsv_...`) or a built-in.
+        pub dataset: ::std::string::String,
+        ///Rows to look at, from the first on; 1 to 1000.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub rows: ::std::option::Option<u64>,
+    }
+    impl AuditVerifier {
+        pub fn builder() -> builder::AuditVerifier {
+            Default::default()
+        }
+    }
     ///`Auto`
     #[derive(
         ::serde::Deserialize,
@@ -534,6 +745,20 @@ pub mod types {
             value.parse()
         }
     }
+    ///A limit on what a job may use, over all of its attempts.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct BudgetSpec {
+        ///Seconds of attempts times the devices that they held.
+        pub device_seconds: u64,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub on_exhausted: ::std::option::Option<OnExhausted>,
+    }
+    impl BudgetSpec {
+        pub fn builder() -> builder::BudgetSpec {
+            Default::default()
+        }
+    }
     ///A device as a waiting job sees it.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct CandidateDevice {
@@ -541,12 +766,197 @@ pub mod types {
         ///Unix seconds at which its job will probably have ended.
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub free_at: ::std::option::Option<i64>,
-        ///The job that holds it.
+        ///The job that holds it; null where that is another project's.
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub job: ::std::option::Option<::std::string::String>,
         pub memory_free: u64,
         pub memory_total: u64,
         pub status: DeviceStatus,
+    }
+    ///One completion of a conversation.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct ChatChoice {
+        ///`stop` or `length`.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub finish_reason: ::std::option::Option<::std::string::String>,
+        pub index: u32,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub logprobs: ::std::option::Option<ChatLogprobs>,
+        pub message: AssistantMessage,
+    }
+    ///Completions of a conversation.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct ChatCompletion {
+        pub choices: ::std::vec::Vec<ChatChoice>,
+        ///Unix seconds.
+        pub created: i64,
+        pub id: ::std::string::String,
+        ///As the request names it.
+        pub model: ::std::string::String,
+        pub object: ::std::string::String,
+        ///Changes when the weights do.
+        pub system_fingerprint: ::std::string::String,
+        pub usage: Usage,
+    }
+    ///A part of an answer that is streamed.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct ChatCompletionChunk {
+        ///One choice; none in the chunk with the usage.
+        pub choices: ::std::vec::Vec<ChatDelta>,
+        pub created: i64,
+        ///The same in all chunks.
+        pub id: ::std::string::String,
+        pub model: ::std::string::String,
+        pub object: ::std::string::String,
+        pub system_fingerprint: ::std::string::String,
+        ///Only with `stream_options.include_usage`: null but in the last chunk.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub usage: ::std::option::Option<Usage>,
+    }
+    ///A part of a message.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct ChatContentPart {
+        pub text: ::std::string::String,
+        #[serde(rename = "type")]
+        pub type_: ChatContentPartType,
+    }
+    impl ChatContentPart {
+        pub fn builder() -> builder::ChatContentPart {
+            Default::default()
+        }
+    }
+    ///`ChatContentPartType`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum ChatContentPartType {
+        #[serde(rename = "text")]
+        Text,
+    }
+    impl ::std::fmt::Display for ChatContentPartType {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Text => f.write_str("text"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for ChatContentPartType {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "text" => Ok(Self::Text),
+                _ => Err("invalid value".into()),
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for ChatContentPartType {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for ChatContentPartType {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    ///What a chunk adds to a choice.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct ChatDelta {
+        pub delta: Delta,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub finish_reason: ::std::option::Option<::std::string::String>,
+        pub index: u32,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub logprobs: ::std::option::Option<ChatLogprobs>,
+    }
+    ///Log-probabilities of a completion's tokens.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct ChatLogprobs {
+        pub content: ::std::vec::Vec<TokenLogprob>,
+        ///Always null.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub refusal: ::std::option::Option<::std::vec::Vec<TokenLogprob>>,
+    }
+    ///One message of a conversation.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct ChatMessage {
+        pub content: Content,
+        ///Taken and not used: chat templates have no place for it.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub name: ::std::option::Option<::std::string::String>,
+        pub role: Role,
+    }
+    impl ChatMessage {
+        pub fn builder() -> builder::ChatMessage {
+            Default::default()
+        }
+    }
+    ///A conversation to go on with.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct ChatRequest {
+        /**Give the log-probability of every token, under the distribution it was drawn from; at temperature 0 under the
+model's own.*/
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub logprobs: ::std::option::Option<bool>,
+        ///The longest completion in tokens; without it what fits into the context, up to 256.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub max_completion_tokens: ::std::option::Option<u32>,
+        ///The same under its older name.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub max_tokens: ::std::option::Option<u32>,
+        pub messages: ::std::vec::Vec<ChatMessage>,
+        ///Taken and not used: up to 16 pairs.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub metadata: ::std::option::Option<Metadata>,
+        ///A model (`mdl_...`, `builtin:arith-tiny`) or a finished checkpoint (`ckpt_...`, also as `ft:...:ckpt_...`).
+        pub model: ::std::string::String,
+        ///Completions to make.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub n: ::std::option::Option<u32>,
+        ///Equal requests with equal seeds have equal answers.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub seed: ::std::option::Option<i64>,
+        ///Up to 4 texts that end a completion and are left out of it.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub stop: ::std::option::Option<Texts>,
+        ///Answer with server-sent events.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub stream: ::std::option::Option<bool>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub stream_options: ::std::option::Option<StreamOptions>,
+        ///0 is greedy; 1, the default, samples the model's own distribution.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub temperature: ::std::option::Option<f64>,
+        ///Keep the smallest set of tokens with at least this much probability; 1, the default, keeps all.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub top_p: ::std::option::Option<f64>,
+        ///Taken and not used.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub user: ::std::option::Option<::std::string::String>,
+    }
+    impl ChatRequest {
+        pub fn builder() -> builder::ChatRequest {
+            Default::default()
+        }
     }
     ///A complete checkpoint.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -561,6 +971,9 @@ pub mod types {
         pub job: ::std::string::String,
         pub kind: CheckpointKind,
         pub object: ::std::string::String,
+        ///Mean pass@k, for the first k of `eval.pass_at`, of the evaluation at its step; null where there was none.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub score: ::std::option::Option<f64>,
         ///Optimizer steps taken.
         pub step: u64,
     }
@@ -594,6 +1007,8 @@ pub mod types {
         Inference,
         #[serde(rename = "rollouts")]
         Rollouts,
+        #[serde(rename = "evaluation")]
+        Evaluation,
     }
     impl ::std::fmt::Display for CheckpointKind {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -601,6 +1016,7 @@ pub mod types {
                 Self::Training => f.write_str("training"),
                 Self::Inference => f.write_str("inference"),
                 Self::Rollouts => f.write_str("rollouts"),
+                Self::Evaluation => f.write_str("evaluation"),
             }
         }
     }
@@ -613,6 +1029,7 @@ pub mod types {
                 "training" => Ok(Self::Training),
                 "inference" => Ok(Self::Inference),
                 "rollouts" => Ok(Self::Rollouts),
+                "evaluation" => Ok(Self::Evaluation),
                 _ => Err("invalid value".into()),
             }
         }
@@ -644,6 +1061,14 @@ pub mod types {
         pub last_id: ::std::option::Option<::std::string::String>,
         pub object: ::std::string::String,
     }
+    ///What is known of a checkpoint; `GET /v1/jobs/{id}/metrics` has everything.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct CheckpointMetrics {
+        pub step: u64,
+        ///Of the last step.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub train_loss: ::std::option::Option<f64>,
+    }
     ///What is kept on the way and how the result is written.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
     #[serde(deny_unknown_fields)]
@@ -653,6 +1078,9 @@ pub mod types {
         ///Save the training state every so many optimizer steps, so that a lost worker costs no more than these.
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub every_steps: ::std::option::Option<u64>,
+        ///Training checkpoints to keep besides these: the ones with the best evaluations at their steps.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub keep_best: ::std::option::Option<u32>,
         ///Training checkpoints to keep.
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub keep_last: ::std::option::Option<u32>,
@@ -662,17 +1090,304 @@ pub mod types {
             Default::default()
         }
     }
+    ///The numbers that a job runs with, as clients read them.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct ChosenHyperparameters {
+        pub batch_size: ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        pub learning_rate_multiplier: ::serde_json::Map<
+            ::std::string::String,
+            ::serde_json::Value,
+        >,
+        pub n_epochs: ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+    }
+    ///Which evaluations to compare.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct CompareEvaluations {
+        ///The evaluation to compare with, for example that of the model in use.
+        pub baseline: ::std::string::String,
+        ///The evaluation of the model that might take its place.
+        pub candidate: ::std::string::String,
+        ///Of the interval; at least 0.5 and at most 0.999.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub confidence: ::std::option::Option<f64>,
+        ///Compares pass@k; no more than the samples of either evaluation.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub k: ::std::option::Option<u32>,
+        ///The gate: by how much the candidate must be better with that confidence, between 0 and 1.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub min_improvement: ::std::option::Option<f64>,
+    }
+    impl CompareEvaluations {
+        pub fn builder() -> builder::CompareEvaluations {
+            Default::default()
+        }
+    }
+    ///The parts in their order.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct CompleteUpload {
+        ///The MD5 of the whole file in hexadecimal; if given, another one refuses the file.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub md5: ::std::option::Option<::std::string::String>,
+        pub part_ids: ::std::vec::Vec<::std::string::String>,
+    }
+    impl CompleteUpload {
+        pub fn builder() -> builder::CompleteUpload {
+            Default::default()
+        }
+    }
+    ///Completions of prompts; with `stream` a part of them.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Completion {
+        pub choices: ::std::vec::Vec<CompletionChoice>,
+        ///Unix seconds.
+        pub created: i64,
+        ///The same in all chunks of a stream.
+        pub id: ::std::string::String,
+        ///As the request names it.
+        pub model: ::std::string::String,
+        pub object: ::std::string::String,
+        ///Changes when the weights do.
+        pub system_fingerprint: ::std::string::String,
+        ///In a stream only with `stream_options.include_usage`, and null but in the last chunk.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub usage: ::std::option::Option<Usage>,
+    }
+    ///One completion, or in a stream what is added to it.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct CompletionChoice {
+        ///`stop` or `length`; null before the end.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub finish_reason: ::std::option::Option<::std::string::String>,
+        ///The prompt's place times `n`, plus the completion's place among those of its prompt.
+        pub index: u32,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub logprobs: ::std::option::Option<CompletionLogprobs>,
+        pub text: ::std::string::String,
+    }
+    ///Log-probabilities of a completion's tokens.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct CompletionLogprobs {
+        ///Where each token begins, in characters of the tokens before.
+        pub text_offset: ::std::vec::Vec<u64>,
+        pub token_logprobs: ::std::vec::Vec<f32>,
+        pub tokens: ::std::vec::Vec<::std::string::String>,
+        ///Always null.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub top_logprobs: ::std::option::Option<
+            ::std::vec::Vec<
+                ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+            >,
+        >,
+    }
+    ///Prompts to go on with.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct CompletionRequest {
+        /**Only 0: give the log-probability of every token, under the distribution it was drawn from; at temperature 0
+under the model's own.*/
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub logprobs: ::std::option::Option<u32>,
+        ///The longest completion in tokens; without it what fits into the context, up to 256.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub max_tokens: ::std::option::Option<u32>,
+        ///Taken and not used: up to 16 pairs.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub metadata: ::std::option::Option<Metadata>,
+        ///A model (`mdl_...`, `builtin:arith-tiny`) or a finished checkpoint (`ckpt_...`, also as `ft:...:ckpt_...`).
+        pub model: ::std::string::String,
+        ///Completions to make of each prompt.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub n: ::std::option::Option<u32>,
+        pub prompt: Texts,
+        ///Equal requests with equal seeds have equal answers.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub seed: ::std::option::Option<i64>,
+        ///Up to 4 texts that end a completion and are left out of it.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub stop: ::std::option::Option<Texts>,
+        ///Answer with server-sent events.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub stream: ::std::option::Option<bool>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub stream_options: ::std::option::Option<StreamOptions>,
+        ///0 is greedy; 1, the default, samples the model's own distribution.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub temperature: ::std::option::Option<f64>,
+        ///Keep the smallest set of tokens with at least this much probability; 1, the default, keeps all.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub top_p: ::std::option::Option<f64>,
+        ///Taken and not used.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub user: ::std::option::Option<::std::string::String>,
+    }
+    impl CompletionRequest {
+        pub fn builder() -> builder::CompletionRequest {
+            Default::default()
+        }
+    }
+    ///What is said: a text, or parts of it.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum Content {
+        String(::std::string::String),
+        Array(::std::vec::Vec<ChatContentPart>),
+    }
+    impl ::std::convert::From<::std::vec::Vec<ChatContentPart>> for Content {
+        fn from(value: ::std::vec::Vec<ChatContentPart>) -> Self {
+            Self::Array(value)
+        }
+    }
+    ///A key to make.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct CreateApiKey {
+        ///Days until it ends, 1 to 3650; it does not expire when absent.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub expires_in_days: ::std::option::Option<u32>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub metadata: ::std::option::Option<Metadata>,
+        ///What people know it by, 1 to 200 characters.
+        pub name: ::std::string::String,
+        ///What it gives access to; made by being named. Your own when absent.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub project: ::std::option::Option<::std::string::String>,
+        ///`read`, `write`, `admin`, `code`; `read` and `write` when absent.
+        #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
+        pub scopes: ::std::vec::Vec<::std::string::String>,
+    }
+    impl CreateApiKey {
+        pub fn builder() -> builder::CreateApiKey {
+            Default::default()
+        }
+    }
+    ///The form of an upload.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct CreateFile {
+        ///`created_at`, if the file is to be removed by itself.
+        #[serde(
+            rename = "expires_after[anchor]",
+            skip_serializing_if = "::std::option::Option::is_none"
+        )]
+        pub expires_after_anchor: ::std::option::Option<::std::string::String>,
+        ///When, in seconds, from an hour to 30 days.
+        #[serde(
+            rename = "expires_after[seconds]",
+            skip_serializing_if = "::std::option::Option::is_none"
+        )]
+        pub expires_after_seconds: ::std::option::Option<u64>,
+        ///The file; its name is kept without folders.
+        pub file: ::std::string::String,
+        ///`fine-tune` for files to train on; also `assistants`, `batch`, `evals`, `user_data`, `vision`.
+        pub purpose: ::std::string::String,
+    }
+    ///A fine-tuning job to submit.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct CreateFineTuningJob {
+        ///`n_epochs`, `batch_size` and `learning_rate_multiplier` of a supervised job without `method`.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub hyperparameters: ::std::option::Option<
+            ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        >,
+        ///None is supported.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub integrations: ::std::option::Option<
+            ::std::vec::Vec<
+                ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+            >,
+        >,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub metadata: ::std::option::Option<Metadata>,
+        /**`{"type": "supervised" | "reinforcement" | "bolt" | "p3o" | "vopd" | "fade" | "grpo" | "policy_gradient",
+"<type>": {...}}`; without it the job is supervised. What stands below one of our objectives are its fields,
+`grader` or `verifier`, `hyperparameters`, and sections of a job spec such as `sampling` and `train`.*/
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub method: ::std::option::Option<
+            ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        >,
+        ///A model of `GET /v1/models`.
+        pub model: ::std::string::String,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub seed: ::std::option::Option<u64>,
+        ///The job's name.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub suffix: ::std::option::Option<::std::string::String>,
+        ///A file with purpose `fine-tune`; also a data set (`ds_...`, `dsv_...`) or a built-in one.
+        pub training_file: ::std::string::String,
+        ///Held-out rows, which are evaluated where the method has a grader.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub validation_file: ::std::option::Option<::std::string::String>,
+    }
+    impl CreateFineTuningJob {
+        pub fn builder() -> builder::CreateFineTuningJob {
+            Default::default()
+        }
+    }
+    ///The form of a part.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct CreatePart {
+        ///Up to 64 MiB.
+        pub data: ::std::string::String,
+    }
+    ///The file that is going to be sent.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct CreateUpload {
+        ///Of the whole file.
+        pub bytes: u64,
+        ///When the finished file is to be removed by itself.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub expires_after: ::std::option::Option<ExpiresAfter>,
+        pub filename: ::std::string::String,
+        ///Kept and not checked.
+        pub mime_type: ::std::string::String,
+        ///`fine-tune` for files to train on; also `assistants`, `batch`, `evals`, `user_data`, `vision`.
+        pub purpose: ::std::string::String,
+    }
+    impl CreateUpload {
+        pub fn builder() -> builder::CreateUpload {
+            Default::default()
+        }
+    }
     ///A verifier to store.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(deny_unknown_fields)]
     pub struct CreateVerifier {
         pub config: VerifierSpec,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub metadata: ::std::option::Option<Metadata>,
         ///A name for people.
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub name: ::std::option::Option<::std::string::String>,
     }
     impl CreateVerifier {
         pub fn builder() -> builder::CreateVerifier {
+            Default::default()
+        }
+    }
+    ///An endpoint to create.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct CreateWebhookEndpoint {
+        ///Words for people, at most 512 bytes.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub description: ::std::option::Option<::std::string::String>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub enabled: ::std::option::Option<bool>,
+        /**Types of events to be told, or `["*"]` for all: `job.queued`, `job.starting`, `job.running`, `job.pausing`,
+`job.paused`, `job.cancelling`, `job.succeeded`, `job.failed`, `job.cancelled`, `checkpoint.created`,
+`evaluation.completed`, `rollout_set.created`.*/
+        #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
+        pub events: ::std::vec::Vec<::std::string::String>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub metadata: ::std::option::Option<Metadata>,
+        ///An http or https URL at a public address, of at most 2048 bytes. Messages are posted to it.
+        pub url: ::std::string::String,
+    }
+    impl CreateWebhookEndpoint {
+        pub fn builder() -> builder::CreateWebhookEndpoint {
             Default::default()
         }
     }
@@ -703,6 +1418,25 @@ pub mod types {
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct DatasetList {
         pub data: ::std::vec::Vec<Dataset>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub first_id: ::std::option::Option<::std::string::String>,
+        pub has_more: bool,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub last_id: ::std::option::Option<::std::string::String>,
+        pub object: ::std::string::String,
+    }
+    ///One row.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct DatasetRow {
+        pub columns: ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        pub object: ::std::string::String,
+        ///Its number, counted from 0: the `row` of completions and of evaluated prompts.
+        pub row: u64,
+    }
+    ///One page of a list.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct DatasetRowList {
+        pub data: ::std::vec::Vec<DatasetRow>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub first_id: ::std::option::Option<::std::string::String>,
         pub has_more: bool,
@@ -756,6 +1490,49 @@ or `builtin:arithmetic-slips` (the same with careless completions, for `sft`).*/
         ///Of the file, hexadecimal.
         pub sha256: ::std::string::String,
     }
+    ///One page of a list.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct DatasetVersionList {
+        pub data: ::std::vec::Vec<DatasetVersion>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub first_id: ::std::option::Option<::std::string::String>,
+        pub has_more: bool,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub last_id: ::std::option::Option<::std::string::String>,
+        pub object: ::std::string::String,
+    }
+    ///What is gone.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Deleted {
+        ///Always true.
+        pub deleted: bool,
+        pub id: ::std::string::String,
+        pub object: ::std::string::String,
+    }
+    ///One try of a delivery.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct DeliveryAttempt {
+        pub duration_ms: i64,
+        ///What kept the message from arriving or the answer from being read.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub error: ::std::option::Option<::std::string::String>,
+        ///The first KiB of the answer.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub response_body: ::std::option::Option<::std::string::String>,
+        ///Null when there was no answer.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub response_status: ::std::option::Option<u32>,
+        ///RFC 3339.
+        pub started_at: ::std::string::String,
+    }
+    ///An addition; empty at the end.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+    pub struct Delta {
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub content: ::std::option::Option<::std::string::String>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub role: ::std::option::Option<::std::string::String>,
+    }
     ///A device that this server uses.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Device {
@@ -779,7 +1556,7 @@ or `builtin:arithmetic-slips` (the same with careless completions, for `sft`).*/
         ///`cpu`, `cuda:0`, `simulated:0`, ...
         pub id: ::std::string::String,
         pub index: u32,
-        ///The job that holds it, or that it is reserved for.
+        ///The job that holds it, or that it is reserved for; null where that is another project's.
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub job: ::std::option::Option<::std::string::String>,
         ///Bytes that a new job could take, when the device was last looked at.
@@ -1150,6 +1927,263 @@ or `builtin:arithmetic-slips` (the same with careless completions, for `sft`).*/
             Default::default()
         }
     }
+    ///An evaluation.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Evaluation {
+        ///Unix seconds.
+        pub created_at: i64,
+        ///The version of the rows, or a built-in.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub dataset: ::std::option::Option<::std::string::String>,
+        ///Why the job failed.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub failure: ::std::option::Option<
+            ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        >,
+        ///Unix seconds.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub finished_at: ::std::option::Option<i64>,
+        pub id: ::std::string::String,
+        ///The job that makes it: follow, cancel and prioritise it there.
+        pub job: ::std::string::String,
+        pub metadata: Metadata,
+        ///The model that is measured.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub model: ::std::option::Option<::std::string::String>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub name: ::std::option::Option<::std::string::String>,
+        pub object: ::std::string::String,
+        ///What was found; null until the evaluation is complete.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub result: ::std::option::Option<EvaluationResult>,
+        pub spec: ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        ///That of its job; `succeeded` when `result` is there.
+        pub status: ::std::string::String,
+    }
+    ///How a candidate does against a baseline.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct EvaluationComparison {
+        pub baseline: ::std::string::String,
+        ///pass@k of each over the compared prompts.
+        pub baseline_mean: f64,
+        pub candidate: ::std::string::String,
+        pub candidate_mean: f64,
+        pub confidence: f64,
+        ///Mean of candidate - baseline over the prompts.
+        pub difference: f64,
+        ///What else is not the same in the two evaluations, as JSON pointers into their specs.
+        pub differences: ::std::vec::Vec<::std::string::String>,
+        ///Prompts whose pass@k is not the same.
+        pub differing: u64,
+        ///The answer to `min_improvement`; null without one.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub gate: ::std::option::Option<Gate>,
+        pub high: f64,
+        pub k: u32,
+        ///Prompts for which either has fewer than k completions with a verdict.
+        pub left_out: u64,
+        ///The interval of the difference.
+        pub low: f64,
+        pub object: ::std::string::String,
+        ///Prompts that were compared.
+        pub prompts: u64,
+        ///Of the difference.
+        pub standard_error: f64,
+        pub verdict: Verdict,
+    }
+    ///One page of a list.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct EvaluationList {
+        pub data: ::std::vec::Vec<Evaluation>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub first_id: ::std::option::Option<::std::string::String>,
+        pub has_more: bool,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub last_id: ::std::option::Option<::std::string::String>,
+        pub object: ::std::string::String,
+    }
+    ///What became of one prompt's completions. Those that the verifier could not judge are not counted.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct EvaluationPrompt {
+        ///1, 2, 3, ... within the evaluation.
+        pub number: u64,
+        pub object: ::std::string::String,
+        ///Completions that pass: with a reward of at least 0.5.
+        pub passed: u32,
+        ///The first 1000 characters of the prompt as the verifier saw it.
+        pub prompt: ::std::string::String,
+        ///Null where no completion has a verdict.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub reward_mean: ::std::option::Option<f64>,
+        ///Number of the row in its data set, counted from 0.
+        pub row: u64,
+        ///Of the row's columns, hexadecimal.
+        pub row_sha256: ::std::string::String,
+        ///Completions with a verdict.
+        pub samples: u32,
+        ///Tokens of the completions.
+        pub tokens: u64,
+        ///Completions cut at the length limit.
+        pub truncated: u32,
+        ///Completions that held nothing to judge; their reward counts.
+        pub unparsable: u32,
+    }
+    ///One page of a list.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct EvaluationPromptList {
+        pub data: ::std::vec::Vec<EvaluationPrompt>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub first_id: ::std::option::Option<::std::string::String>,
+        pub has_more: bool,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub last_id: ::std::option::Option<::std::string::String>,
+        pub object: ::std::string::String,
+    }
+    ///What an evaluation found, in numbers.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct EvaluationResult {
+        ///Completions with a verdict.
+        pub completions: u64,
+        pub pass_at: ::std::vec::Vec<PassRate>,
+        ///Completions that pass: with a reward of at least 0.5.
+        pub passed: u64,
+        pub prompts: u64,
+        ///Mean reward of all completions.
+        pub reward_mean: f64,
+        ///`sha256:` and the digest of the rows: evaluations with equal ones can be compared.
+        pub rows_digest: ::std::string::String,
+        ///Completions per prompt.
+        pub samples: u32,
+        ///Mean completion length in tokens.
+        pub tokens_mean: f64,
+        ///Share of completions cut at the length limit.
+        pub truncated: f64,
+        ///Completions that held nothing to judge; their reward counts.
+        pub unparsable: u64,
+        ///Completions that the verifier could not judge; they are in no other number.
+        pub unscored: u64,
+    }
+    /**Measuring a model without training it: what `POST /v1/evaluations` takes and, with every default filled in, what a
+worker runs.*/
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct EvaluationSpec {
+        ///The held-out rows: a data set (`ds_...`, its latest version), a version (`dsv_...`) or a built-in.
+        pub dataset: ::std::string::String,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub format: ::std::option::Option<PromptFormat>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub metadata: ::std::option::Option<Metadata>,
+        ///The model to measure, as in a job: `mdl_...`, an inference checkpoint `ckpt_...`, or a built-in.
+        pub model: ::std::string::String,
+        ///A name for people; need not be unique.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub name: ::std::option::Option<::std::string::String>,
+        ///The k of pass@k; none may exceed `samples`. By default 1 and `samples`.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub pass_at: ::std::option::Option<::std::vec::Vec<u32>>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub precision: ::std::option::Option<Precision>,
+        ///Jobs with a higher priority are claimed first.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub priority: ::std::option::Option<i32>,
+        ///Rows to use, from the first on.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub prompts: ::std::option::Option<u64>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub resources: ::std::option::Option<ResourceSpec>,
+        ///Completions per prompt.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub samples: ::std::option::Option<u32>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub sampling: ::std::option::Option<SamplingSpec>,
+        ///The root of every random choice. With the same seed, two models draw with the same random numbers.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub seed: ::std::option::Option<u64>,
+        ///The part of a built-in data set; `eval` by default. Uploaded data sets have no parts.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub split: ::std::option::Option<EvaluationSplit>,
+        ///A system message put before every prompt (chat format only).
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub system: ::std::option::Option<::std::string::String>,
+        ///Text around a plain prompt; `{prompt}` stands for the row's prompt.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub template: ::std::option::Option<::std::string::String>,
+        ///A stored verifier (`vf_...`) or an inline one.
+        pub verifier: EvaluationSpecVerifier,
+    }
+    impl EvaluationSpec {
+        pub fn builder() -> builder::EvaluationSpec {
+            Default::default()
+        }
+    }
+    ///A stored verifier (`vf_...`) or an inline one.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum EvaluationSpecVerifier {
+        String(::std::string::String),
+        VerifierSpec(VerifierSpec),
+    }
+    impl ::std::convert::From<VerifierSpec> for EvaluationSpecVerifier {
+        fn from(value: VerifierSpec) -> Self {
+            Self::VerifierSpec(value)
+        }
+    }
+    ///Which part of a built-in data set.
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum EvaluationSplit {
+        #[serde(rename = "train")]
+        Train,
+        #[serde(rename = "eval")]
+        Eval,
+    }
+    impl ::std::fmt::Display for EvaluationSplit {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Train => f.write_str("train"),
+                Self::Eval => f.write_str("eval"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for EvaluationSplit {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "train" => Ok(Self::Train),
+                "eval" => Ok(Self::Eval),
+                _ => Err("invalid value".into()),
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for EvaluationSplit {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for EvaluationSplit {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     ///How much an event matters.
     #[derive(
         ::serde::Deserialize,
@@ -1209,6 +2243,76 @@ or `builtin:arithmetic-slips` (the same with careless completions, for `sft`).*/
             value.parse()
         }
     }
+    ///`ExpiresAfter`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct ExpiresAfter {
+        #[serde(default = "defaults::expires_after_anchor")]
+        pub anchor: ExpiresAfterAnchor,
+        ///From an hour to 30 days.
+        pub seconds: u64,
+    }
+    impl ExpiresAfter {
+        pub fn builder() -> builder::ExpiresAfter {
+            Default::default()
+        }
+    }
+    ///`ExpiresAfterAnchor`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum ExpiresAfterAnchor {
+        #[serde(rename = "created_at")]
+        CreatedAt,
+    }
+    impl ::std::fmt::Display for ExpiresAfterAnchor {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::CreatedAt => f.write_str("created_at"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for ExpiresAfterAnchor {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "created_at" => Ok(Self::CreatedAt),
+                _ => Err("invalid value".into()),
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for ExpiresAfterAnchor {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for ExpiresAfterAnchor {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::default::Default for ExpiresAfterAnchor {
+        fn default() -> Self {
+            ExpiresAfterAnchor::CreatedAt
+        }
+    }
     ///What is wrong with one field.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct FieldProblem {
@@ -1216,6 +2320,232 @@ or `builtin:arithmetic-slips` (the same with careless completions, for `sft`).*/
         pub detail: ::std::string::String,
         ///JSON pointer (RFC 6901) into the request body.
         pub pointer: ::std::string::String,
+    }
+    ///A file.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct FileObject {
+        pub bytes: u64,
+        ///Unix seconds.
+        pub created_at: i64,
+        ///Unix seconds; null for a file that stays.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub expires_at: ::std::option::Option<i64>,
+        pub filename: ::std::string::String,
+        pub id: ::std::string::String,
+        pub object: ::std::string::String,
+        ///`assistants`, `batch`, `evals`, `fine-tune`, `user_data` or `vision`.
+        pub purpose: ::std::string::String,
+        ///Of the file, hexadecimal.
+        pub sha256: ::std::string::String,
+        ///Always `processed`: rows are checked when a job uses the file.
+        pub status: ::std::string::String,
+        ///Always null.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub status_details: ::std::option::Option<::std::string::String>,
+    }
+    ///One page of a list.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct FileObjectList {
+        pub data: ::std::vec::Vec<FileObject>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub first_id: ::std::option::Option<::std::string::String>,
+        pub has_more: bool,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub last_id: ::std::option::Option<::std::string::String>,
+        pub object: ::std::string::String,
+    }
+    ///A model that a job made.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct FineTuningCheckpoint {
+        ///Unix seconds.
+        pub created_at: i64,
+        ///The same as `id`: a model for jobs and for completions.
+        pub fine_tuned_model_checkpoint: ::std::string::String,
+        pub fine_tuning_job_id: ::std::string::String,
+        pub id: ::std::string::String,
+        pub metrics: CheckpointMetrics,
+        pub object: ::std::string::String,
+        ///Optimizer steps taken.
+        pub step_number: u64,
+    }
+    ///One page of a list.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct FineTuningCheckpointList {
+        pub data: ::std::vec::Vec<FineTuningCheckpoint>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub first_id: ::std::option::Option<::std::string::String>,
+        pub has_more: bool,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub last_id: ::std::option::Option<::std::string::String>,
+        pub object: ::std::string::String,
+    }
+    ///Why a job failed.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct FineTuningError {
+        pub code: ::std::string::String,
+        pub message: ::std::string::String,
+        ///Always null.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub param: ::std::option::Option<::std::string::String>,
+    }
+    ///An event of a job as OpenAI clients read it.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct FineTuningEvent {
+        ///Unix seconds.
+        pub created_at: i64,
+        pub data: ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        pub id: ::std::string::String,
+        ///`info`, `warn` or `error`.
+        pub level: ::std::string::String,
+        pub message: ::std::string::String,
+        pub object: ::std::string::String,
+        ///`metrics` for the numbers of a step, otherwise `message`.
+        #[serde(rename = "type")]
+        pub type_: ::std::string::String,
+    }
+    ///One page of a list.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct FineTuningEventList {
+        pub data: ::std::vec::Vec<FineTuningEvent>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub first_id: ::std::option::Option<::std::string::String>,
+        pub has_more: bool,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub last_id: ::std::option::Option<::std::string::String>,
+        pub object: ::std::string::String,
+    }
+    ///A training job as OpenAI clients read it; `GET /v1/jobs/{id}` shows the same one with all that it is.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct FineTuningJob {
+        ///Unix seconds.
+        pub created_at: i64,
+        ///Why the job failed.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub error: ::std::option::Option<FineTuningError>,
+        ///Unix seconds; a guess from the steps taken so far.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub estimated_finish: ::std::option::Option<i64>,
+        ///The finished model, `ckpt_...`: a model for further jobs and for completions.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub fine_tuned_model: ::std::option::Option<::std::string::String>,
+        ///Unix seconds.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub finished_at: ::std::option::Option<i64>,
+        pub hyperparameters: ChosenHyperparameters,
+        pub id: ::std::string::String,
+        ///Always empty.
+        pub integrations: ::std::vec::Vec<::std::string::String>,
+        pub metadata: Metadata,
+        pub method: ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        ///What it started from.
+        pub model: ::std::string::String,
+        pub object: ::std::string::String,
+        #[serde(default = "defaults::fine_tuning_job_organization_id")]
+        pub organization_id: FineTuningJobOrganizationId,
+        ///Always empty; metrics are at `/v1/jobs/{id}/metrics`.
+        pub result_files: ::std::vec::Vec<::std::string::String>,
+        pub seed: u64,
+        /**`queued`, `running` (also while it pauses or is being cancelled), `paused`, `succeeded`, `failed` or
+`cancelled`. Files are validated before a job exists, so that `validating_files` never occurs.*/
+        pub status: ::std::string::String,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub suffix: ::std::option::Option<::std::string::String>,
+        ///Tokens that were trained on, once the job is over.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub trained_tokens: ::std::option::Option<u64>,
+        ///The file, or the data set of a job that was submitted as such.
+        pub training_file: ::std::string::String,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub validation_file: ::std::option::Option<::std::string::String>,
+    }
+    ///One page of a list.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct FineTuningJobList {
+        pub data: ::std::vec::Vec<FineTuningJob>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub first_id: ::std::option::Option<::std::string::String>,
+        pub has_more: bool,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub last_id: ::std::option::Option<::std::string::String>,
+        pub object: ::std::string::String,
+    }
+    ///`FineTuningJobOrganizationId`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum FineTuningJobOrganizationId {
+        #[serde(rename = "anneal")]
+        Anneal,
+    }
+    impl ::std::fmt::Display for FineTuningJobOrganizationId {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Anneal => f.write_str("anneal"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for FineTuningJobOrganizationId {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "anneal" => Ok(Self::Anneal),
+                _ => Err("invalid value".into()),
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for FineTuningJobOrganizationId {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for FineTuningJobOrganizationId {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::default::Default for FineTuningJobOrganizationId {
+        fn default() -> Self {
+            FineTuningJobOrganizationId::Anneal
+        }
+    }
+    ///How the fork differs.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct ForkJob {
+        /**`start` (the default): from the model that the job started from. `checkpoint`: from the model that the job made,
+or from that of any inference checkpoint `ckpt_...`.*/
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub from: ::std::option::Option<::std::string::String>,
+        ///Another name.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub name: ::std::option::Option<::std::string::String>,
+        ///A JSON Patch (RFC 6902) on the spec as it was submitted, at most 100 operations.
+        #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
+        pub patch: ::std::vec::Vec<
+            ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        >,
+    }
+    impl ForkJob {
+        pub fn builder() -> builder::ForkJob {
+            Default::default()
+        }
     }
     ///What a set can teach at each temperature. Numbers are means over the groups.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -1285,6 +2615,99 @@ grows with the length of the completions; read it beside the coverage of answers
         pub support_price: f64,
         ///Expected reward under the weighted completions, `sum w r / G`.
         pub target_success: f64,
+    }
+    ///Whether the candidate is better by as much as was asked for.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Gate {
+        pub min_improvement: f64,
+        ///Whether the whole interval lies above `min_improvement` and enough prompts differ.
+        pub passed: bool,
+    }
+    ///Demands on the evaluation at the end; at least one.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct GateSpec {
+        ///The least gain in pass@1 over the evaluation before the first step; negative admits a loss.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub improvement: ::std::option::Option<f64>,
+        ///The least pass@1 after the last step.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub pass_at_1: ::std::option::Option<f64>,
+    }
+    impl GateSpec {
+        pub fn builder() -> builder::GateSpec {
+            Default::default()
+        }
+    }
+    ///A grader, or a verifier in the place of one.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct GraderBody {
+        pub grader: ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+    }
+    impl GraderBody {
+        pub fn builder() -> builder::GraderBody {
+            Default::default()
+        }
+    }
+    ///Which kinds of failure there were.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct GraderErrors {
+        pub formula_parse_error: bool,
+        pub invalid_variable_error: bool,
+        pub model_grader_parse_error: bool,
+        pub model_grader_refusal_error: bool,
+        pub model_grader_server_error: bool,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub model_grader_server_error_details: ::std::option::Option<
+            ::std::string::String,
+        >,
+        pub other_error: bool,
+        pub python_grader_runtime_error: bool,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub python_grader_runtime_error_details: ::std::option::Option<
+            ::std::string::String,
+        >,
+        pub python_grader_server_error: bool,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub python_grader_server_error_type: ::std::option::Option<
+            ::std::string::String,
+        >,
+        pub sample_parse_error: bool,
+        pub truncated_observation_error: bool,
+        pub unresponsive_reward_error: bool,
+    }
+    ///`GraderMetadata`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct GraderMetadata {
+        ///One sentence when there is no ordinary verdict.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub detail: ::std::option::Option<::std::string::String>,
+        pub errors: GraderErrors,
+        ///Seconds.
+        pub execution_time: f64,
+        pub name: ::std::string::String,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub sampled_model_name: ::std::option::Option<::std::string::String>,
+        ///The rewards of a multi grader's members, or the grader's own under its name.
+        pub scores: ::std::collections::HashMap<::std::string::String, f64>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub token_usage: ::std::option::Option<u64>,
+        #[serde(rename = "type")]
+        pub type_: ::std::string::String,
+    }
+    ///What a grader says.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct GraderRun {
+        pub metadata: GraderMetadata,
+        pub model_grader_token_usage_per_model: ::serde_json::Map<
+            ::std::string::String,
+            ::serde_json::Value,
+        >,
+        ///0 where there is none; `metadata.errors` says so.
+        pub reward: f64,
+        ///The rewards of a multi grader's members.
+        pub sub_rewards: ::std::collections::HashMap<::std::string::String, f64>,
     }
     ///`Health`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -1371,14 +2794,22 @@ grows with the length of the completions; read it beside the coverage of answers
         pub attempt: u32,
         ///Unix seconds.
         pub created_at: i64,
+        ///Seconds of attempts times the devices that they held; of an attempt under way only whole seconds count.
+        pub device_seconds: f64,
         ///The devices that its newest attempt holds or held, the leading one first; empty while it waits.
         pub devices: ::std::vec::Vec<::std::string::String>,
+        ///The evaluation that the job makes.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub evaluation: ::std::option::Option<::std::string::String>,
         ///Why the job failed.
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub failure: ::std::option::Option<JobFailure>,
         ///Unix seconds.
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub finished_at: ::std::option::Option<i64>,
+        ///The job whose spec this one was made from.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub forked_from: ::std::option::Option<::std::string::String>,
         pub id: ::std::string::String,
         pub kind: JobKind,
         ///The number of the newest event.
@@ -1397,7 +2828,8 @@ grows with the length of the completions; read it beside the coverage of answers
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub phase: ::std::option::Option<JobPhase>,
         pub priority: i32,
-        ///What the finished job has to show: `checkpoint`, `weights_sha256`, and evaluations `before` and `after`.
+        /**What the finished job has to show: `checkpoint`, `weights_sha256`, evaluations `before` and `after`, `gate` where
+the spec has one, and `verify_resume` of a job that was made for it.*/
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub result: ::std::option::Option<
             ::serde_json::Map<::std::string::String, ::serde_json::Value>,
@@ -1406,7 +2838,7 @@ grows with the length of the completions; read it beside the coverage of answers
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub rollout_set: ::std::option::Option<::std::string::String>,
         pub spec: ::serde_json::Map<::std::string::String, ::serde_json::Value>,
-        ///`sha256:` and the digest of the resolved spec without name, priority and metadata.
+        ///`sha256:` and the digest of the resolved spec without name, priority, metadata and budget.
         pub spec_digest: ::std::string::String,
         pub spec_resolved: ::serde_json::Map<::std::string::String, ::serde_json::Value>,
         ///Unix seconds of the first attempt's begin.
@@ -1417,6 +2849,9 @@ grows with the length of the completions; read it beside the coverage of answers
         pub step: u64,
         ///Optimizer steps in all; 0 when nothing is trained.
         pub steps: u64,
+        ///The job that this one repeats to prove that it resumes bit for bit.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub verifies: ::std::option::Option<::std::string::String>,
         ///Why a queued job waits, and for what; only here and not in listings.
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub waiting: ::std::option::Option<JobWaiting>,
@@ -1486,6 +2921,8 @@ grows with the length of the completions; read it beside the coverage of answers
         DeviceLost,
         #[serde(rename = "poison")]
         Poison,
+        #[serde(rename = "budget_exhausted")]
+        BudgetExhausted,
         #[serde(rename = "internal")]
         Internal,
     }
@@ -1499,6 +2936,7 @@ grows with the length of the completions; read it beside the coverage of answers
                 Self::StorageFull => f.write_str("storage_full"),
                 Self::DeviceLost => f.write_str("device_lost"),
                 Self::Poison => f.write_str("poison"),
+                Self::BudgetExhausted => f.write_str("budget_exhausted"),
                 Self::Internal => f.write_str("internal"),
             }
         }
@@ -1516,6 +2954,7 @@ grows with the length of the completions; read it beside the coverage of answers
                 "storage_full" => Ok(Self::StorageFull),
                 "device_lost" => Ok(Self::DeviceLost),
                 "poison" => Ok(Self::Poison),
+                "budget_exhausted" => Ok(Self::BudgetExhausted),
                 "internal" => Ok(Self::Internal),
                 _ => Err("invalid value".into()),
             }
@@ -1555,12 +2994,15 @@ grows with the length of the completions; read it beside the coverage of answers
         Train,
         #[serde(rename = "rollouts")]
         Rollouts,
+        #[serde(rename = "evaluation")]
+        Evaluation,
     }
     impl ::std::fmt::Display for JobKind {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             match *self {
                 Self::Train => f.write_str("train"),
                 Self::Rollouts => f.write_str("rollouts"),
+                Self::Evaluation => f.write_str("evaluation"),
             }
         }
     }
@@ -1572,6 +3014,7 @@ grows with the length of the completions; read it beside the coverage of answers
             match value {
                 "train" => Ok(Self::Train),
                 "rollouts" => Ok(Self::Rollouts),
+                "evaluation" => Ok(Self::Evaluation),
                 _ => Err("invalid value".into()),
             }
         }
@@ -1685,15 +3128,61 @@ grows with the length of the completions; read it beside the coverage of answers
             value.parse()
         }
     }
+    ///One sampled and scored completion of a job.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct JobRollout {
+        ///What the verifier compared; null where it took nothing out of the completion.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub answer: ::std::option::Option<::std::string::String>,
+        pub completion: ::std::string::String,
+        ///Entropy of the model's distribution at temperature 1, in nats, summed over the tokens.
+        pub entropy_sum: f64,
+        ///`stop` or `length`.
+        pub finish: ::std::string::String,
+        ///Log-probability of each token under the distribution it was drawn from.
+        pub logprobs: ::std::vec::Vec<f32>,
+        pub object: ::std::string::String,
+        pub prompt: ::std::string::String,
+        ///Null without a verifier.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub reward: ::std::option::Option<f64>,
+        ///Number of the row in its data set, counted from 0.
+        pub row: u64,
+        ///Number of the completion among those for its prompt.
+        pub sample: u32,
+        ///`ok` or `unparsable`; null without a verifier.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub status: ::std::option::Option<::std::string::String>,
+        ///Optimizer steps that the sampling policy had taken.
+        pub step: u64,
+        pub tokens: ::std::vec::Vec<u32>,
+    }
+    ///One page of a list.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct JobRolloutList {
+        pub data: ::std::vec::Vec<JobRollout>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub first_id: ::std::option::Option<::std::string::String>,
+        pub has_more: bool,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub last_id: ::std::option::Option<::std::string::String>,
+        pub object: ::std::string::String,
+    }
     ///A training job.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(deny_unknown_fields)]
     pub struct JobSpec {
+        ///What the job may use of the devices; without it there is no limit.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub budget: ::std::option::Option<BudgetSpec>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub checkpoints: ::std::option::Option<CheckpointSpec>,
         pub dataset: DatasetSpec,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub eval: ::std::option::Option<EvalSpec>,
+        ///What the finished model must reach; `result.gate` says whether it does.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub gate: ::std::option::Option<GateSpec>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub metadata: ::std::option::Option<Metadata>,
         /**The model to start from: an imported model (`mdl_...`), an inference checkpoint of an earlier job
@@ -1760,6 +3249,10 @@ grows with the length of the completions; read it beside the coverage of answers
         Starting,
         #[serde(rename = "running")]
         Running,
+        #[serde(rename = "pausing")]
+        Pausing,
+        #[serde(rename = "paused")]
+        Paused,
         #[serde(rename = "cancelling")]
         Cancelling,
         #[serde(rename = "succeeded")]
@@ -1775,6 +3268,8 @@ grows with the length of the completions; read it beside the coverage of answers
                 Self::Queued => f.write_str("queued"),
                 Self::Starting => f.write_str("starting"),
                 Self::Running => f.write_str("running"),
+                Self::Pausing => f.write_str("pausing"),
+                Self::Paused => f.write_str("paused"),
                 Self::Cancelling => f.write_str("cancelling"),
                 Self::Succeeded => f.write_str("succeeded"),
                 Self::Failed => f.write_str("failed"),
@@ -1791,6 +3286,8 @@ grows with the length of the completions; read it beside the coverage of answers
                 "queued" => Ok(Self::Queued),
                 "starting" => Ok(Self::Starting),
                 "running" => Ok(Self::Running),
+                "pausing" => Ok(Self::Pausing),
+                "paused" => Ok(Self::Paused),
                 "cancelling" => Ok(Self::Cancelling),
                 "succeeded" => Ok(Self::Succeeded),
                 "failed" => Ok(Self::Failed),
@@ -1818,13 +3315,13 @@ grows with the length of the completions; read it beside the coverage of answers
     ///Why a job waits, and for what.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct JobWaiting {
-        ///The job ahead that it waits for to start.
+        ///The job ahead that it waits for to start; null where that is another project's.
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub behind: ::std::option::Option<::std::string::String>,
         ///Every device of the server, with what makes it fit or not.
         pub candidates: ::std::vec::Vec<CandidateDevice>,
-        /**`starting`, `devices_busy`, `devices_reserved`, `behind`, `memory`, `device_faulted`, `device_taken` or
-`no_device`.*/
+        /**`starting`, `devices_busy`, `devices_reserved`, `behind`, `memory`, `device_faulted`, `device_taken`,
+`no_device` or `project_limit`.*/
         pub code: ::std::string::String,
         ///Devices that it could use now if it were first.
         pub devices_idle: u32,
@@ -1839,6 +3336,25 @@ grows with the length of the completions; read it beside the coverage of answers
         pub message: ::std::string::String,
         ///Place in the queue; 1 is next.
         pub position: u64,
+    }
+    ///The newest value of a metric.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct LastMetric {
+        pub name: ::std::string::String,
+        pub step: u64,
+        pub value: f64,
+    }
+    ///How many of the held-out prompts are also trained on. Prompts are compared by a 64-bit hash of their text.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Leakage {
+        ///Whether these were all.
+        pub complete: bool,
+        ///Held-out rows that were looked for: those that the job evaluates on.
+        pub eval_rows: u64,
+        ///Of these, rows whose prompt also stands in the training data.
+        pub eval_rows_in_train: u64,
+        ///Rows of the training data that were looked at, from the first on.
+        pub train_rows: u64,
     }
     ///The part of the configuration that makes advantages; also `advantage: {"fade": {...}}` of other objectives.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
@@ -1862,6 +3378,28 @@ grows with the length of the completions; read it beside the coverage of answers
     }
     impl LearningRateSchedule {
         pub fn builder() -> builder::LearningRateSchedule {
+            Default::default()
+        }
+    }
+    ///What a project may use; no limit where a field is null or absent.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct Limits {
+        ///Devices that its jobs hold at the same time.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub max_devices: ::std::option::Option<u64>,
+        ///Bytes of its data sets, checkpoints and rollout sets.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub max_storage_bytes: ::std::option::Option<u64>,
+        ///Jobs that are not final.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub max_unfinished_jobs: ::std::option::Option<u64>,
+        ///Requests a minute of each of its keys; null: what the server's settings say.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub requests_per_minute: ::std::option::Option<u64>,
+    }
+    impl Limits {
+        pub fn builder() -> builder::Limits {
             Default::default()
         }
     }
@@ -1991,9 +3529,19 @@ grows with the length of the completions; read it beside the coverage of answers
         pub last_id: ::std::option::Option<::std::string::String>,
         pub object: ::std::string::String,
     }
-    ///One metric over the steps.
+    /**One metric over the steps. Where a point stands for several values, `values` are their means, `steps` their last
+steps, and `min`, `max`, `last` and `count` are there too.*/
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct MetricSeries {
+        ///How many values each point stands for.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub count: ::std::option::Option<::std::vec::Vec<u64>>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub last: ::std::option::Option<::std::vec::Vec<f64>>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub max: ::std::option::Option<::std::vec::Vec<f64>>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub min: ::std::option::Option<::std::vec::Vec<f64>>,
         pub name: ::std::string::String,
         pub steps: ::std::vec::Vec<u64>,
         pub values: ::std::vec::Vec<f64>,
@@ -2132,6 +3680,8 @@ grows with the length of the completions; read it beside the coverage of answers
         ///Tokens.
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub context_length: ::std::option::Option<u64>,
+        ///The same, as OpenAI clients read it.
+        pub created: i64,
         ///Unix seconds; 0 for a built-in.
         pub created_at: i64,
         ///`safetensors` or `gguf`.
@@ -2141,9 +3691,11 @@ grows with the length of the completions; read it beside the coverage of answers
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub name: ::std::option::Option<::std::string::String>,
         pub object: ::std::string::String,
+        ///`import`, `anneal` for a built-in, or the job that made it.
+        pub owned_by: ::std::string::String,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub parameters: ::std::option::Option<u64>,
-        ///Where it came from.
+        ///Where it came from: a path, a job (`job_...`) or `builtin`.
         pub source: ::std::string::String,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub tokenizer_sha256: ::std::option::Option<::std::string::String>,
@@ -3528,6 +5080,68 @@ the server below one of its import roots. Required; its tokenizer must be the mo
             ObjectiveVopdType::Vopd
         }
     }
+    /**What becomes of a job whose budget is spent.
+
+- `pause`: It is saved and paused; with a larger budget it can be resumed.
+- `fail`: It fails with the code `budget_exhausted`.*/
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum OnExhausted {
+        #[serde(rename = "cancel")]
+        Cancel,
+        #[serde(rename = "pause")]
+        Pause,
+        #[serde(rename = "fail")]
+        Fail,
+    }
+    impl ::std::fmt::Display for OnExhausted {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Cancel => f.write_str("cancel"),
+                Self::Pause => f.write_str("pause"),
+                Self::Fail => f.write_str("fail"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for OnExhausted {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "cancel" => Ok(Self::Cancel),
+                "pause" => Ok(Self::Pause),
+                "fail" => Ok(Self::Fail),
+                _ => Err("invalid value".into()),
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for OnExhausted {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for OnExhausted {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     ///AdamW (Loshchilov and Hutter, arXiv 1711.05101) and its learning-rate schedule.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
     #[serde(deny_unknown_fields)]
@@ -3557,6 +5171,15 @@ the server below one of its import roots. Required; its tokenizer must be the mo
         pub fn builder() -> builder::OptimizerSpec {
             Default::default()
         }
+    }
+    /**The probability that at least one of k completions passes, estimated without bias (Chen et al., arXiv 2107.03374,
+eq. 1) for each prompt and averaged over prompts.*/
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct PassRate {
+        ///`mean - half_width` to `mean + half_width` is the 95 % interval over prompts (normal approximation).
+        pub half_width: f64,
+        pub k: u32,
+        pub mean: f64,
     }
     /**What the factors of matrix products are rounded to.
 
@@ -3623,7 +5246,7 @@ the server below one of its import roots. Required; its tokenizer must be the mo
         ///What the job will do and need; only with `preflight`.
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub plan: ::std::option::Option<PreflightPlan>,
-        ///`sha256:` and the digest of the resolved spec without name, priority and metadata.
+        ///`sha256:` and the digest of the resolved spec without name, priority, metadata and budget.
         pub spec_digest: ::std::string::String,
         pub spec_resolved: ::serde_json::Map<::std::string::String, ::serde_json::Value>,
         ///What is possible but probably not meant.
@@ -3649,6 +5272,9 @@ of AdamW.*/
         pub completions: u64,
         ///Completions per prompt.
         pub group_size: u32,
+        ///Held-out prompts that are also trained on; null when nothing is evaluated.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub leakage: ::std::option::Option<Leakage>,
         pub memory: PreflightMemory,
         ///What each of the job's devices must have: an estimate on the low side, and the sum of `memory`.
         pub memory_bytes: u64,
@@ -3702,6 +5328,33 @@ of AdamW.*/
         pub param: ::std::option::Option<::std::string::String>,
         #[serde(rename = "type")]
         pub type_: ::std::string::String,
+    }
+    ///A project. It need not be made: it is there once a key or a job names it.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Project {
+        ///The name.
+        pub id: ::std::string::String,
+        pub limits: Limits,
+        pub object: ::std::string::String,
+        pub usage: ProjectUsage,
+    }
+    ///One page of a list.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct ProjectList {
+        pub data: ::std::vec::Vec<Project>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub first_id: ::std::option::Option<::std::string::String>,
+        pub has_more: bool,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub last_id: ::std::option::Option<::std::string::String>,
+        pub object: ::std::string::String,
+    }
+    ///What a project uses at the moment.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct ProjectUsage {
+        pub devices: u64,
+        pub storage_bytes: u64,
+        pub unfinished_jobs: u64,
     }
     /**How a row's prompt becomes text for the model.
 
@@ -3788,6 +5441,173 @@ of AdamW.*/
         pub priority: i32,
         pub waiting: JobWaiting,
     }
+    ///What is worth keeping of a job.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Report {
+        ///The evaluation after the last step.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub after: ::std::option::Option<
+            ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        >,
+        pub attempts: u32,
+        ///The evaluation before the first step: `pass_at` with means and half widths of 95 % intervals.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub before: ::std::option::Option<
+            ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        >,
+        ///The newest 100.
+        pub checkpoints: ::std::vec::Vec<ReportedCheckpoint>,
+        ///Unix seconds.
+        pub created_at: i64,
+        pub device_seconds: f64,
+        ///The data set that was evaluated on.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub eval: ::std::option::Option<::std::string::String>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub failure: ::std::option::Option<
+            ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        >,
+        ///Unix seconds.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub finished_at: ::std::option::Option<i64>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub forked_from: ::std::option::Option<::std::string::String>,
+        ///`passed` and the single `checks`, where the spec has a gate and the job has succeeded.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub gate: ::std::option::Option<
+            ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        >,
+        pub job: ::std::string::String,
+        pub kind: ::std::string::String,
+        pub metadata: Metadata,
+        ///The newest value of every metric.
+        pub metrics: ::std::vec::Vec<LastMetric>,
+        ///The spec's model, as it was resolved.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub model: ::std::option::Option<::std::string::String>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub name: ::std::option::Option<::std::string::String>,
+        pub object: ::std::string::String,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub objective: ::std::option::Option<::std::string::String>,
+        ///The gate of the spec.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub required: ::std::option::Option<
+            ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        >,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub rollout_set: ::std::option::Option<::std::string::String>,
+        ///From the begin of the first attempt to the end, or to this moment.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub seconds: ::std::option::Option<f64>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub seed: ::std::option::Option<u64>,
+        ///`sha256:` and the digest of the resolved spec without name, priority, metadata and budget.
+        pub spec_digest: ::std::string::String,
+        ///Unix seconds.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub started_at: ::std::option::Option<i64>,
+        pub status: ::std::string::String,
+        pub step: u64,
+        pub steps: u64,
+        ///The data set that was trained on, or sampled for.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub train: ::std::option::Option<::std::string::String>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub verifies: ::std::option::Option<::std::string::String>,
+        ///Whether the job ended with the weights of the one that it verifies.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub verify_resume: ::std::option::Option<
+            ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        >,
+        ///Warnings and errors of the log, the first 100.
+        pub warnings: ::std::vec::Vec<ReportedWarning>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub weights_sha256: ::std::option::Option<::std::string::String>,
+    }
+    ///How a report is written.
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum ReportFormat {
+        #[serde(rename = "json")]
+        Json,
+        #[serde(rename = "markdown")]
+        Markdown,
+        #[serde(rename = "junit")]
+        Junit,
+    }
+    impl ::std::fmt::Display for ReportFormat {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Json => f.write_str("json"),
+                Self::Markdown => f.write_str("markdown"),
+                Self::Junit => f.write_str("junit"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for ReportFormat {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "json" => Ok(Self::Json),
+                "markdown" => Ok(Self::Markdown),
+                "junit" => Ok(Self::Junit),
+                _ => Err("invalid value".into()),
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for ReportFormat {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for ReportFormat {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    ///A checkpoint with the digests of its files.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct ReportedCheckpoint {
+        pub bytes: u64,
+        pub id: ::std::string::String,
+        pub kind: ::std::string::String,
+        ///Hexadecimal sha256 by name of file.
+        pub sha256: ::std::collections::HashMap<
+            ::std::string::String,
+            ::std::string::String,
+        >,
+        pub step: u64,
+    }
+    ///A warning or an error of the log.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct ReportedWarning {
+        ///RFC 3339.
+        pub created_at: ::std::string::String,
+        ///`warning` or `error`.
+        pub level: ::std::string::String,
+        pub message: ::std::string::String,
+        ///The event's number.
+        pub seq: i64,
+    }
     ///What a job runs on.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
     #[serde(deny_unknown_fields)]
@@ -3799,6 +5619,69 @@ of AdamW.*/
     impl ResourceSpec {
         pub fn builder() -> builder::ResourceSpec {
             Default::default()
+        }
+    }
+    ///Who speaks.
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum Role {
+        #[serde(rename = "system")]
+        System,
+        #[serde(rename = "developer")]
+        Developer,
+        #[serde(rename = "user")]
+        User,
+        #[serde(rename = "assistant")]
+        Assistant,
+    }
+    impl ::std::fmt::Display for Role {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::System => f.write_str("system"),
+                Self::Developer => f.write_str("developer"),
+                Self::User => f.write_str("user"),
+                Self::Assistant => f.write_str("assistant"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for Role {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "system" => Ok(Self::System),
+                "developer" => Ok(Self::Developer),
+                "user" => Ok(Self::User),
+                "assistant" => Ok(Self::Assistant),
+                _ => Err("invalid value".into()),
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for Role {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for Role {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
         }
     }
     ///One sampled and scored completion.
@@ -4047,6 +5930,23 @@ a worker runs.*/
             Default::default()
         }
     }
+    ///A grader and what it shall judge.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct RunGrader {
+        pub grader: ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub item: ::std::option::Option<
+            ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        >,
+        ///The completion, `{{ sample.output_text }}` of the grader's templates.
+        pub model_sample: ::std::string::String,
+    }
+    impl RunGrader {
+        pub fn builder() -> builder::RunGrader {
+            Default::default()
+        }
+    }
     ///How completions are sampled.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
     #[serde(deny_unknown_fields)]
@@ -4074,6 +5974,89 @@ a worker runs.*/
         pub fn builder() -> builder::SamplingSpec {
             Default::default()
         }
+    }
+    ///What a stream holds besides the text.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct StreamOptions {
+        ///Chunks are never padded.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub include_obfuscation: ::std::option::Option<bool>,
+        ///A last chunk before `[DONE]` has the tokens of the whole request and no choices.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub include_usage: ::std::option::Option<bool>,
+    }
+    impl StreamOptions {
+        pub fn builder() -> builder::StreamOptions {
+            Default::default()
+        }
+    }
+    ///`TestCompletion`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct TestCompletion {
+        pub completion: ::std::string::String,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub row: ::std::option::Option<
+            ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        >,
+    }
+    impl TestCompletion {
+        pub fn builder() -> builder::TestCompletion {
+            Default::default()
+        }
+    }
+    ///`TestVerdict`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct TestVerdict {
+        ///What was compared.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub answer: ::std::option::Option<::std::string::String>,
+        ///One sentence when there is no ordinary verdict.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub detail: ::std::option::Option<::std::string::String>,
+        ///Null where there is none.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub reward: ::std::option::Option<f64>,
+        ///`ok`, `unparsable` (nothing to judge; the reward counts), `error` or `timeout`.
+        pub status: ::std::string::String,
+    }
+    ///Completions to judge.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct TestVerifier {
+        ///Up to 100.
+        pub completions: ::std::vec::Vec<TestCompletion>,
+    }
+    impl TestVerifier {
+        pub fn builder() -> builder::TestVerifier {
+            Default::default()
+        }
+    }
+    ///One text, or several.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum Texts {
+        String(::std::string::String),
+        Array(::std::vec::Vec<::std::string::String>),
+    }
+    impl ::std::convert::From<::std::vec::Vec<::std::string::String>> for Texts {
+        fn from(value: ::std::vec::Vec<::std::string::String>) -> Self {
+            Self::Array(value)
+        }
+    }
+    ///A token and its log-probability.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct TokenLogprob {
+        ///Null where the token is a part of a character.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub bytes: ::std::option::Option<::std::vec::Vec<u32>>,
+        pub logprob: f32,
+        pub token: ::std::string::String,
+        ///Always empty.
+        pub top_logprobs: ::std::vec::Vec<
+            ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        >,
     }
     ///How much is trained.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
@@ -4112,6 +6095,170 @@ save both.*/
             Default::default()
         }
     }
+    ///What to change; what is left out stays.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct UpdateJob {
+        ///As `budget` of the spec; null removes it. Only while the job is not finished.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub budget: ::std::option::Option<
+            ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        >,
+        ///Pairs to set; a null removes its key, and null for all of them removes them all.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub metadata: ::std::option::Option<
+            ::std::collections::HashMap<
+                ::std::string::String,
+                ::std::option::Option<::std::string::String>,
+            >,
+        >,
+        ///Null removes it.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub name: ::std::option::Option<::std::string::String>,
+        ///Jobs with a higher priority are claimed first. Only while the job is not finished.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub priority: ::std::option::Option<i32>,
+    }
+    impl UpdateJob {
+        pub fn builder() -> builder::UpdateJob {
+            Default::default()
+        }
+    }
+    ///What to change; what is left out stays as it is.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct UpdateLabels {
+        ///Up to 16 pairs of your own, in the place of all that there are.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub metadata: ::std::option::Option<Metadata>,
+        ///A name for people; null takes it away.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub name: ::std::option::Option<::std::string::String>,
+    }
+    impl UpdateLabels {
+        pub fn builder() -> builder::UpdateLabels {
+            Default::default()
+        }
+    }
+    ///What is to be different; what is absent stays as it is.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct UpdateWebhookEndpoint {
+        ///Null removes it.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub description: ::std::option::Option<::std::string::String>,
+        ///An endpoint that is enabled again is told what happens from then on, and gets what was waiting for it before.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub enabled: ::std::option::Option<bool>,
+        ///Replaces the whole list.
+        #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
+        pub events: ::std::vec::Vec<::std::string::String>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub metadata: ::std::option::Option<Metadata>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub url: ::std::option::Option<::std::string::String>,
+    }
+    impl UpdateWebhookEndpoint {
+        pub fn builder() -> builder::UpdateWebhookEndpoint {
+            Default::default()
+        }
+    }
+    ///An upload.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Upload {
+        ///Of the whole file.
+        pub bytes: u64,
+        ///Unix seconds.
+        pub created_at: i64,
+        ///Unix seconds.
+        pub expires_at: i64,
+        ///What a completed upload has become.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub file: ::std::option::Option<FileObject>,
+        pub filename: ::std::string::String,
+        pub id: ::std::string::String,
+        pub object: ::std::string::String,
+        pub purpose: ::std::string::String,
+        ///`pending`, `completed`, `cancelled` or `expired`.
+        pub status: ::std::string::String,
+    }
+    ///A part of an upload.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct UploadPart {
+        ///Unix seconds.
+        pub created_at: i64,
+        pub id: ::std::string::String,
+        pub object: ::std::string::String,
+        pub upload_id: ::std::string::String,
+    }
+    ///Tokens that were read and drawn.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Usage {
+        ///Of all completions, with the tokens that ended them.
+        pub completion_tokens: u64,
+        ///Of all prompts, each once however many completions it has.
+        pub prompt_tokens: u64,
+        pub total_tokens: u64,
+    }
+    ///`Verdict`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum Verdict {
+        #[serde(rename = "better")]
+        Better,
+        #[serde(rename = "worse")]
+        Worse,
+        #[serde(rename = "inconclusive")]
+        Inconclusive,
+    }
+    impl ::std::fmt::Display for Verdict {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Better => f.write_str("better"),
+                Self::Worse => f.write_str("worse"),
+                Self::Inconclusive => f.write_str("inconclusive"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for Verdict {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "better" => Ok(Self::Better),
+                "worse" => Ok(Self::Worse),
+                "inconclusive" => Ok(Self::Inconclusive),
+                _ => Err("invalid value".into()),
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for Verdict {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for Verdict {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     ///A stored verifier.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Verifier {
@@ -4121,9 +6268,35 @@ save both.*/
         ///`sha256:` and the digest of the configuration.
         pub digest: ::std::string::String,
         pub id: ::std::string::String,
+        pub metadata: Metadata,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub name: ::std::option::Option<::std::string::String>,
         pub object: ::std::string::String,
+    }
+    ///How a verifier judges a data set's own answers.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct VerifierAudit {
+        pub dataset: ::std::string::String,
+        ///Could not be judged.
+        pub errors: u64,
+        ///The first rows that did not pass, at most 10.
+        pub examples: ::std::vec::Vec<AuditExample>,
+        ///Judged, with a reward below 0.5.
+        pub failed: u64,
+        ///Judged rows whose text was the row's completion; that of the others was its answer.
+        pub from_completion: u64,
+        pub object: ::std::string::String,
+        ///Share of the judged rows that pass; null when none was judged. A verifier that fails right answers is broken.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub pass_rate: ::std::option::Option<f64>,
+        pub passed: u64,
+        ///Rows that were looked at.
+        pub rows: u64,
+        ///Rows with neither a completion nor an answer, which could not be judged.
+        pub skipped: u64,
+        ///Held nothing to judge.
+        pub unparsable: u64,
+        pub verifier: ::std::string::String,
     }
     ///The completion, or its part between two tags, equals the expected answer.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -4297,6 +6470,88 @@ save both.*/
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub last_id: ::std::option::Option<::std::string::String>,
         pub object: ::std::string::String,
+    }
+    ///A formula over the rewards of several verifiers (OpenAI's grader).
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct VerifierMulti {
+        /**The reward, for example `0.8 * right + 0.2 * max(brief, 0.5)`; operators are `+ - * / ^`, functions are `min`,
+`max`, `abs`, `floor`, `ceil`, `exp`, `sqrt` and `log`.*/
+        pub calculate_output: ::std::string::String,
+        ///The members by the names that the formula gives them: any verifier besides `multi`.
+        pub graders: ::std::collections::HashMap<
+            ::std::string::String,
+            ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        >,
+        ///A name for people.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub name: ::std::option::Option<::std::string::String>,
+        ///Seconds one verification may take.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub time_limit_seconds: ::std::option::Option<f64>,
+        #[serde(rename = "type", default = "defaults::verifier_multi_type")]
+        pub type_: VerifierMultiType,
+    }
+    impl VerifierMulti {
+        pub fn builder() -> builder::VerifierMulti {
+            Default::default()
+        }
+    }
+    ///`VerifierMultiType`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum VerifierMultiType {
+        #[serde(rename = "multi")]
+        Multi,
+    }
+    impl ::std::fmt::Display for VerifierMultiType {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Multi => f.write_str("multi"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for VerifierMultiType {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "multi" => Ok(Self::Multi),
+                _ => Err("invalid value".into()),
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for VerifierMultiType {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for VerifierMultiType {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::default::Default for VerifierMultiType {
+        fn default() -> Self {
+            VerifierMultiType::Multi
+        }
     }
     ///The number a completion ends on equals the expected number within a tolerance.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -4708,6 +6963,9 @@ save both.*/
         Exact(VerifierExact),
         Numeric(VerifierNumeric),
         Regex(VerifierRegex),
+        StringCheck(VerifierStringCheck),
+        TextSimilarity(VerifierTextSimilarity),
+        Multi(VerifierMulti),
     }
     impl ::std::convert::From<VerifierExact> for VerifierSpec {
         fn from(value: VerifierExact) -> Self {
@@ -4723,6 +6981,470 @@ save both.*/
         fn from(value: VerifierRegex) -> Self {
             Self::Regex(value)
         }
+    }
+    impl ::std::convert::From<VerifierStringCheck> for VerifierSpec {
+        fn from(value: VerifierStringCheck) -> Self {
+            Self::StringCheck(value)
+        }
+    }
+    impl ::std::convert::From<VerifierTextSimilarity> for VerifierSpec {
+        fn from(value: VerifierTextSimilarity) -> Self {
+            Self::TextSimilarity(value)
+        }
+    }
+    impl ::std::convert::From<VerifierMulti> for VerifierSpec {
+        fn from(value: VerifierMulti) -> Self {
+            Self::Multi(value)
+        }
+    }
+    ///A text made of the completion and columns equals or contains another (OpenAI's grader).
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct VerifierStringCheck {
+        ///What is compared, with places such as `{{ sample.output_text }}` and `{{ item.answer }}`.
+        pub input: ::std::string::String,
+        ///A name for people.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub name: ::std::option::Option<::std::string::String>,
+        pub operation: VerifierStringCheckOperation,
+        ///What it is compared with; a template as well.
+        pub reference: ::std::string::String,
+        ///Seconds one verification may take.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub time_limit_seconds: ::std::option::Option<f64>,
+        #[serde(rename = "type", default = "defaults::verifier_string_check_type")]
+        pub type_: VerifierStringCheckType,
+    }
+    impl VerifierStringCheck {
+        pub fn builder() -> builder::VerifierStringCheck {
+            Default::default()
+        }
+    }
+    /**When the reward is 1; it is 0 otherwise.
+
+- `eq`: Both are the same.
+- `ne`: They differ.
+- `like`: The input contains the reference.
+- `ilike`: As `like`, upper and lower case being the same.*/
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum VerifierStringCheckOperation {
+        #[serde(rename = "eq")]
+        Eq,
+        #[serde(rename = "ne")]
+        Ne,
+        #[serde(rename = "like")]
+        Like,
+        #[serde(rename = "ilike")]
+        Ilike,
+    }
+    impl ::std::fmt::Display for VerifierStringCheckOperation {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Eq => f.write_str("eq"),
+                Self::Ne => f.write_str("ne"),
+                Self::Like => f.write_str("like"),
+                Self::Ilike => f.write_str("ilike"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for VerifierStringCheckOperation {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "eq" => Ok(Self::Eq),
+                "ne" => Ok(Self::Ne),
+                "like" => Ok(Self::Like),
+                "ilike" => Ok(Self::Ilike),
+                _ => Err("invalid value".into()),
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for VerifierStringCheckOperation {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String>
+    for VerifierStringCheckOperation {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    ///`VerifierStringCheckType`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum VerifierStringCheckType {
+        #[serde(rename = "string_check")]
+        StringCheck,
+    }
+    impl ::std::fmt::Display for VerifierStringCheckType {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::StringCheck => f.write_str("string_check"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for VerifierStringCheckType {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "string_check" => Ok(Self::StringCheck),
+                _ => Err("invalid value".into()),
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for VerifierStringCheckType {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for VerifierStringCheckType {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::default::Default for VerifierStringCheckType {
+        fn default() -> Self {
+            VerifierStringCheckType::StringCheck
+        }
+    }
+    ///The verdicts in the order of the completions.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct VerifierTest {
+        pub data: ::std::vec::Vec<TestVerdict>,
+        pub object: ::std::string::String,
+        pub verifier: ::std::string::String,
+    }
+    ///How alike a text made of the completion and columns is to another (OpenAI's grader).
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct VerifierTextSimilarity {
+        pub evaluation_metric: VerifierTextSimilarityMetric,
+        ///What is compared, with places such as `{{ sample.output_text }}` and `{{ item.answer }}`.
+        pub input: ::std::string::String,
+        ///A name for people.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub name: ::std::option::Option<::std::string::String>,
+        ///What it is compared with; a template as well.
+        pub reference: ::std::string::String,
+        ///Seconds one verification may take.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub time_limit_seconds: ::std::option::Option<f64>,
+        #[serde(rename = "type", default = "defaults::verifier_text_similarity_type")]
+        pub type_: VerifierTextSimilarityType,
+    }
+    impl VerifierTextSimilarity {
+        pub fn builder() -> builder::VerifierTextSimilarity {
+            Default::default()
+        }
+    }
+    /**- `fuzzy_match`: By the edits of characters that make one text the other.
+- `bleu`: By runs of up to four words, and the length.
+- `gleu`: By runs of up to four words, in both directions.
+- `rouge_1`: By words.
+- `rouge_2`: By runs of two words.
+- `rouge_3`: By runs of three words.
+- `rouge_4`: By runs of four words.
+- `rouge_5`: By runs of five words.
+- `rouge_l`: By the longest common subsequence of words.*/
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum VerifierTextSimilarityMetric {
+        #[serde(rename = "fuzzy_match")]
+        FuzzyMatch,
+        #[serde(rename = "bleu")]
+        Bleu,
+        #[serde(rename = "gleu")]
+        Gleu,
+        #[serde(rename = "rouge_1")]
+        Rouge1,
+        #[serde(rename = "rouge_2")]
+        Rouge2,
+        #[serde(rename = "rouge_3")]
+        Rouge3,
+        #[serde(rename = "rouge_4")]
+        Rouge4,
+        #[serde(rename = "rouge_5")]
+        Rouge5,
+        #[serde(rename = "rouge_l")]
+        RougeL,
+    }
+    impl ::std::fmt::Display for VerifierTextSimilarityMetric {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::FuzzyMatch => f.write_str("fuzzy_match"),
+                Self::Bleu => f.write_str("bleu"),
+                Self::Gleu => f.write_str("gleu"),
+                Self::Rouge1 => f.write_str("rouge_1"),
+                Self::Rouge2 => f.write_str("rouge_2"),
+                Self::Rouge3 => f.write_str("rouge_3"),
+                Self::Rouge4 => f.write_str("rouge_4"),
+                Self::Rouge5 => f.write_str("rouge_5"),
+                Self::RougeL => f.write_str("rouge_l"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for VerifierTextSimilarityMetric {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "fuzzy_match" => Ok(Self::FuzzyMatch),
+                "bleu" => Ok(Self::Bleu),
+                "gleu" => Ok(Self::Gleu),
+                "rouge_1" => Ok(Self::Rouge1),
+                "rouge_2" => Ok(Self::Rouge2),
+                "rouge_3" => Ok(Self::Rouge3),
+                "rouge_4" => Ok(Self::Rouge4),
+                "rouge_5" => Ok(Self::Rouge5),
+                "rouge_l" => Ok(Self::RougeL),
+                _ => Err("invalid value".into()),
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for VerifierTextSimilarityMetric {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String>
+    for VerifierTextSimilarityMetric {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    ///`VerifierTextSimilarityType`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum VerifierTextSimilarityType {
+        #[serde(rename = "text_similarity")]
+        TextSimilarity,
+    }
+    impl ::std::fmt::Display for VerifierTextSimilarityType {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::TextSimilarity => f.write_str("text_similarity"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for VerifierTextSimilarityType {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "text_similarity" => Ok(Self::TextSimilarity),
+                _ => Err("invalid value".into()),
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for VerifierTextSimilarityType {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for VerifierTextSimilarityType {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::default::Default for VerifierTextSimilarityType {
+        fn default() -> Self {
+            VerifierTextSimilarityType::TextSimilarity
+        }
+    }
+    ///A message to one endpoint.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct WebhookDelivery {
+        ///How many tries there were.
+        pub attempt_count: u32,
+        ///The newest tries, at most 20, oldest first.
+        pub attempts: ::std::vec::Vec<DeliveryAttempt>,
+        ///Unix seconds.
+        pub created_at: i64,
+        ///The event that it tells; null for a test.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub event: ::std::option::Option<::std::string::String>,
+        ///The receiver sees it as `webhook-id`.
+        pub id: ::std::string::String,
+        ///When it is tried next; null unless it is pending. Unix seconds.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub next_attempt_at: ::std::option::Option<i64>,
+        pub object: ::std::string::String,
+        pub payload: ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        ///`pending` until the receiver answers with 2xx (`succeeded`) or all tries were in vain (`failed`).
+        pub status: ::std::string::String,
+        ///The type of the message.
+        #[serde(rename = "type")]
+        pub type_: ::std::string::String,
+        pub webhook_endpoint: ::std::string::String,
+    }
+    ///One page of a list.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct WebhookDeliveryList {
+        pub data: ::std::vec::Vec<WebhookDelivery>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub first_id: ::std::option::Option<::std::string::String>,
+        pub has_more: bool,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub last_id: ::std::option::Option<::std::string::String>,
+        pub object: ::std::string::String,
+    }
+    ///A server that is told what happens to jobs.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct WebhookEndpoint {
+        ///Unix seconds.
+        pub created_at: i64,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub description: ::std::option::Option<::std::string::String>,
+        ///Why the server has disabled it: the receiver answered 410, or nothing has arrived for three days.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub disabled_reason: ::std::option::Option<::std::string::String>,
+        ///Nothing is sent to an endpoint that is not enabled, and it never gets what happens meanwhile.
+        pub enabled: bool,
+        ///The types of events it is told; `*` stands for all.
+        pub events: ::std::vec::Vec<::std::string::String>,
+        pub id: ::std::string::String,
+        pub metadata: Metadata,
+        pub object: ::std::string::String,
+        ///Until when messages carry a signature by the secret before the last rotation too. Unix seconds.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub previous_secret_expires_at: ::std::option::Option<i64>,
+        /**What the receiver checks signatures with; shown when the endpoint is created and when its secret is rotated, and
+never again.*/
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub secret: ::std::option::Option<::std::string::String>,
+        pub url: ::std::string::String,
+    }
+    ///One page of a list.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct WebhookEndpointList {
+        pub data: ::std::vec::Vec<WebhookEndpoint>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub first_id: ::std::option::Option<::std::string::String>,
+        pub has_more: bool,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub last_id: ::std::option::Option<::std::string::String>,
+        pub object: ::std::string::String,
+    }
+    ///A job as it was when the message was made; it may have moved on since the event.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct WebhookJob {
+        pub attempt: u32,
+        ///Unix seconds.
+        pub created_at: i64,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub failure: ::std::option::Option<
+            ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        >,
+        ///Unix seconds.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub finished_at: ::std::option::Option<i64>,
+        pub id: ::std::string::String,
+        pub kind: ::std::string::String,
+        pub metadata: Metadata,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub name: ::std::option::Option<::std::string::String>,
+        pub object: ::std::string::String,
+        ///Null when nothing is trained.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub objective: ::std::option::Option<::std::string::String>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub result: ::std::option::Option<
+            ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        >,
+        ///Unix seconds.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub started_at: ::std::option::Option<i64>,
+        pub status: ::std::string::String,
+        pub step: u64,
+        pub steps: u64,
+    }
+    ///The body of a message to a webhook endpoint.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct WebhookMessage {
+        pub data: WebhookMessageData,
+        ///When it happened, RFC 3339.
+        pub timestamp: ::std::string::String,
+        ///What has happened, such as `job.succeeded`; `webhook.test` for a test.
+        #[serde(rename = "type")]
+        pub type_: ::std::string::String,
+    }
+    ///What a message tells.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct WebhookMessageData {
+        pub event: JobEvent,
+        pub job: WebhookJob,
     }
     ///Number format of exported weights.
     #[derive(
@@ -5151,6 +7873,558 @@ save both.*/
             }
         }
         #[derive(Clone, Debug)]
+        pub struct AuditVerifier {
+            dataset: ::std::result::Result<::std::string::String, ::std::string::String>,
+            rows: ::std::result::Result<
+                ::std::option::Option<u64>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for AuditVerifier {
+            fn default() -> Self {
+                Self {
+                    dataset: Err("no value supplied for dataset".to_string()),
+                    rows: Ok(Default::default()),
+                }
+            }
+        }
+        impl AuditVerifier {
+            pub fn dataset<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.dataset = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for dataset: {e}")
+                    });
+                self
+            }
+            pub fn rows<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<u64>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.rows = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for rows: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<AuditVerifier> for super::AuditVerifier {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: AuditVerifier,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    dataset: value.dataset?,
+                    rows: value.rows?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::AuditVerifier> for AuditVerifier {
+            fn from(value: super::AuditVerifier) -> Self {
+                Self {
+                    dataset: Ok(value.dataset),
+                    rows: Ok(value.rows),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct BudgetSpec {
+            device_seconds: ::std::result::Result<u64, ::std::string::String>,
+            on_exhausted: ::std::result::Result<
+                ::std::option::Option<super::OnExhausted>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for BudgetSpec {
+            fn default() -> Self {
+                Self {
+                    device_seconds: Err(
+                        "no value supplied for device_seconds".to_string(),
+                    ),
+                    on_exhausted: Ok(Default::default()),
+                }
+            }
+        }
+        impl BudgetSpec {
+            pub fn device_seconds<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<u64>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.device_seconds = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!(
+                            "error converting supplied value for device_seconds: {e}"
+                        )
+                    });
+                self
+            }
+            pub fn on_exhausted<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::OnExhausted>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.on_exhausted = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for on_exhausted: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<BudgetSpec> for super::BudgetSpec {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: BudgetSpec,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    device_seconds: value.device_seconds?,
+                    on_exhausted: value.on_exhausted?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::BudgetSpec> for BudgetSpec {
+            fn from(value: super::BudgetSpec) -> Self {
+                Self {
+                    device_seconds: Ok(value.device_seconds),
+                    on_exhausted: Ok(value.on_exhausted),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct ChatContentPart {
+            text: ::std::result::Result<::std::string::String, ::std::string::String>,
+            type_: ::std::result::Result<
+                super::ChatContentPartType,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for ChatContentPart {
+            fn default() -> Self {
+                Self {
+                    text: Err("no value supplied for text".to_string()),
+                    type_: Err("no value supplied for type_".to_string()),
+                }
+            }
+        }
+        impl ChatContentPart {
+            pub fn text<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.text = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for text: {e}")
+                    });
+                self
+            }
+            pub fn type_<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::ChatContentPartType>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.type_ = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for type_: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<ChatContentPart> for super::ChatContentPart {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: ChatContentPart,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    text: value.text?,
+                    type_: value.type_?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::ChatContentPart> for ChatContentPart {
+            fn from(value: super::ChatContentPart) -> Self {
+                Self {
+                    text: Ok(value.text),
+                    type_: Ok(value.type_),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct ChatMessage {
+            content: ::std::result::Result<super::Content, ::std::string::String>,
+            name: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+            role: ::std::result::Result<super::Role, ::std::string::String>,
+        }
+        impl ::std::default::Default for ChatMessage {
+            fn default() -> Self {
+                Self {
+                    content: Err("no value supplied for content".to_string()),
+                    name: Ok(Default::default()),
+                    role: Err("no value supplied for role".to_string()),
+                }
+            }
+        }
+        impl ChatMessage {
+            pub fn content<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::Content>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.content = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for content: {e}")
+                    });
+                self
+            }
+            pub fn name<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.name = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for name: {e}")
+                    });
+                self
+            }
+            pub fn role<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::Role>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.role = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for role: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<ChatMessage> for super::ChatMessage {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: ChatMessage,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    content: value.content?,
+                    name: value.name?,
+                    role: value.role?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::ChatMessage> for ChatMessage {
+            fn from(value: super::ChatMessage) -> Self {
+                Self {
+                    content: Ok(value.content),
+                    name: Ok(value.name),
+                    role: Ok(value.role),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct ChatRequest {
+            logprobs: ::std::result::Result<
+                ::std::option::Option<bool>,
+                ::std::string::String,
+            >,
+            max_completion_tokens: ::std::result::Result<
+                ::std::option::Option<u32>,
+                ::std::string::String,
+            >,
+            max_tokens: ::std::result::Result<
+                ::std::option::Option<u32>,
+                ::std::string::String,
+            >,
+            messages: ::std::result::Result<
+                ::std::vec::Vec<super::ChatMessage>,
+                ::std::string::String,
+            >,
+            metadata: ::std::result::Result<
+                ::std::option::Option<super::Metadata>,
+                ::std::string::String,
+            >,
+            model: ::std::result::Result<::std::string::String, ::std::string::String>,
+            n: ::std::result::Result<::std::option::Option<u32>, ::std::string::String>,
+            seed: ::std::result::Result<
+                ::std::option::Option<i64>,
+                ::std::string::String,
+            >,
+            stop: ::std::result::Result<
+                ::std::option::Option<super::Texts>,
+                ::std::string::String,
+            >,
+            stream: ::std::result::Result<
+                ::std::option::Option<bool>,
+                ::std::string::String,
+            >,
+            stream_options: ::std::result::Result<
+                ::std::option::Option<super::StreamOptions>,
+                ::std::string::String,
+            >,
+            temperature: ::std::result::Result<
+                ::std::option::Option<f64>,
+                ::std::string::String,
+            >,
+            top_p: ::std::result::Result<
+                ::std::option::Option<f64>,
+                ::std::string::String,
+            >,
+            user: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for ChatRequest {
+            fn default() -> Self {
+                Self {
+                    logprobs: Ok(Default::default()),
+                    max_completion_tokens: Ok(Default::default()),
+                    max_tokens: Ok(Default::default()),
+                    messages: Err("no value supplied for messages".to_string()),
+                    metadata: Ok(Default::default()),
+                    model: Err("no value supplied for model".to_string()),
+                    n: Ok(Default::default()),
+                    seed: Ok(Default::default()),
+                    stop: Ok(Default::default()),
+                    stream: Ok(Default::default()),
+                    stream_options: Ok(Default::default()),
+                    temperature: Ok(Default::default()),
+                    top_p: Ok(Default::default()),
+                    user: Ok(Default::default()),
+                }
+            }
+        }
+        impl ChatRequest {
+            pub fn logprobs<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<bool>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.logprobs = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for logprobs: {e}")
+                    });
+                self
+            }
+            pub fn max_completion_tokens<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<u32>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.max_completion_tokens = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!(
+                            "error converting supplied value for max_completion_tokens: {e}"
+                        )
+                    });
+                self
+            }
+            pub fn max_tokens<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<u32>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.max_tokens = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for max_tokens: {e}")
+                    });
+                self
+            }
+            pub fn messages<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::vec::Vec<super::ChatMessage>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.messages = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for messages: {e}")
+                    });
+                self
+            }
+            pub fn metadata<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::Metadata>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.metadata = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for metadata: {e}")
+                    });
+                self
+            }
+            pub fn model<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.model = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for model: {e}")
+                    });
+                self
+            }
+            pub fn n<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<u32>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.n = value
+                    .try_into()
+                    .map_err(|e| format!("error converting supplied value for n: {e}"));
+                self
+            }
+            pub fn seed<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<i64>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.seed = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for seed: {e}")
+                    });
+                self
+            }
+            pub fn stop<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::Texts>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.stop = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for stop: {e}")
+                    });
+                self
+            }
+            pub fn stream<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<bool>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.stream = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for stream: {e}")
+                    });
+                self
+            }
+            pub fn stream_options<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::StreamOptions>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.stream_options = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!(
+                            "error converting supplied value for stream_options: {e}"
+                        )
+                    });
+                self
+            }
+            pub fn temperature<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<f64>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.temperature = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for temperature: {e}")
+                    });
+                self
+            }
+            pub fn top_p<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<f64>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.top_p = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for top_p: {e}")
+                    });
+                self
+            }
+            pub fn user<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.user = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for user: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<ChatRequest> for super::ChatRequest {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: ChatRequest,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    logprobs: value.logprobs?,
+                    max_completion_tokens: value.max_completion_tokens?,
+                    max_tokens: value.max_tokens?,
+                    messages: value.messages?,
+                    metadata: value.metadata?,
+                    model: value.model?,
+                    n: value.n?,
+                    seed: value.seed?,
+                    stop: value.stop?,
+                    stream: value.stream?,
+                    stream_options: value.stream_options?,
+                    temperature: value.temperature?,
+                    top_p: value.top_p?,
+                    user: value.user?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::ChatRequest> for ChatRequest {
+            fn from(value: super::ChatRequest) -> Self {
+                Self {
+                    logprobs: Ok(value.logprobs),
+                    max_completion_tokens: Ok(value.max_completion_tokens),
+                    max_tokens: Ok(value.max_tokens),
+                    messages: Ok(value.messages),
+                    metadata: Ok(value.metadata),
+                    model: Ok(value.model),
+                    n: Ok(value.n),
+                    seed: Ok(value.seed),
+                    stop: Ok(value.stop),
+                    stream: Ok(value.stream),
+                    stream_options: Ok(value.stream_options),
+                    temperature: Ok(value.temperature),
+                    top_p: Ok(value.top_p),
+                    user: Ok(value.user),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
         pub struct CheckpointSpec {
             dtype: ::std::result::Result<
                 ::std::option::Option<super::WeightDtype>,
@@ -5158,6 +8432,10 @@ save both.*/
             >,
             every_steps: ::std::result::Result<
                 ::std::option::Option<u64>,
+                ::std::string::String,
+            >,
+            keep_best: ::std::result::Result<
+                ::std::option::Option<u32>,
                 ::std::string::String,
             >,
             keep_last: ::std::result::Result<
@@ -5170,6 +8448,7 @@ save both.*/
                 Self {
                     dtype: Ok(Default::default()),
                     every_steps: Ok(Default::default()),
+                    keep_best: Ok(Default::default()),
                     keep_last: Ok(Default::default()),
                 }
             }
@@ -5199,6 +8478,18 @@ save both.*/
                     });
                 self
             }
+            pub fn keep_best<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<u32>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.keep_best = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for keep_best: {e}")
+                    });
+                self
+            }
             pub fn keep_last<T>(mut self, value: T) -> Self
             where
                 T: ::std::convert::TryInto<::std::option::Option<u32>>,
@@ -5220,6 +8511,7 @@ save both.*/
                 Ok(Self {
                     dtype: value.dtype?,
                     every_steps: value.every_steps?,
+                    keep_best: value.keep_best?,
                     keep_last: value.keep_last?,
                 })
             }
@@ -5229,13 +8521,922 @@ save both.*/
                 Self {
                     dtype: Ok(value.dtype),
                     every_steps: Ok(value.every_steps),
+                    keep_best: Ok(value.keep_best),
                     keep_last: Ok(value.keep_last),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct CompareEvaluations {
+            baseline: ::std::result::Result<
+                ::std::string::String,
+                ::std::string::String,
+            >,
+            candidate: ::std::result::Result<
+                ::std::string::String,
+                ::std::string::String,
+            >,
+            confidence: ::std::result::Result<
+                ::std::option::Option<f64>,
+                ::std::string::String,
+            >,
+            k: ::std::result::Result<::std::option::Option<u32>, ::std::string::String>,
+            min_improvement: ::std::result::Result<
+                ::std::option::Option<f64>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for CompareEvaluations {
+            fn default() -> Self {
+                Self {
+                    baseline: Err("no value supplied for baseline".to_string()),
+                    candidate: Err("no value supplied for candidate".to_string()),
+                    confidence: Ok(Default::default()),
+                    k: Ok(Default::default()),
+                    min_improvement: Ok(Default::default()),
+                }
+            }
+        }
+        impl CompareEvaluations {
+            pub fn baseline<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.baseline = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for baseline: {e}")
+                    });
+                self
+            }
+            pub fn candidate<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.candidate = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for candidate: {e}")
+                    });
+                self
+            }
+            pub fn confidence<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<f64>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.confidence = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for confidence: {e}")
+                    });
+                self
+            }
+            pub fn k<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<u32>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.k = value
+                    .try_into()
+                    .map_err(|e| format!("error converting supplied value for k: {e}"));
+                self
+            }
+            pub fn min_improvement<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<f64>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.min_improvement = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!(
+                            "error converting supplied value for min_improvement: {e}"
+                        )
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<CompareEvaluations> for super::CompareEvaluations {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: CompareEvaluations,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    baseline: value.baseline?,
+                    candidate: value.candidate?,
+                    confidence: value.confidence?,
+                    k: value.k?,
+                    min_improvement: value.min_improvement?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::CompareEvaluations> for CompareEvaluations {
+            fn from(value: super::CompareEvaluations) -> Self {
+                Self {
+                    baseline: Ok(value.baseline),
+                    candidate: Ok(value.candidate),
+                    confidence: Ok(value.confidence),
+                    k: Ok(value.k),
+                    min_improvement: Ok(value.min_improvement),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct CompleteUpload {
+            md5: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+            part_ids: ::std::result::Result<
+                ::std::vec::Vec<::std::string::String>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for CompleteUpload {
+            fn default() -> Self {
+                Self {
+                    md5: Ok(Default::default()),
+                    part_ids: Err("no value supplied for part_ids".to_string()),
+                }
+            }
+        }
+        impl CompleteUpload {
+            pub fn md5<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.md5 = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for md5: {e}")
+                    });
+                self
+            }
+            pub fn part_ids<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::vec::Vec<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.part_ids = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for part_ids: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<CompleteUpload> for super::CompleteUpload {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: CompleteUpload,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    md5: value.md5?,
+                    part_ids: value.part_ids?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::CompleteUpload> for CompleteUpload {
+            fn from(value: super::CompleteUpload) -> Self {
+                Self {
+                    md5: Ok(value.md5),
+                    part_ids: Ok(value.part_ids),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct CompletionRequest {
+            logprobs: ::std::result::Result<
+                ::std::option::Option<u32>,
+                ::std::string::String,
+            >,
+            max_tokens: ::std::result::Result<
+                ::std::option::Option<u32>,
+                ::std::string::String,
+            >,
+            metadata: ::std::result::Result<
+                ::std::option::Option<super::Metadata>,
+                ::std::string::String,
+            >,
+            model: ::std::result::Result<::std::string::String, ::std::string::String>,
+            n: ::std::result::Result<::std::option::Option<u32>, ::std::string::String>,
+            prompt: ::std::result::Result<super::Texts, ::std::string::String>,
+            seed: ::std::result::Result<
+                ::std::option::Option<i64>,
+                ::std::string::String,
+            >,
+            stop: ::std::result::Result<
+                ::std::option::Option<super::Texts>,
+                ::std::string::String,
+            >,
+            stream: ::std::result::Result<
+                ::std::option::Option<bool>,
+                ::std::string::String,
+            >,
+            stream_options: ::std::result::Result<
+                ::std::option::Option<super::StreamOptions>,
+                ::std::string::String,
+            >,
+            temperature: ::std::result::Result<
+                ::std::option::Option<f64>,
+                ::std::string::String,
+            >,
+            top_p: ::std::result::Result<
+                ::std::option::Option<f64>,
+                ::std::string::String,
+            >,
+            user: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for CompletionRequest {
+            fn default() -> Self {
+                Self {
+                    logprobs: Ok(Default::default()),
+                    max_tokens: Ok(Default::default()),
+                    metadata: Ok(Default::default()),
+                    model: Err("no value supplied for model".to_string()),
+                    n: Ok(Default::default()),
+                    prompt: Err("no value supplied for prompt".to_string()),
+                    seed: Ok(Default::default()),
+                    stop: Ok(Default::default()),
+                    stream: Ok(Default::default()),
+                    stream_options: Ok(Default::default()),
+                    temperature: Ok(Default::default()),
+                    top_p: Ok(Default::default()),
+                    user: Ok(Default::default()),
+                }
+            }
+        }
+        impl CompletionRequest {
+            pub fn logprobs<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<u32>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.logprobs = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for logprobs: {e}")
+                    });
+                self
+            }
+            pub fn max_tokens<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<u32>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.max_tokens = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for max_tokens: {e}")
+                    });
+                self
+            }
+            pub fn metadata<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::Metadata>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.metadata = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for metadata: {e}")
+                    });
+                self
+            }
+            pub fn model<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.model = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for model: {e}")
+                    });
+                self
+            }
+            pub fn n<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<u32>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.n = value
+                    .try_into()
+                    .map_err(|e| format!("error converting supplied value for n: {e}"));
+                self
+            }
+            pub fn prompt<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::Texts>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.prompt = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for prompt: {e}")
+                    });
+                self
+            }
+            pub fn seed<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<i64>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.seed = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for seed: {e}")
+                    });
+                self
+            }
+            pub fn stop<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::Texts>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.stop = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for stop: {e}")
+                    });
+                self
+            }
+            pub fn stream<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<bool>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.stream = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for stream: {e}")
+                    });
+                self
+            }
+            pub fn stream_options<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::StreamOptions>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.stream_options = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!(
+                            "error converting supplied value for stream_options: {e}"
+                        )
+                    });
+                self
+            }
+            pub fn temperature<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<f64>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.temperature = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for temperature: {e}")
+                    });
+                self
+            }
+            pub fn top_p<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<f64>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.top_p = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for top_p: {e}")
+                    });
+                self
+            }
+            pub fn user<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.user = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for user: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<CompletionRequest> for super::CompletionRequest {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: CompletionRequest,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    logprobs: value.logprobs?,
+                    max_tokens: value.max_tokens?,
+                    metadata: value.metadata?,
+                    model: value.model?,
+                    n: value.n?,
+                    prompt: value.prompt?,
+                    seed: value.seed?,
+                    stop: value.stop?,
+                    stream: value.stream?,
+                    stream_options: value.stream_options?,
+                    temperature: value.temperature?,
+                    top_p: value.top_p?,
+                    user: value.user?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::CompletionRequest> for CompletionRequest {
+            fn from(value: super::CompletionRequest) -> Self {
+                Self {
+                    logprobs: Ok(value.logprobs),
+                    max_tokens: Ok(value.max_tokens),
+                    metadata: Ok(value.metadata),
+                    model: Ok(value.model),
+                    n: Ok(value.n),
+                    prompt: Ok(value.prompt),
+                    seed: Ok(value.seed),
+                    stop: Ok(value.stop),
+                    stream: Ok(value.stream),
+                    stream_options: Ok(value.stream_options),
+                    temperature: Ok(value.temperature),
+                    top_p: Ok(value.top_p),
+                    user: Ok(value.user),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct CreateApiKey {
+            expires_in_days: ::std::result::Result<
+                ::std::option::Option<u32>,
+                ::std::string::String,
+            >,
+            metadata: ::std::result::Result<
+                ::std::option::Option<super::Metadata>,
+                ::std::string::String,
+            >,
+            name: ::std::result::Result<::std::string::String, ::std::string::String>,
+            project: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+            scopes: ::std::result::Result<
+                ::std::vec::Vec<::std::string::String>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for CreateApiKey {
+            fn default() -> Self {
+                Self {
+                    expires_in_days: Ok(Default::default()),
+                    metadata: Ok(Default::default()),
+                    name: Err("no value supplied for name".to_string()),
+                    project: Ok(Default::default()),
+                    scopes: Ok(Default::default()),
+                }
+            }
+        }
+        impl CreateApiKey {
+            pub fn expires_in_days<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<u32>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.expires_in_days = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!(
+                            "error converting supplied value for expires_in_days: {e}"
+                        )
+                    });
+                self
+            }
+            pub fn metadata<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::Metadata>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.metadata = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for metadata: {e}")
+                    });
+                self
+            }
+            pub fn name<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.name = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for name: {e}")
+                    });
+                self
+            }
+            pub fn project<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.project = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for project: {e}")
+                    });
+                self
+            }
+            pub fn scopes<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::vec::Vec<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.scopes = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for scopes: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<CreateApiKey> for super::CreateApiKey {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: CreateApiKey,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    expires_in_days: value.expires_in_days?,
+                    metadata: value.metadata?,
+                    name: value.name?,
+                    project: value.project?,
+                    scopes: value.scopes?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::CreateApiKey> for CreateApiKey {
+            fn from(value: super::CreateApiKey) -> Self {
+                Self {
+                    expires_in_days: Ok(value.expires_in_days),
+                    metadata: Ok(value.metadata),
+                    name: Ok(value.name),
+                    project: Ok(value.project),
+                    scopes: Ok(value.scopes),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct CreateFineTuningJob {
+            hyperparameters: ::std::result::Result<
+                ::std::option::Option<
+                    ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+                >,
+                ::std::string::String,
+            >,
+            integrations: ::std::result::Result<
+                ::std::option::Option<
+                    ::std::vec::Vec<
+                        ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+                    >,
+                >,
+                ::std::string::String,
+            >,
+            metadata: ::std::result::Result<
+                ::std::option::Option<super::Metadata>,
+                ::std::string::String,
+            >,
+            method: ::std::result::Result<
+                ::std::option::Option<
+                    ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+                >,
+                ::std::string::String,
+            >,
+            model: ::std::result::Result<::std::string::String, ::std::string::String>,
+            seed: ::std::result::Result<
+                ::std::option::Option<u64>,
+                ::std::string::String,
+            >,
+            suffix: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+            training_file: ::std::result::Result<
+                ::std::string::String,
+                ::std::string::String,
+            >,
+            validation_file: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for CreateFineTuningJob {
+            fn default() -> Self {
+                Self {
+                    hyperparameters: Ok(Default::default()),
+                    integrations: Ok(Default::default()),
+                    metadata: Ok(Default::default()),
+                    method: Ok(Default::default()),
+                    model: Err("no value supplied for model".to_string()),
+                    seed: Ok(Default::default()),
+                    suffix: Ok(Default::default()),
+                    training_file: Err(
+                        "no value supplied for training_file".to_string(),
+                    ),
+                    validation_file: Ok(Default::default()),
+                }
+            }
+        }
+        impl CreateFineTuningJob {
+            pub fn hyperparameters<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<
+                    ::std::option::Option<
+                        ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+                    >,
+                >,
+                T::Error: ::std::fmt::Display,
+            {
+                self.hyperparameters = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!(
+                            "error converting supplied value for hyperparameters: {e}"
+                        )
+                    });
+                self
+            }
+            pub fn integrations<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<
+                    ::std::option::Option<
+                        ::std::vec::Vec<
+                            ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+                        >,
+                    >,
+                >,
+                T::Error: ::std::fmt::Display,
+            {
+                self.integrations = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for integrations: {e}")
+                    });
+                self
+            }
+            pub fn metadata<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::Metadata>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.metadata = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for metadata: {e}")
+                    });
+                self
+            }
+            pub fn method<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<
+                    ::std::option::Option<
+                        ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+                    >,
+                >,
+                T::Error: ::std::fmt::Display,
+            {
+                self.method = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for method: {e}")
+                    });
+                self
+            }
+            pub fn model<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.model = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for model: {e}")
+                    });
+                self
+            }
+            pub fn seed<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<u64>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.seed = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for seed: {e}")
+                    });
+                self
+            }
+            pub fn suffix<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.suffix = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for suffix: {e}")
+                    });
+                self
+            }
+            pub fn training_file<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.training_file = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for training_file: {e}")
+                    });
+                self
+            }
+            pub fn validation_file<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.validation_file = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!(
+                            "error converting supplied value for validation_file: {e}"
+                        )
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<CreateFineTuningJob>
+        for super::CreateFineTuningJob {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: CreateFineTuningJob,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    hyperparameters: value.hyperparameters?,
+                    integrations: value.integrations?,
+                    metadata: value.metadata?,
+                    method: value.method?,
+                    model: value.model?,
+                    seed: value.seed?,
+                    suffix: value.suffix?,
+                    training_file: value.training_file?,
+                    validation_file: value.validation_file?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::CreateFineTuningJob> for CreateFineTuningJob {
+            fn from(value: super::CreateFineTuningJob) -> Self {
+                Self {
+                    hyperparameters: Ok(value.hyperparameters),
+                    integrations: Ok(value.integrations),
+                    metadata: Ok(value.metadata),
+                    method: Ok(value.method),
+                    model: Ok(value.model),
+                    seed: Ok(value.seed),
+                    suffix: Ok(value.suffix),
+                    training_file: Ok(value.training_file),
+                    validation_file: Ok(value.validation_file),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct CreateUpload {
+            bytes: ::std::result::Result<u64, ::std::string::String>,
+            expires_after: ::std::result::Result<
+                ::std::option::Option<super::ExpiresAfter>,
+                ::std::string::String,
+            >,
+            filename: ::std::result::Result<
+                ::std::string::String,
+                ::std::string::String,
+            >,
+            mime_type: ::std::result::Result<
+                ::std::string::String,
+                ::std::string::String,
+            >,
+            purpose: ::std::result::Result<::std::string::String, ::std::string::String>,
+        }
+        impl ::std::default::Default for CreateUpload {
+            fn default() -> Self {
+                Self {
+                    bytes: Err("no value supplied for bytes".to_string()),
+                    expires_after: Ok(Default::default()),
+                    filename: Err("no value supplied for filename".to_string()),
+                    mime_type: Err("no value supplied for mime_type".to_string()),
+                    purpose: Err("no value supplied for purpose".to_string()),
+                }
+            }
+        }
+        impl CreateUpload {
+            pub fn bytes<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<u64>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.bytes = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for bytes: {e}")
+                    });
+                self
+            }
+            pub fn expires_after<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::ExpiresAfter>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.expires_after = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for expires_after: {e}")
+                    });
+                self
+            }
+            pub fn filename<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.filename = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for filename: {e}")
+                    });
+                self
+            }
+            pub fn mime_type<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.mime_type = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for mime_type: {e}")
+                    });
+                self
+            }
+            pub fn purpose<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.purpose = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for purpose: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<CreateUpload> for super::CreateUpload {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: CreateUpload,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    bytes: value.bytes?,
+                    expires_after: value.expires_after?,
+                    filename: value.filename?,
+                    mime_type: value.mime_type?,
+                    purpose: value.purpose?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::CreateUpload> for CreateUpload {
+            fn from(value: super::CreateUpload) -> Self {
+                Self {
+                    bytes: Ok(value.bytes),
+                    expires_after: Ok(value.expires_after),
+                    filename: Ok(value.filename),
+                    mime_type: Ok(value.mime_type),
+                    purpose: Ok(value.purpose),
                 }
             }
         }
         #[derive(Clone, Debug)]
         pub struct CreateVerifier {
             config: ::std::result::Result<super::VerifierSpec, ::std::string::String>,
+            metadata: ::std::result::Result<
+                ::std::option::Option<super::Metadata>,
+                ::std::string::String,
+            >,
             name: ::std::result::Result<
                 ::std::option::Option<::std::string::String>,
                 ::std::string::String,
@@ -5245,6 +9446,7 @@ save both.*/
             fn default() -> Self {
                 Self {
                     config: Err("no value supplied for config".to_string()),
+                    metadata: Ok(Default::default()),
                     name: Ok(Default::default()),
                 }
             }
@@ -5259,6 +9461,18 @@ save both.*/
                     .try_into()
                     .map_err(|e| {
                         format!("error converting supplied value for config: {e}")
+                    });
+                self
+            }
+            pub fn metadata<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::Metadata>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.metadata = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for metadata: {e}")
                     });
                 self
             }
@@ -5282,6 +9496,7 @@ save both.*/
             ) -> ::std::result::Result<Self, super::error::ConversionError> {
                 Ok(Self {
                     config: value.config?,
+                    metadata: value.metadata?,
                     name: value.name?,
                 })
             }
@@ -5290,7 +9505,128 @@ save both.*/
             fn from(value: super::CreateVerifier) -> Self {
                 Self {
                     config: Ok(value.config),
+                    metadata: Ok(value.metadata),
                     name: Ok(value.name),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct CreateWebhookEndpoint {
+            description: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+            enabled: ::std::result::Result<
+                ::std::option::Option<bool>,
+                ::std::string::String,
+            >,
+            events: ::std::result::Result<
+                ::std::vec::Vec<::std::string::String>,
+                ::std::string::String,
+            >,
+            metadata: ::std::result::Result<
+                ::std::option::Option<super::Metadata>,
+                ::std::string::String,
+            >,
+            url: ::std::result::Result<::std::string::String, ::std::string::String>,
+        }
+        impl ::std::default::Default for CreateWebhookEndpoint {
+            fn default() -> Self {
+                Self {
+                    description: Ok(Default::default()),
+                    enabled: Ok(Default::default()),
+                    events: Ok(Default::default()),
+                    metadata: Ok(Default::default()),
+                    url: Err("no value supplied for url".to_string()),
+                }
+            }
+        }
+        impl CreateWebhookEndpoint {
+            pub fn description<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.description = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for description: {e}")
+                    });
+                self
+            }
+            pub fn enabled<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<bool>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.enabled = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for enabled: {e}")
+                    });
+                self
+            }
+            pub fn events<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::vec::Vec<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.events = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for events: {e}")
+                    });
+                self
+            }
+            pub fn metadata<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::Metadata>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.metadata = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for metadata: {e}")
+                    });
+                self
+            }
+            pub fn url<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.url = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for url: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<CreateWebhookEndpoint>
+        for super::CreateWebhookEndpoint {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: CreateWebhookEndpoint,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    description: value.description?,
+                    enabled: value.enabled?,
+                    events: value.events?,
+                    metadata: value.metadata?,
+                    url: value.url?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::CreateWebhookEndpoint>
+        for CreateWebhookEndpoint {
+            fn from(value: super::CreateWebhookEndpoint) -> Self {
+                Self {
+                    description: Ok(value.description),
+                    enabled: Ok(value.enabled),
+                    events: Ok(value.events),
+                    metadata: Ok(value.metadata),
+                    url: Ok(value.url),
                 }
             }
         }
@@ -5550,6 +9886,501 @@ save both.*/
             }
         }
         #[derive(Clone, Debug)]
+        pub struct EvaluationSpec {
+            dataset: ::std::result::Result<::std::string::String, ::std::string::String>,
+            format: ::std::result::Result<
+                ::std::option::Option<super::PromptFormat>,
+                ::std::string::String,
+            >,
+            metadata: ::std::result::Result<
+                ::std::option::Option<super::Metadata>,
+                ::std::string::String,
+            >,
+            model: ::std::result::Result<::std::string::String, ::std::string::String>,
+            name: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+            pass_at: ::std::result::Result<
+                ::std::option::Option<::std::vec::Vec<u32>>,
+                ::std::string::String,
+            >,
+            precision: ::std::result::Result<
+                ::std::option::Option<super::Precision>,
+                ::std::string::String,
+            >,
+            priority: ::std::result::Result<
+                ::std::option::Option<i32>,
+                ::std::string::String,
+            >,
+            prompts: ::std::result::Result<
+                ::std::option::Option<u64>,
+                ::std::string::String,
+            >,
+            resources: ::std::result::Result<
+                ::std::option::Option<super::ResourceSpec>,
+                ::std::string::String,
+            >,
+            samples: ::std::result::Result<
+                ::std::option::Option<u32>,
+                ::std::string::String,
+            >,
+            sampling: ::std::result::Result<
+                ::std::option::Option<super::SamplingSpec>,
+                ::std::string::String,
+            >,
+            seed: ::std::result::Result<
+                ::std::option::Option<u64>,
+                ::std::string::String,
+            >,
+            split: ::std::result::Result<
+                ::std::option::Option<super::EvaluationSplit>,
+                ::std::string::String,
+            >,
+            system: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+            template: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+            verifier: ::std::result::Result<
+                super::EvaluationSpecVerifier,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for EvaluationSpec {
+            fn default() -> Self {
+                Self {
+                    dataset: Err("no value supplied for dataset".to_string()),
+                    format: Ok(Default::default()),
+                    metadata: Ok(Default::default()),
+                    model: Err("no value supplied for model".to_string()),
+                    name: Ok(Default::default()),
+                    pass_at: Ok(Default::default()),
+                    precision: Ok(Default::default()),
+                    priority: Ok(Default::default()),
+                    prompts: Ok(Default::default()),
+                    resources: Ok(Default::default()),
+                    samples: Ok(Default::default()),
+                    sampling: Ok(Default::default()),
+                    seed: Ok(Default::default()),
+                    split: Ok(Default::default()),
+                    system: Ok(Default::default()),
+                    template: Ok(Default::default()),
+                    verifier: Err("no value supplied for verifier".to_string()),
+                }
+            }
+        }
+        impl EvaluationSpec {
+            pub fn dataset<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.dataset = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for dataset: {e}")
+                    });
+                self
+            }
+            pub fn format<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::PromptFormat>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.format = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for format: {e}")
+                    });
+                self
+            }
+            pub fn metadata<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::Metadata>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.metadata = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for metadata: {e}")
+                    });
+                self
+            }
+            pub fn model<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.model = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for model: {e}")
+                    });
+                self
+            }
+            pub fn name<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.name = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for name: {e}")
+                    });
+                self
+            }
+            pub fn pass_at<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::vec::Vec<u32>>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.pass_at = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for pass_at: {e}")
+                    });
+                self
+            }
+            pub fn precision<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::Precision>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.precision = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for precision: {e}")
+                    });
+                self
+            }
+            pub fn priority<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<i32>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.priority = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for priority: {e}")
+                    });
+                self
+            }
+            pub fn prompts<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<u64>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.prompts = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for prompts: {e}")
+                    });
+                self
+            }
+            pub fn resources<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::ResourceSpec>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.resources = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for resources: {e}")
+                    });
+                self
+            }
+            pub fn samples<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<u32>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.samples = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for samples: {e}")
+                    });
+                self
+            }
+            pub fn sampling<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::SamplingSpec>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.sampling = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for sampling: {e}")
+                    });
+                self
+            }
+            pub fn seed<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<u64>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.seed = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for seed: {e}")
+                    });
+                self
+            }
+            pub fn split<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<
+                    ::std::option::Option<super::EvaluationSplit>,
+                >,
+                T::Error: ::std::fmt::Display,
+            {
+                self.split = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for split: {e}")
+                    });
+                self
+            }
+            pub fn system<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.system = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for system: {e}")
+                    });
+                self
+            }
+            pub fn template<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.template = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for template: {e}")
+                    });
+                self
+            }
+            pub fn verifier<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::EvaluationSpecVerifier>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.verifier = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for verifier: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<EvaluationSpec> for super::EvaluationSpec {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: EvaluationSpec,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    dataset: value.dataset?,
+                    format: value.format?,
+                    metadata: value.metadata?,
+                    model: value.model?,
+                    name: value.name?,
+                    pass_at: value.pass_at?,
+                    precision: value.precision?,
+                    priority: value.priority?,
+                    prompts: value.prompts?,
+                    resources: value.resources?,
+                    samples: value.samples?,
+                    sampling: value.sampling?,
+                    seed: value.seed?,
+                    split: value.split?,
+                    system: value.system?,
+                    template: value.template?,
+                    verifier: value.verifier?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::EvaluationSpec> for EvaluationSpec {
+            fn from(value: super::EvaluationSpec) -> Self {
+                Self {
+                    dataset: Ok(value.dataset),
+                    format: Ok(value.format),
+                    metadata: Ok(value.metadata),
+                    model: Ok(value.model),
+                    name: Ok(value.name),
+                    pass_at: Ok(value.pass_at),
+                    precision: Ok(value.precision),
+                    priority: Ok(value.priority),
+                    prompts: Ok(value.prompts),
+                    resources: Ok(value.resources),
+                    samples: Ok(value.samples),
+                    sampling: Ok(value.sampling),
+                    seed: Ok(value.seed),
+                    split: Ok(value.split),
+                    system: Ok(value.system),
+                    template: Ok(value.template),
+                    verifier: Ok(value.verifier),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct ExpiresAfter {
+            anchor: ::std::result::Result<
+                super::ExpiresAfterAnchor,
+                ::std::string::String,
+            >,
+            seconds: ::std::result::Result<u64, ::std::string::String>,
+        }
+        impl ::std::default::Default for ExpiresAfter {
+            fn default() -> Self {
+                Self {
+                    anchor: Ok(super::defaults::expires_after_anchor()),
+                    seconds: Err("no value supplied for seconds".to_string()),
+                }
+            }
+        }
+        impl ExpiresAfter {
+            pub fn anchor<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::ExpiresAfterAnchor>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.anchor = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for anchor: {e}")
+                    });
+                self
+            }
+            pub fn seconds<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<u64>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.seconds = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for seconds: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<ExpiresAfter> for super::ExpiresAfter {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: ExpiresAfter,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    anchor: value.anchor?,
+                    seconds: value.seconds?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::ExpiresAfter> for ExpiresAfter {
+            fn from(value: super::ExpiresAfter) -> Self {
+                Self {
+                    anchor: Ok(value.anchor),
+                    seconds: Ok(value.seconds),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct ForkJob {
+            from: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+            name: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+            patch: ::std::result::Result<
+                ::std::vec::Vec<
+                    ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+                >,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for ForkJob {
+            fn default() -> Self {
+                Self {
+                    from: Ok(Default::default()),
+                    name: Ok(Default::default()),
+                    patch: Ok(Default::default()),
+                }
+            }
+        }
+        impl ForkJob {
+            pub fn from<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.from = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for from: {e}")
+                    });
+                self
+            }
+            pub fn name<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.name = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for name: {e}")
+                    });
+                self
+            }
+            pub fn patch<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<
+                    ::std::vec::Vec<
+                        ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+                    >,
+                >,
+                T::Error: ::std::fmt::Display,
+            {
+                self.patch = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for patch: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<ForkJob> for super::ForkJob {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: ForkJob,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    from: value.from?,
+                    name: value.name?,
+                    patch: value.patch?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::ForkJob> for ForkJob {
+            fn from(value: super::ForkJob) -> Self {
+                Self {
+                    from: Ok(value.from),
+                    name: Ok(value.name),
+                    patch: Ok(value.patch),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
         pub struct FrontierRequest {
             betas: ::std::result::Result<
                 ::std::option::Option<::std::vec::Vec<f64>>,
@@ -5611,6 +10442,113 @@ save both.*/
                     betas: Ok(value.betas),
                     ess_floor: Ok(value.ess_floor),
                 }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct GateSpec {
+            improvement: ::std::result::Result<
+                ::std::option::Option<f64>,
+                ::std::string::String,
+            >,
+            pass_at_1: ::std::result::Result<
+                ::std::option::Option<f64>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for GateSpec {
+            fn default() -> Self {
+                Self {
+                    improvement: Ok(Default::default()),
+                    pass_at_1: Ok(Default::default()),
+                }
+            }
+        }
+        impl GateSpec {
+            pub fn improvement<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<f64>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.improvement = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for improvement: {e}")
+                    });
+                self
+            }
+            pub fn pass_at_1<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<f64>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.pass_at_1 = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for pass_at_1: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<GateSpec> for super::GateSpec {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: GateSpec,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    improvement: value.improvement?,
+                    pass_at_1: value.pass_at_1?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::GateSpec> for GateSpec {
+            fn from(value: super::GateSpec) -> Self {
+                Self {
+                    improvement: Ok(value.improvement),
+                    pass_at_1: Ok(value.pass_at_1),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct GraderBody {
+            grader: ::std::result::Result<
+                ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for GraderBody {
+            fn default() -> Self {
+                Self {
+                    grader: Err("no value supplied for grader".to_string()),
+                }
+            }
+        }
+        impl GraderBody {
+            pub fn grader<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<
+                    ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+                >,
+                T::Error: ::std::fmt::Display,
+            {
+                self.grader = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for grader: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<GraderBody> for super::GraderBody {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: GraderBody,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self { grader: value.grader? })
+            }
+        }
+        impl ::std::convert::From<super::GraderBody> for GraderBody {
+            fn from(value: super::GraderBody) -> Self {
+                Self { grader: Ok(value.grader) }
             }
         }
         #[derive(Clone, Debug)]
@@ -5676,6 +10614,10 @@ save both.*/
         }
         #[derive(Clone, Debug)]
         pub struct JobSpec {
+            budget: ::std::result::Result<
+                ::std::option::Option<super::BudgetSpec>,
+                ::std::string::String,
+            >,
             checkpoints: ::std::result::Result<
                 ::std::option::Option<super::CheckpointSpec>,
                 ::std::string::String,
@@ -5683,6 +10625,10 @@ save both.*/
             dataset: ::std::result::Result<super::DatasetSpec, ::std::string::String>,
             eval: ::std::result::Result<
                 ::std::option::Option<super::EvalSpec>,
+                ::std::string::String,
+            >,
+            gate: ::std::result::Result<
+                ::std::option::Option<super::GateSpec>,
                 ::std::string::String,
             >,
             metadata: ::std::result::Result<
@@ -5734,9 +10680,11 @@ save both.*/
         impl ::std::default::Default for JobSpec {
             fn default() -> Self {
                 Self {
+                    budget: Ok(Default::default()),
                     checkpoints: Ok(Default::default()),
                     dataset: Err("no value supplied for dataset".to_string()),
                     eval: Ok(Default::default()),
+                    gate: Ok(Default::default()),
                     metadata: Ok(Default::default()),
                     model: Err("no value supplied for model".to_string()),
                     name: Ok(Default::default()),
@@ -5753,6 +10701,18 @@ save both.*/
             }
         }
         impl JobSpec {
+            pub fn budget<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::BudgetSpec>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.budget = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for budget: {e}")
+                    });
+                self
+            }
             pub fn checkpoints<T>(mut self, value: T) -> Self
             where
                 T: ::std::convert::TryInto<::std::option::Option<super::CheckpointSpec>>,
@@ -5786,6 +10746,18 @@ save both.*/
                     .try_into()
                     .map_err(|e| {
                         format!("error converting supplied value for eval: {e}")
+                    });
+                self
+            }
+            pub fn gate<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::GateSpec>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.gate = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for gate: {e}")
                     });
                 self
             }
@@ -5942,9 +10914,11 @@ save both.*/
                 value: JobSpec,
             ) -> ::std::result::Result<Self, super::error::ConversionError> {
                 Ok(Self {
+                    budget: value.budget?,
                     checkpoints: value.checkpoints?,
                     dataset: value.dataset?,
                     eval: value.eval?,
+                    gate: value.gate?,
                     metadata: value.metadata?,
                     model: value.model?,
                     name: value.name?,
@@ -5963,9 +10937,11 @@ save both.*/
         impl ::std::convert::From<super::JobSpec> for JobSpec {
             fn from(value: super::JobSpec) -> Self {
                 Self {
+                    budget: Ok(value.budget),
                     checkpoints: Ok(value.checkpoints),
                     dataset: Ok(value.dataset),
                     eval: Ok(value.eval),
+                    gate: Ok(value.gate),
                     metadata: Ok(value.metadata),
                     model: Ok(value.model),
                     name: Ok(value.name),
@@ -6123,6 +11099,114 @@ save both.*/
                     ema_convention: Ok(value.ema_convention),
                     entropy_scale: Ok(value.entropy_scale),
                     entropy_target: Ok(value.entropy_target),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct Limits {
+            max_devices: ::std::result::Result<
+                ::std::option::Option<u64>,
+                ::std::string::String,
+            >,
+            max_storage_bytes: ::std::result::Result<
+                ::std::option::Option<u64>,
+                ::std::string::String,
+            >,
+            max_unfinished_jobs: ::std::result::Result<
+                ::std::option::Option<u64>,
+                ::std::string::String,
+            >,
+            requests_per_minute: ::std::result::Result<
+                ::std::option::Option<u64>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for Limits {
+            fn default() -> Self {
+                Self {
+                    max_devices: Ok(Default::default()),
+                    max_storage_bytes: Ok(Default::default()),
+                    max_unfinished_jobs: Ok(Default::default()),
+                    requests_per_minute: Ok(Default::default()),
+                }
+            }
+        }
+        impl Limits {
+            pub fn max_devices<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<u64>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.max_devices = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for max_devices: {e}")
+                    });
+                self
+            }
+            pub fn max_storage_bytes<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<u64>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.max_storage_bytes = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!(
+                            "error converting supplied value for max_storage_bytes: {e}"
+                        )
+                    });
+                self
+            }
+            pub fn max_unfinished_jobs<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<u64>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.max_unfinished_jobs = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!(
+                            "error converting supplied value for max_unfinished_jobs: {e}"
+                        )
+                    });
+                self
+            }
+            pub fn requests_per_minute<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<u64>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.requests_per_minute = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!(
+                            "error converting supplied value for requests_per_minute: {e}"
+                        )
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<Limits> for super::Limits {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: Limits,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    max_devices: value.max_devices?,
+                    max_storage_bytes: value.max_storage_bytes?,
+                    max_unfinished_jobs: value.max_unfinished_jobs?,
+                    requests_per_minute: value.requests_per_minute?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::Limits> for Limits {
+            fn from(value: super::Limits) -> Self {
+                Self {
+                    max_devices: Ok(value.max_devices),
+                    max_storage_bytes: Ok(value.max_storage_bytes),
+                    max_unfinished_jobs: Ok(value.max_unfinished_jobs),
+                    requests_per_minute: Ok(value.requests_per_minute),
                 }
             }
         }
@@ -7879,6 +12963,97 @@ save both.*/
             }
         }
         #[derive(Clone, Debug)]
+        pub struct RunGrader {
+            grader: ::std::result::Result<
+                ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+                ::std::string::String,
+            >,
+            item: ::std::result::Result<
+                ::std::option::Option<
+                    ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+                >,
+                ::std::string::String,
+            >,
+            model_sample: ::std::result::Result<
+                ::std::string::String,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for RunGrader {
+            fn default() -> Self {
+                Self {
+                    grader: Err("no value supplied for grader".to_string()),
+                    item: Ok(Default::default()),
+                    model_sample: Err("no value supplied for model_sample".to_string()),
+                }
+            }
+        }
+        impl RunGrader {
+            pub fn grader<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<
+                    ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+                >,
+                T::Error: ::std::fmt::Display,
+            {
+                self.grader = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for grader: {e}")
+                    });
+                self
+            }
+            pub fn item<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<
+                    ::std::option::Option<
+                        ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+                    >,
+                >,
+                T::Error: ::std::fmt::Display,
+            {
+                self.item = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for item: {e}")
+                    });
+                self
+            }
+            pub fn model_sample<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.model_sample = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for model_sample: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<RunGrader> for super::RunGrader {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: RunGrader,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    grader: value.grader?,
+                    item: value.item?,
+                    model_sample: value.model_sample?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::RunGrader> for RunGrader {
+            fn from(value: super::RunGrader) -> Self {
+                Self {
+                    grader: Ok(value.grader),
+                    item: Ok(value.item),
+                    model_sample: Ok(value.model_sample),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
         pub struct SamplingSpec {
             batch_size: ::std::result::Result<
                 ::std::option::Option<u32>,
@@ -8017,6 +13192,187 @@ save both.*/
                     temperature: Ok(value.temperature),
                     top_k: Ok(value.top_k),
                     top_p: Ok(value.top_p),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct StreamOptions {
+            include_obfuscation: ::std::result::Result<
+                ::std::option::Option<bool>,
+                ::std::string::String,
+            >,
+            include_usage: ::std::result::Result<
+                ::std::option::Option<bool>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for StreamOptions {
+            fn default() -> Self {
+                Self {
+                    include_obfuscation: Ok(Default::default()),
+                    include_usage: Ok(Default::default()),
+                }
+            }
+        }
+        impl StreamOptions {
+            pub fn include_obfuscation<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<bool>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.include_obfuscation = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!(
+                            "error converting supplied value for include_obfuscation: {e}"
+                        )
+                    });
+                self
+            }
+            pub fn include_usage<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<bool>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.include_usage = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for include_usage: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<StreamOptions> for super::StreamOptions {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: StreamOptions,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    include_obfuscation: value.include_obfuscation?,
+                    include_usage: value.include_usage?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::StreamOptions> for StreamOptions {
+            fn from(value: super::StreamOptions) -> Self {
+                Self {
+                    include_obfuscation: Ok(value.include_obfuscation),
+                    include_usage: Ok(value.include_usage),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct TestCompletion {
+            completion: ::std::result::Result<
+                ::std::string::String,
+                ::std::string::String,
+            >,
+            row: ::std::result::Result<
+                ::std::option::Option<
+                    ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+                >,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for TestCompletion {
+            fn default() -> Self {
+                Self {
+                    completion: Err("no value supplied for completion".to_string()),
+                    row: Ok(Default::default()),
+                }
+            }
+        }
+        impl TestCompletion {
+            pub fn completion<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.completion = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for completion: {e}")
+                    });
+                self
+            }
+            pub fn row<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<
+                    ::std::option::Option<
+                        ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+                    >,
+                >,
+                T::Error: ::std::fmt::Display,
+            {
+                self.row = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for row: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<TestCompletion> for super::TestCompletion {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: TestCompletion,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    completion: value.completion?,
+                    row: value.row?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::TestCompletion> for TestCompletion {
+            fn from(value: super::TestCompletion) -> Self {
+                Self {
+                    completion: Ok(value.completion),
+                    row: Ok(value.row),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct TestVerifier {
+            completions: ::std::result::Result<
+                ::std::vec::Vec<super::TestCompletion>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for TestVerifier {
+            fn default() -> Self {
+                Self {
+                    completions: Err("no value supplied for completions".to_string()),
+                }
+            }
+        }
+        impl TestVerifier {
+            pub fn completions<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::vec::Vec<super::TestCompletion>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.completions = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for completions: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<TestVerifier> for super::TestVerifier {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: TestVerifier,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    completions: value.completions?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::TestVerifier> for TestVerifier {
+            fn from(value: super::TestVerifier) -> Self {
+                Self {
+                    completions: Ok(value.completions),
                 }
             }
         }
@@ -8205,6 +13561,313 @@ save both.*/
                     steps: Ok(value.steps),
                     track_reference: Ok(value.track_reference),
                     updates_per_rollout: Ok(value.updates_per_rollout),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct UpdateJob {
+            budget: ::std::result::Result<
+                ::std::option::Option<
+                    ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+                >,
+                ::std::string::String,
+            >,
+            metadata: ::std::result::Result<
+                ::std::option::Option<
+                    ::std::collections::HashMap<
+                        ::std::string::String,
+                        ::std::option::Option<::std::string::String>,
+                    >,
+                >,
+                ::std::string::String,
+            >,
+            name: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+            priority: ::std::result::Result<
+                ::std::option::Option<i32>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for UpdateJob {
+            fn default() -> Self {
+                Self {
+                    budget: Ok(Default::default()),
+                    metadata: Ok(Default::default()),
+                    name: Ok(Default::default()),
+                    priority: Ok(Default::default()),
+                }
+            }
+        }
+        impl UpdateJob {
+            pub fn budget<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<
+                    ::std::option::Option<
+                        ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+                    >,
+                >,
+                T::Error: ::std::fmt::Display,
+            {
+                self.budget = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for budget: {e}")
+                    });
+                self
+            }
+            pub fn metadata<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<
+                    ::std::option::Option<
+                        ::std::collections::HashMap<
+                            ::std::string::String,
+                            ::std::option::Option<::std::string::String>,
+                        >,
+                    >,
+                >,
+                T::Error: ::std::fmt::Display,
+            {
+                self.metadata = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for metadata: {e}")
+                    });
+                self
+            }
+            pub fn name<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.name = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for name: {e}")
+                    });
+                self
+            }
+            pub fn priority<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<i32>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.priority = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for priority: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<UpdateJob> for super::UpdateJob {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: UpdateJob,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    budget: value.budget?,
+                    metadata: value.metadata?,
+                    name: value.name?,
+                    priority: value.priority?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::UpdateJob> for UpdateJob {
+            fn from(value: super::UpdateJob) -> Self {
+                Self {
+                    budget: Ok(value.budget),
+                    metadata: Ok(value.metadata),
+                    name: Ok(value.name),
+                    priority: Ok(value.priority),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct UpdateLabels {
+            metadata: ::std::result::Result<
+                ::std::option::Option<super::Metadata>,
+                ::std::string::String,
+            >,
+            name: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for UpdateLabels {
+            fn default() -> Self {
+                Self {
+                    metadata: Ok(Default::default()),
+                    name: Ok(Default::default()),
+                }
+            }
+        }
+        impl UpdateLabels {
+            pub fn metadata<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::Metadata>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.metadata = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for metadata: {e}")
+                    });
+                self
+            }
+            pub fn name<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.name = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for name: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<UpdateLabels> for super::UpdateLabels {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: UpdateLabels,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    metadata: value.metadata?,
+                    name: value.name?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::UpdateLabels> for UpdateLabels {
+            fn from(value: super::UpdateLabels) -> Self {
+                Self {
+                    metadata: Ok(value.metadata),
+                    name: Ok(value.name),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct UpdateWebhookEndpoint {
+            description: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+            enabled: ::std::result::Result<
+                ::std::option::Option<bool>,
+                ::std::string::String,
+            >,
+            events: ::std::result::Result<
+                ::std::vec::Vec<::std::string::String>,
+                ::std::string::String,
+            >,
+            metadata: ::std::result::Result<
+                ::std::option::Option<super::Metadata>,
+                ::std::string::String,
+            >,
+            url: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for UpdateWebhookEndpoint {
+            fn default() -> Self {
+                Self {
+                    description: Ok(Default::default()),
+                    enabled: Ok(Default::default()),
+                    events: Ok(Default::default()),
+                    metadata: Ok(Default::default()),
+                    url: Ok(Default::default()),
+                }
+            }
+        }
+        impl UpdateWebhookEndpoint {
+            pub fn description<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.description = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for description: {e}")
+                    });
+                self
+            }
+            pub fn enabled<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<bool>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.enabled = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for enabled: {e}")
+                    });
+                self
+            }
+            pub fn events<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::vec::Vec<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.events = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for events: {e}")
+                    });
+                self
+            }
+            pub fn metadata<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::Metadata>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.metadata = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for metadata: {e}")
+                    });
+                self
+            }
+            pub fn url<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.url = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for url: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<UpdateWebhookEndpoint>
+        for super::UpdateWebhookEndpoint {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: UpdateWebhookEndpoint,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    description: value.description?,
+                    enabled: value.enabled?,
+                    events: value.events?,
+                    metadata: value.metadata?,
+                    url: value.url?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::UpdateWebhookEndpoint>
+        for UpdateWebhookEndpoint {
+            fn from(value: super::UpdateWebhookEndpoint) -> Self {
+                Self {
+                    description: Ok(value.description),
+                    enabled: Ok(value.enabled),
+                    events: Ok(value.events),
+                    metadata: Ok(value.metadata),
+                    url: Ok(value.url),
                 }
             }
         }
@@ -8408,6 +14071,141 @@ save both.*/
                     ignore_punctuation: Ok(value.ignore_punctuation),
                     ignore_whitespace: Ok(value.ignore_whitespace),
                     open_tag: Ok(value.open_tag),
+                    time_limit_seconds: Ok(value.time_limit_seconds),
+                    type_: Ok(value.type_),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct VerifierMulti {
+            calculate_output: ::std::result::Result<
+                ::std::string::String,
+                ::std::string::String,
+            >,
+            graders: ::std::result::Result<
+                ::std::collections::HashMap<
+                    ::std::string::String,
+                    ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+                >,
+                ::std::string::String,
+            >,
+            name: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+            time_limit_seconds: ::std::result::Result<
+                ::std::option::Option<f64>,
+                ::std::string::String,
+            >,
+            type_: ::std::result::Result<
+                super::VerifierMultiType,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for VerifierMulti {
+            fn default() -> Self {
+                Self {
+                    calculate_output: Err(
+                        "no value supplied for calculate_output".to_string(),
+                    ),
+                    graders: Err("no value supplied for graders".to_string()),
+                    name: Ok(Default::default()),
+                    time_limit_seconds: Ok(Default::default()),
+                    type_: Ok(super::defaults::verifier_multi_type()),
+                }
+            }
+        }
+        impl VerifierMulti {
+            pub fn calculate_output<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.calculate_output = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!(
+                            "error converting supplied value for calculate_output: {e}"
+                        )
+                    });
+                self
+            }
+            pub fn graders<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<
+                    ::std::collections::HashMap<
+                        ::std::string::String,
+                        ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+                    >,
+                >,
+                T::Error: ::std::fmt::Display,
+            {
+                self.graders = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for graders: {e}")
+                    });
+                self
+            }
+            pub fn name<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.name = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for name: {e}")
+                    });
+                self
+            }
+            pub fn time_limit_seconds<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<f64>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.time_limit_seconds = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!(
+                            "error converting supplied value for time_limit_seconds: {e}"
+                        )
+                    });
+                self
+            }
+            pub fn type_<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::VerifierMultiType>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.type_ = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for type_: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<VerifierMulti> for super::VerifierMulti {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: VerifierMulti,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    calculate_output: value.calculate_output?,
+                    graders: value.graders?,
+                    name: value.name?,
+                    time_limit_seconds: value.time_limit_seconds?,
+                    type_: value.type_?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::VerifierMulti> for VerifierMulti {
+            fn from(value: super::VerifierMulti) -> Self {
+                Self {
+                    calculate_output: Ok(value.calculate_output),
+                    graders: Ok(value.graders),
+                    name: Ok(value.name),
                     time_limit_seconds: Ok(value.time_limit_seconds),
                     type_: Ok(value.type_),
                 }
@@ -8858,9 +14656,303 @@ save both.*/
                 }
             }
         }
+        #[derive(Clone, Debug)]
+        pub struct VerifierStringCheck {
+            input: ::std::result::Result<::std::string::String, ::std::string::String>,
+            name: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+            operation: ::std::result::Result<
+                super::VerifierStringCheckOperation,
+                ::std::string::String,
+            >,
+            reference: ::std::result::Result<
+                ::std::string::String,
+                ::std::string::String,
+            >,
+            time_limit_seconds: ::std::result::Result<
+                ::std::option::Option<f64>,
+                ::std::string::String,
+            >,
+            type_: ::std::result::Result<
+                super::VerifierStringCheckType,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for VerifierStringCheck {
+            fn default() -> Self {
+                Self {
+                    input: Err("no value supplied for input".to_string()),
+                    name: Ok(Default::default()),
+                    operation: Err("no value supplied for operation".to_string()),
+                    reference: Err("no value supplied for reference".to_string()),
+                    time_limit_seconds: Ok(Default::default()),
+                    type_: Ok(super::defaults::verifier_string_check_type()),
+                }
+            }
+        }
+        impl VerifierStringCheck {
+            pub fn input<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.input = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for input: {e}")
+                    });
+                self
+            }
+            pub fn name<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.name = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for name: {e}")
+                    });
+                self
+            }
+            pub fn operation<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::VerifierStringCheckOperation>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.operation = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for operation: {e}")
+                    });
+                self
+            }
+            pub fn reference<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.reference = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for reference: {e}")
+                    });
+                self
+            }
+            pub fn time_limit_seconds<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<f64>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.time_limit_seconds = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!(
+                            "error converting supplied value for time_limit_seconds: {e}"
+                        )
+                    });
+                self
+            }
+            pub fn type_<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::VerifierStringCheckType>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.type_ = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for type_: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<VerifierStringCheck>
+        for super::VerifierStringCheck {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: VerifierStringCheck,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    input: value.input?,
+                    name: value.name?,
+                    operation: value.operation?,
+                    reference: value.reference?,
+                    time_limit_seconds: value.time_limit_seconds?,
+                    type_: value.type_?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::VerifierStringCheck> for VerifierStringCheck {
+            fn from(value: super::VerifierStringCheck) -> Self {
+                Self {
+                    input: Ok(value.input),
+                    name: Ok(value.name),
+                    operation: Ok(value.operation),
+                    reference: Ok(value.reference),
+                    time_limit_seconds: Ok(value.time_limit_seconds),
+                    type_: Ok(value.type_),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct VerifierTextSimilarity {
+            evaluation_metric: ::std::result::Result<
+                super::VerifierTextSimilarityMetric,
+                ::std::string::String,
+            >,
+            input: ::std::result::Result<::std::string::String, ::std::string::String>,
+            name: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+            reference: ::std::result::Result<
+                ::std::string::String,
+                ::std::string::String,
+            >,
+            time_limit_seconds: ::std::result::Result<
+                ::std::option::Option<f64>,
+                ::std::string::String,
+            >,
+            type_: ::std::result::Result<
+                super::VerifierTextSimilarityType,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for VerifierTextSimilarity {
+            fn default() -> Self {
+                Self {
+                    evaluation_metric: Err(
+                        "no value supplied for evaluation_metric".to_string(),
+                    ),
+                    input: Err("no value supplied for input".to_string()),
+                    name: Ok(Default::default()),
+                    reference: Err("no value supplied for reference".to_string()),
+                    time_limit_seconds: Ok(Default::default()),
+                    type_: Ok(super::defaults::verifier_text_similarity_type()),
+                }
+            }
+        }
+        impl VerifierTextSimilarity {
+            pub fn evaluation_metric<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::VerifierTextSimilarityMetric>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.evaluation_metric = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!(
+                            "error converting supplied value for evaluation_metric: {e}"
+                        )
+                    });
+                self
+            }
+            pub fn input<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.input = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for input: {e}")
+                    });
+                self
+            }
+            pub fn name<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.name = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for name: {e}")
+                    });
+                self
+            }
+            pub fn reference<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.reference = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for reference: {e}")
+                    });
+                self
+            }
+            pub fn time_limit_seconds<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<f64>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.time_limit_seconds = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!(
+                            "error converting supplied value for time_limit_seconds: {e}"
+                        )
+                    });
+                self
+            }
+            pub fn type_<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::VerifierTextSimilarityType>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.type_ = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for type_: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<VerifierTextSimilarity>
+        for super::VerifierTextSimilarity {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: VerifierTextSimilarity,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    evaluation_metric: value.evaluation_metric?,
+                    input: value.input?,
+                    name: value.name?,
+                    reference: value.reference?,
+                    time_limit_seconds: value.time_limit_seconds?,
+                    type_: value.type_?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::VerifierTextSimilarity>
+        for VerifierTextSimilarity {
+            fn from(value: super::VerifierTextSimilarity) -> Self {
+                Self {
+                    evaluation_metric: Ok(value.evaluation_metric),
+                    input: Ok(value.input),
+                    name: Ok(value.name),
+                    reference: Ok(value.reference),
+                    time_limit_seconds: Ok(value.time_limit_seconds),
+                    type_: Ok(value.type_),
+                }
+            }
+        }
     }
     /// Generation of default values for serde.
     pub mod defaults {
+        pub(super) fn assistant_message_role() -> super::AssistantMessageRole {
+            super::AssistantMessageRole::Assistant
+        }
+        pub(super) fn expires_after_anchor() -> super::ExpiresAfterAnchor {
+            super::ExpiresAfterAnchor::CreatedAt
+        }
+        pub(super) fn fine_tuning_job_organization_id() -> super::FineTuningJobOrganizationId {
+            super::FineTuningJobOrganizationId::Anneal
+        }
         pub(super) fn health_status() -> super::HealthStatus {
             super::HealthStatus::Ok
         }
@@ -8888,11 +14980,20 @@ save both.*/
         pub(super) fn verifier_exact_type() -> super::VerifierExactType {
             super::VerifierExactType::Exact
         }
+        pub(super) fn verifier_multi_type() -> super::VerifierMultiType {
+            super::VerifierMultiType::Multi
+        }
         pub(super) fn verifier_numeric_type() -> super::VerifierNumericType {
             super::VerifierNumericType::Numeric
         }
         pub(super) fn verifier_regex_type() -> super::VerifierRegexType {
             super::VerifierRegexType::Regex
+        }
+        pub(super) fn verifier_string_check_type() -> super::VerifierStringCheckType {
+            super::VerifierStringCheckType::StringCheck
+        }
+        pub(super) fn verifier_text_similarity_type() -> super::VerifierTextSimilarityType {
+            super::VerifierTextSimilarityType::TextSimilarity
         }
     }
     /// Error types.
@@ -9027,6 +15128,121 @@ let response = client.get_readiness()
     pub fn get_readiness(&self) -> builder::GetReadiness<'_> {
         builder::GetReadiness::new(self)
     }
+    /**List API keys
+
+Keys of all projects, without their secrets.
+
+Sends a `GET` request to `/v1/api-keys`
+
+Arguments:
+- `after`: Start behind the item with this id.
+- `limit`: Items to return, 1 to 100.
+- `order`: `desc` (newest first) or `asc`.
+```ignore
+let response = client.list_api_keys()
+    .after(after)
+    .limit(limit)
+    .order(order)
+    .send()
+    .await;
+```*/
+    pub fn list_api_keys(&self) -> builder::ListApiKeys<'_> {
+        builder::ListApiKeys::new(self)
+    }
+    /**Make an API key
+
+The answer holds the secret in `key`; it is stored as a digest and cannot be shown again. Once there is a key, every
+request needs one.
+
+Sends a `POST` request to `/v1/api-keys`
+
+Arguments:
+- `idempotency_key`: Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
+- `body`
+```ignore
+let response = client.create_api_key()
+    .idempotency_key(idempotency_key)
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn create_api_key(&self) -> builder::CreateApiKey<'_> {
+        builder::CreateApiKey::new(self)
+    }
+    /**Get an API key
+
+Sends a `GET` request to `/v1/api-keys/{id}`
+
+Arguments:
+- `id`: The key's id
+```ignore
+let response = client.get_api_key()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn get_api_key(&self) -> builder::GetApiKey<'_> {
+        builder::GetApiKey::new(self)
+    }
+    /**Revoke an API key
+
+The next request with it is refused. Its row stays, for the audit log names it.
+
+Sends a `POST` request to `/v1/api-keys/{id}/revoke`
+
+Arguments:
+- `id`: The key's id
+```ignore
+let response = client.revoke_api_key()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn revoke_api_key(&self) -> builder::RevokeApiKey<'_> {
+        builder::RevokeApiKey::new(self)
+    }
+    /**Read the audit log
+
+Every request that wanted to change something, with what came of it, and every one that was refused for its key.
+Entries cannot be changed, and not be removed before they are a year old.
+
+Sends a `GET` request to `/v1/audit-log`
+
+Arguments:
+- `after`: Start behind the item with this id.
+- `key`: Only requests with this key (`key_...`).
+- `limit`: Items to return, 1 to 100.
+- `order`: `desc` (newest first) or `asc`.
+```ignore
+let response = client.list_audit_log()
+    .after(after)
+    .key(key)
+    .limit(limit)
+    .order(order)
+    .send()
+    .await;
+```*/
+    pub fn list_audit_log(&self) -> builder::ListAuditLog<'_> {
+        builder::ListAuditLog::new(self)
+    }
+    /**Go on with a conversation
+
+The worker of an idle device answers; while jobs have every device, a request waits for 10 seconds and is refused
+with `no_idle_device` then. A job that could start cuts a request off after 2 seconds (`preempted`). The model's chat
+template makes the prompt; for a model without one use `/v1/completions`. The built-in model and what was trained
+from it take a single user message as it stands.
+
+Sends a `POST` request to `/v1/chat/completions`
+
+```ignore
+let response = client.create_chat_completion()
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn create_chat_completion(&self) -> builder::CreateChatCompletion<'_> {
+        builder::CreateChatCompletion::new(self)
+    }
     /**List checkpoints of all jobs
 
 Sends a `GET` request to `/v1/checkpoints`
@@ -9060,6 +15276,48 @@ let response = client.get_checkpoint()
 ```*/
     pub fn get_checkpoint(&self) -> builder::GetCheckpoint<'_> {
         builder::GetCheckpoint::new(self)
+    }
+    /**Delete a checkpoint
+
+Removes a checkpoint of a finished job with its files.
+
+Sends a `DELETE` request to `/v1/checkpoints/{id}`
+
+Arguments:
+- `id`: The checkpoint
+```ignore
+let response = client.delete_checkpoint()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn delete_checkpoint(&self) -> builder::DeleteCheckpoint<'_> {
+        builder::DeleteCheckpoint::new(self)
+    }
+    /**Download a checkpoint as one archive
+
+A tar archive with a folder that is named after the checkpoint and holds its manifest and its files. The same
+checkpoint is always the same bytes; supports ranges (one per request) and conditional requests, so that an
+interrupted download can be resumed.
+
+Sends a `GET` request to `/v1/checkpoints/{id}/archive`
+
+Arguments:
+- `id`: The checkpoint
+- `if_none_match`: An `ETag` that needs no second download
+- `if_range`: Honour `Range` only for this `ETag`
+- `range`: `bytes=first-last`
+```ignore
+let response = client.download_checkpoint_archive()
+    .id(id)
+    .if_none_match(if_none_match)
+    .if_range(if_range)
+    .range(range)
+    .send()
+    .await;
+```*/
+    pub fn download_checkpoint_archive(&self) -> builder::DownloadCheckpointArchive<'_> {
+        builder::DownloadCheckpointArchive::new(self)
     }
     /**Download a checkpoint's file
 
@@ -9104,6 +15362,83 @@ let response = client.get_checkpoint_manifest()
 ```*/
     pub fn get_checkpoint_manifest(&self) -> builder::GetCheckpointManifest<'_> {
         builder::GetCheckpointManifest::new(self)
+    }
+    /**Go on with a prompt
+
+The prompt goes to the model as it stands, without any chat template. The worker of an idle device answers; while
+jobs have every device, a request waits for 10 seconds and is refused with `no_idle_device` then. A job that could
+start cuts a request off after 2 seconds (`preempted`).
+
+Sends a `POST` request to `/v1/completions`
+
+```ignore
+let response = client.create_completion()
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn create_completion(&self) -> builder::CreateCompletion<'_> {
+        builder::CreateCompletion::new(self)
+    }
+    /**Get a version of a data set
+
+Sends a `GET` request to `/v1/dataset-versions/{id}`
+
+Arguments:
+- `id`: The version
+```ignore
+let response = client.get_dataset_version()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn get_dataset_version(&self) -> builder::GetDatasetVersion<'_> {
+        builder::GetDatasetVersion::new(self)
+    }
+    /**Download a version of a data set
+
+The JSON Lines as they were uploaded. Supports ranges (one per request) and conditional requests, so that an
+interrupted download can be resumed; `ETag` and `Repr-Digest` carry the file's sha256.
+
+Sends a `GET` request to `/v1/dataset-versions/{id}/content`
+
+Arguments:
+- `id`: The version
+- `if_none_match`: An `ETag` that needs no second download
+- `if_range`: Honour `Range` only for this `ETag`
+- `range`: `bytes=first-last`
+```ignore
+let response = client.download_dataset_version()
+    .id(id)
+    .if_none_match(if_none_match)
+    .if_range(if_range)
+    .range(range)
+    .send()
+    .await;
+```*/
+    pub fn download_dataset_version(&self) -> builder::DownloadDatasetVersion<'_> {
+        builder::DownloadDatasetVersion::new(self)
+    }
+    /**Browse the rows of a data set's version
+
+A page may be shorter than asked for when rows are long.
+
+Sends a `GET` request to `/v1/dataset-versions/{id}/rows`
+
+Arguments:
+- `id`: The version
+- `limit`: Rows to return, 1 to 100.
+- `offset`: The first row to return, counted from 0. A page whose `has_more` is true goes on behind its `last_id`.
+```ignore
+let response = client.list_dataset_rows()
+    .id(id)
+    .limit(limit)
+    .offset(offset)
+    .send()
+    .await;
+```*/
+    pub fn list_dataset_rows(&self) -> builder::ListDatasetRows<'_> {
+        builder::ListDatasetRows::new(self)
     }
     /**List data sets
 
@@ -9165,6 +15500,82 @@ let response = client.get_dataset()
     pub fn get_dataset(&self) -> builder::GetDataset<'_> {
         builder::GetDataset::new(self)
     }
+    /**Delete a data set
+
+Removes all its versions with their rows. Finished jobs keep their results and the ids of what they used.
+
+Sends a `DELETE` request to `/v1/datasets/{id}`
+
+Arguments:
+- `id`: The data set
+```ignore
+let response = client.delete_dataset()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn delete_dataset(&self) -> builder::DeleteDataset<'_> {
+        builder::DeleteDataset::new(self)
+    }
+    /**Change a data set's name or metadata
+
+Sends a `PATCH` request to `/v1/datasets/{id}`
+
+Arguments:
+- `id`: The data set
+- `body`
+```ignore
+let response = client.update_dataset()
+    .id(id)
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn update_dataset(&self) -> builder::UpdateDataset<'_> {
+        builder::UpdateDataset::new(self)
+    }
+    /**Append rows to a data set
+
+Makes a version with the rows of the newest one and those of the body behind them, read with the same columns. An
+error names the row of the body, and nothing is kept of a body with a broken one. Of several appends at the same
+time none loses its rows. The whole may not become larger than an upload.
+
+Sends a `POST` request to `/v1/datasets/{id}/append`
+
+Arguments:
+- `id`: The data set
+- `body`: JSON Lines
+```ignore
+let response = client.append_to_dataset()
+    .id(id)
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn append_to_dataset(&self) -> builder::AppendToDataset<'_> {
+        builder::AppendToDataset::new(self)
+    }
+    /**List the versions of a data set
+
+Sends a `GET` request to `/v1/datasets/{id}/versions`
+
+Arguments:
+- `id`: The data set
+- `after`: Start behind the item with this id.
+- `limit`: Items to return, 1 to 100.
+- `order`: `desc` (newest first) or `asc`.
+```ignore
+let response = client.list_dataset_versions()
+    .id(id)
+    .after(after)
+    .limit(limit)
+    .order(order)
+    .send()
+    .await;
+```*/
+    pub fn list_dataset_versions(&self) -> builder::ListDatasetVersions<'_> {
+        builder::ListDatasetVersions::new(self)
+    }
     /**Upload a new version of a data set
 
 Jobs that named the data set keep the version they were submitted with; later ones get this one.
@@ -9201,6 +15612,407 @@ let response = client.list_devices()
 ```*/
     pub fn list_devices(&self) -> builder::ListDevices<'_> {
         builder::ListDevices::new(self)
+    }
+    /**List evaluations
+
+Sends a `GET` request to `/v1/evaluations`
+
+Arguments:
+- `after`: Start behind the item with this id.
+- `limit`: Items to return, 1 to 100.
+- `order`: `desc` (newest first) or `asc`.
+```ignore
+let response = client.list_evaluations()
+    .after(after)
+    .limit(limit)
+    .order(order)
+    .send()
+    .await;
+```*/
+    pub fn list_evaluations(&self) -> builder::ListEvaluations<'_> {
+        builder::ListEvaluations::new(self)
+    }
+    /**Evaluate a model
+
+Puts a job into the queue that samples completions for held-out rows, scores them and trains nothing. It ends with
+pass@k and its intervals, and keeps what became of every prompt, so that two evaluations of the same rows can be
+compared. With an `Idempotency-Key` header the same request can be repeated for 24 hours without making a second
+evaluation.
+
+Sends a `POST` request to `/v1/evaluations`
+
+Arguments:
+- `idempotency_key`: Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
+- `body`: What to measure
+```ignore
+let response = client.create_evaluation()
+    .idempotency_key(idempotency_key)
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn create_evaluation(&self) -> builder::CreateEvaluation<'_> {
+        builder::CreateEvaluation::new(self)
+    }
+    /**Compare two evaluations
+
+Takes the difference of pass@k prompt by prompt, which both evaluations must share: the same rows and the same
+verifier. `low` to `high` is Student's interval for paired samples, `mean(d) ± t(n - 1) * s(d) / sqrt(n)`. A verdict
+other than `inconclusive` also needs enough prompts that differ at all (6 at a confidence of 0.95): as many as a sign
+test needs.
+
+Sends a `POST` request to `/v1/evaluations/compare`
+
+```ignore
+let response = client.compare_evaluations()
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn compare_evaluations(&self) -> builder::CompareEvaluations<'_> {
+        builder::CompareEvaluations::new(self)
+    }
+    /**Get an evaluation
+
+Sends a `GET` request to `/v1/evaluations/{id}`
+
+Arguments:
+- `id`: The evaluation
+```ignore
+let response = client.get_evaluation()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn get_evaluation(&self) -> builder::GetEvaluation<'_> {
+        builder::GetEvaluation::new(self)
+    }
+    /**Browse an evaluation's prompts
+
+What became of each prompt's completions, in the order of the rows.
+
+Sends a `GET` request to `/v1/evaluations/{id}/results`
+
+Arguments:
+- `id`: The evaluation
+- `after`: Only prompts behind this one; the first is 1. `last_id` of a page is where the next one goes on.
+- `limit`: Prompts to return, 1 to 100.
+```ignore
+let response = client.list_evaluation_results()
+    .id(id)
+    .after(after)
+    .limit(limit)
+    .send()
+    .await;
+```*/
+    pub fn list_evaluation_results(&self) -> builder::ListEvaluationResults<'_> {
+        builder::ListEvaluationResults::new(self)
+    }
+    /**Follow the events of all jobs
+
+In the order in which they were written, each job's own in the order of their `seq`. With
+`Accept: text/event-stream` (or `?stream=true`) the log is streamed as server-sent events, `id` being the event's
+id; `Last-Event-ID` or `?after=` resumes behind an event. Otherwise a page of the log is returned, after waiting for
+it up to `wait` seconds; `last_id` is the next page's `after`.
+
+Sends a `GET` request to `/v1/events`
+
+Arguments:
+- `after`: Only events behind this one, by its id; `latest` leaves out all that there are. Without it the log is read from
+its begin.
+- `job`: Only events of this job.
+- `limit`: Events to return at most, 1 to 200 (long poll).
+- `stream`: Stream as server-sent events; the same as `Accept: text/event-stream`.
+- `type_`: Only events of this type, such as `status`.
+- `wait`: Seconds to wait for the first event when there is none yet, 0 to 60 (long poll).
+- `last_event_id`: Resume behind this event; has precedence over `after`
+```ignore
+let response = client.list_events()
+    .after(after)
+    .job(job)
+    .limit(limit)
+    .stream(stream)
+    .type_(type_)
+    .wait(wait)
+    .last_event_id(last_event_id)
+    .send()
+    .await;
+```*/
+    pub fn list_events(&self) -> builder::ListEvents<'_> {
+        builder::ListEvents::new(self)
+    }
+    /**List files
+
+Sends a `GET` request to `/v1/files`
+
+Arguments:
+- `after`: Start behind the item with this id.
+- `limit`: Items to return, 1 to 100.
+- `order`: `desc` (newest first) or `asc`.
+- `purpose`: Only files with this purpose.
+```ignore
+let response = client.list_files()
+    .after(after)
+    .limit(limit)
+    .order(order)
+    .purpose(purpose)
+    .send()
+    .await;
+```*/
+    pub fn list_files(&self) -> builder::ListFiles<'_> {
+        builder::ListFiles::new(self)
+    }
+    /**Upload a file
+
+The file is streamed to disk. Its rows are checked when a job uses it.
+
+Sends a `POST` request to `/v1/files`
+
+```ignore
+let response = client.create_file()
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn create_file(&self) -> builder::CreateFile<'_> {
+        builder::CreateFile::new(self)
+    }
+    /**Get a file's description
+
+Sends a `GET` request to `/v1/files/{id}`
+
+Arguments:
+- `id`: The file
+```ignore
+let response = client.get_file()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn get_file(&self) -> builder::GetFile<'_> {
+        builder::GetFile::new(self)
+    }
+    /**Delete a file
+
+Jobs that were made with it keep their rows, which are a data set of their own.
+
+Sends a `DELETE` request to `/v1/files/{id}`
+
+Arguments:
+- `id`: The file
+```ignore
+let response = client.delete_file()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn delete_file(&self) -> builder::DeleteFile<'_> {
+        builder::DeleteFile::new(self)
+    }
+    /**Download a file
+
+Supports ranges (one per request) and conditional requests; `ETag` and `Repr-Digest` carry the file's sha256.
+
+Sends a `GET` request to `/v1/files/{id}/content`
+
+Arguments:
+- `id`: The file
+- `if_none_match`: An `ETag` that needs no second download
+- `if_range`: Honour `Range` only for this `ETag`
+- `range`: `bytes=first-last`
+```ignore
+let response = client.download_file()
+    .id(id)
+    .if_none_match(if_none_match)
+    .if_range(if_range)
+    .range(range)
+    .send()
+    .await;
+```*/
+    pub fn download_file(&self) -> builder::DownloadFile<'_> {
+        builder::DownloadFile::new(self)
+    }
+    /**Run a grader on one completion
+
+Sends a `POST` request to `/v1/fine_tuning/alpha/graders/run`
+
+```ignore
+let response = client.run_grader()
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn run_grader(&self) -> builder::RunGrader<'_> {
+        builder::RunGrader::new(self)
+    }
+    /**Validate a grader
+
+Sends a `POST` request to `/v1/fine_tuning/alpha/graders/validate`
+
+```ignore
+let response = client.validate_grader()
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn validate_grader(&self) -> builder::ValidateGrader<'_> {
+        builder::ValidateGrader::new(self)
+    }
+    /**List fine-tuning jobs
+
+Every job that trains, however it was submitted.
+
+Sends a `GET` request to `/v1/fine_tuning/jobs`
+
+Arguments:
+- `after`: Start behind the item with this id.
+- `limit`: Items to return, 1 to 100.
+- `metadata_key`: Only jobs with this pair; may be repeated with other keys. `metadata=null` finds jobs without any
+- `order`: `desc` (newest first) or `asc`.
+```ignore
+let response = client.list_fine_tuning_jobs()
+    .after(after)
+    .limit(limit)
+    .metadata_key(metadata_key)
+    .order(order)
+    .send()
+    .await;
+```*/
+    pub fn list_fine_tuning_jobs(&self) -> builder::ListFineTuningJobs<'_> {
+        builder::ListFineTuningJobs::new(self)
+    }
+    /**Submit a fine-tuning job
+
+The same as `POST /v1/jobs` with a spec made of the request: the job is visible there with the same id. Rows of
+the form `{"messages": [..., {"role": "assistant", ...}]}` are learnt from; a file is checked when the first job uses
+it.
+
+Sends a `POST` request to `/v1/fine_tuning/jobs`
+
+Arguments:
+- `idempotency_key`: Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
+- `body`
+```ignore
+let response = client.create_fine_tuning_job()
+    .idempotency_key(idempotency_key)
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn create_fine_tuning_job(&self) -> builder::CreateFineTuningJob<'_> {
+        builder::CreateFineTuningJob::new(self)
+    }
+    /**Get a fine-tuning job
+
+Sends a `GET` request to `/v1/fine_tuning/jobs/{id}`
+
+Arguments:
+- `id`: The job
+```ignore
+let response = client.get_fine_tuning_job()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn get_fine_tuning_job(&self) -> builder::GetFineTuningJob<'_> {
+        builder::GetFineTuningJob::new(self)
+    }
+    /**Cancel a fine-tuning job
+
+A running job stays `running` until its worker has let go of it, which takes a moment.
+
+Sends a `POST` request to `/v1/fine_tuning/jobs/{id}/cancel`
+
+Arguments:
+- `id`: The job
+```ignore
+let response = client.cancel_fine_tuning_job()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn cancel_fine_tuning_job(&self) -> builder::CancelFineTuningJob<'_> {
+        builder::CancelFineTuningJob::new(self)
+    }
+    /**List a fine-tuning job's models
+
+Those that can be used. What a job keeps to resume from is at `GET /v1/jobs/{id}/checkpoints`.
+
+Sends a `GET` request to `/v1/fine_tuning/jobs/{id}/checkpoints`
+
+Arguments:
+- `id`: The job
+- `after`: Start behind the item with this id.
+- `limit`: Items to return, 1 to 100.
+- `order`: `desc` (newest first) or `asc`.
+```ignore
+let response = client.list_fine_tuning_checkpoints()
+    .id(id)
+    .after(after)
+    .limit(limit)
+    .order(order)
+    .send()
+    .await;
+```*/
+    pub fn list_fine_tuning_checkpoints(
+        &self,
+    ) -> builder::ListFineTuningCheckpoints<'_> {
+        builder::ListFineTuningCheckpoints::new(self)
+    }
+    /**List a fine-tuning job's events
+
+Newest first. `GET /v1/jobs/{id}/events` streams the same events as they come.
+
+Sends a `GET` request to `/v1/fine_tuning/jobs/{id}/events`
+
+Arguments:
+- `id`: The job
+- `after`: Start behind the event with this id, with older ones.
+- `limit`: Events to return, 1 to 100.
+```ignore
+let response = client.list_fine_tuning_events()
+    .id(id)
+    .after(after)
+    .limit(limit)
+    .send()
+    .await;
+```*/
+    pub fn list_fine_tuning_events(&self) -> builder::ListFineTuningEvents<'_> {
+        builder::ListFineTuningEvents::new(self)
+    }
+    /**Pause a fine-tuning job
+
+A running job stays `running` until its state is saved; it gives its device back and goes on where it was.
+
+Sends a `POST` request to `/v1/fine_tuning/jobs/{id}/pause`
+
+Arguments:
+- `id`: The job
+```ignore
+let response = client.pause_fine_tuning_job()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn pause_fine_tuning_job(&self) -> builder::PauseFineTuningJob<'_> {
+        builder::PauseFineTuningJob::new(self)
+    }
+    /**Resume a paused fine-tuning job
+
+The job goes back to the queue.
+
+Sends a `POST` request to `/v1/fine_tuning/jobs/{id}/resume`
+
+Arguments:
+- `id`: The job
+```ignore
+let response = client.resume_fine_tuning_job()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn resume_fine_tuning_job(&self) -> builder::ResumeFineTuningJob<'_> {
+        builder::ResumeFineTuningJob::new(self)
     }
     /**List jobs
 
@@ -9245,18 +16057,83 @@ let response = client.create_job()
     }
     /**Get a job
 
+The `ETag` changes with everything that the answer shows, so with every step of a running job.
+
 Sends a `GET` request to `/v1/jobs/{id}`
 
 Arguments:
 - `id`: The job
+- `if_none_match`: An `ETag` that needs no second answer
 ```ignore
 let response = client.get_job()
     .id(id)
+    .if_none_match(if_none_match)
     .send()
     .await;
 ```*/
     pub fn get_job(&self) -> builder::GetJob<'_> {
         builder::GetJob::new(self)
+    }
+    /**Delete a job
+
+Removes a finished or paused job with its events, metrics, attempts, checkpoints and rollout set, and their files.
+
+Sends a `DELETE` request to `/v1/jobs/{id}`
+
+Arguments:
+- `id`: The job
+```ignore
+let response = client.delete_job()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn delete_job(&self) -> builder::DeleteJob<'_> {
+        builder::DeleteJob::new(self)
+    }
+    /**Change a job
+
+Sets name, metadata, priority and budget. With `If-Match` only a job that still is as its `ETag` says is changed.
+
+Sends a `PATCH` request to `/v1/jobs/{id}`
+
+Arguments:
+- `id`: The job
+- `if_match`: The `ETag` that the job must still have
+- `body`
+```ignore
+let response = client.update_job()
+    .id(id)
+    .if_match(if_match)
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn update_job(&self) -> builder::UpdateJob<'_> {
+        builder::UpdateJob::new(self)
+    }
+    /**List a job's attempts
+
+A worker begins another attempt when the one before was lost, drained or paused; it goes on from the last checkpoint.
+
+Sends a `GET` request to `/v1/jobs/{id}/attempts`
+
+Arguments:
+- `id`: The job
+- `after`: Start behind the item with this id.
+- `limit`: Items to return, 1 to 100.
+- `order`: `desc` (newest first) or `asc`.
+```ignore
+let response = client.job_attempts()
+    .id(id)
+    .after(after)
+    .limit(limit)
+    .order(order)
+    .send()
+    .await;
+```*/
+    pub fn job_attempts(&self) -> builder::JobAttempts<'_> {
+        builder::JobAttempts::new(self)
     }
     /**Cancel a job
 
@@ -9326,7 +16203,34 @@ let response = client.list_job_events()
     pub fn list_job_events(&self) -> builder::ListJobEvents<'_> {
         builder::ListJobEvents::new(self)
     }
+    /**Fork a job
+
+Submits a new job with the spec of this one, changed: `name` and `from` are put in first, then the operations of
+`patch` are applied in their order. Pointers of errors about the resulting spec are pointers into that spec. With an
+`Idempotency-Key` header the same request can be repeated for 24 hours without making a second job.
+
+Sends a `POST` request to `/v1/jobs/{id}/fork`
+
+Arguments:
+- `id`: The job
+- `idempotency_key`: Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
+- `body`
+```ignore
+let response = client.fork_job()
+    .id(id)
+    .idempotency_key(idempotency_key)
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn fork_job(&self) -> builder::ForkJob<'_> {
+        builder::ForkJob::new(self)
+    }
     /**Get a job's metrics
+
+As CSV there is one row per step and one column per metric, empty where a step lacks the metric. A metric whose
+points stand for several values has the columns `NAME` (their mean), `NAME:min`, `NAME:max`, `NAME:last` and
+`NAME:count`.
 
 Sends a `GET` request to `/v1/jobs/{id}/metrics`
 
@@ -9334,8 +16238,8 @@ Arguments:
 - `id`: The job
 - `format`: `json` or `csv`.
 - `from_step`: First optimizer step.
-- `keys`: Metric names separated by commas; all when absent.
-- `points`: Most points per metric, 2 to 10000; longer series are averaged over equal ranges of steps.
+- `keys`: Metric names separated by commas, at most 200, each exactly as in `GET /v1/metrics-catalog`; all when absent.
+- `points`: Most points per metric, 2 to 10000; in longer series each point stands for equally many values in a row.
 - `to_step`: Last optimizer step.
 ```ignore
 let response = client.get_job_metrics()
@@ -9350,6 +16254,114 @@ let response = client.get_job_metrics()
 ```*/
     pub fn get_job_metrics(&self) -> builder::GetJobMetrics<'_> {
         builder::GetJobMetrics::new(self)
+    }
+    /**Pause a job
+
+A queued job is `paused` at once. A running one becomes `pausing`: it is saved, gives its devices back and is
+`paused` then, until it is resumed or cancelled. Pausing twice is the same as once.
+
+Sends a `POST` request to `/v1/jobs/{id}/pause`
+
+Arguments:
+- `id`: The job
+```ignore
+let response = client.pause_job()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn pause_job(&self) -> builder::PauseJob<'_> {
+        builder::PauseJob::new(self)
+    }
+    /**Report a job
+
+One document with what the job is, what it took, what it reached, what went wrong, and the digests of what it made:
+as JSON, as Markdown for people, or as JUnit XML for CI, with one test case for the success of the job and one for
+each demand of its gate.
+
+Sends a `GET` request to `/v1/jobs/{id}/report`
+
+Arguments:
+- `id`: The job
+- `format`: `json`, `markdown` or `junit`; without it as `Accept` says.
+```ignore
+let response = client.job_report()
+    .id(id)
+    .format(format)
+    .send()
+    .await;
+```*/
+    pub fn job_report(&self) -> builder::JobReport<'_> {
+        builder::JobReport::new(self)
+    }
+    /**Resume a paused job
+
+The job is `queued` again and goes on from where it was saved, to the same bits as if it had never paused.
+
+Sends a `POST` request to `/v1/jobs/{id}/resume`
+
+Arguments:
+- `id`: The job
+```ignore
+let response = client.resume_job()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn resume_job(&self) -> builder::ResumeJob<'_> {
+        builder::ResumeJob::new(self)
+    }
+    /**Browse the completions that a job samples
+
+The newest step first, also while the job runs. Completions are there for jobs that keep them, which training jobs
+do with `"rollouts": {"keep": true}`, and rollout sets always. `last_id` is the `after` of the next page; a page may
+be shorter than asked for when completions are long.
+
+Sends a `GET` request to `/v1/jobs/{id}/rollouts`
+
+Arguments:
+- `id`: The job
+- `after`: Only completions behind this one: the `last_id` of the page before.
+- `limit`: Completions to return, 1 to 100.
+- `max_reward`: Only completions with at most this reward.
+- `min_reward`: Only completions with at least this reward.
+- `prompt`: Only completions for this row of the data set, counted from 0.
+- `step`: Only completions sampled after this many optimizer steps.
+```ignore
+let response = client.job_rollouts()
+    .id(id)
+    .after(after)
+    .limit(limit)
+    .max_reward(max_reward)
+    .min_reward(min_reward)
+    .prompt(prompt)
+    .step(step)
+    .send()
+    .await;
+```*/
+    pub fn job_rollouts(&self) -> builder::JobRollouts<'_> {
+        builder::JobRollouts::new(self)
+    }
+    /**Prove that a job resumes bit for bit
+
+Makes a job with the same resolved spec that begins from the oldest training checkpoint that the finished job has
+kept, and runs to the end. Its `result.verify_resume` says whether it ended with the same weights: `identical`, and
+the digests of both. Bits are the same on the same machine; another processor or GPU may round otherwise.
+
+Sends a `POST` request to `/v1/jobs/{id}/verify-resume`
+
+Arguments:
+- `id`: The finished job
+- `idempotency_key`: Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
+```ignore
+let response = client.verify_resume()
+    .id(id)
+    .idempotency_key(idempotency_key)
+    .send()
+    .await;
+```*/
+    pub fn verify_resume(&self) -> builder::VerifyResume<'_> {
+        builder::VerifyResume::new(self)
     }
     /**Wait for a job to finish
 
@@ -9386,14 +16398,14 @@ let response = client.get_metrics_catalog()
     }
     /**List models
 
-Imported models; the last page ends with the built-in ones.
+All that jobs can start from: imported models, finished models of jobs, and the built-in ones.
 
 Sends a `GET` request to `/v1/models`
 
 Arguments:
-- `after`: Start behind the item with this id.
-- `limit`: Items to return, 1 to 100.
-- `order`: `desc` (newest first) or `asc`.
+- `after`: Start behind the model with this id.
+- `limit`: Items to return, 1 to 100; as OpenAI clients never ask for a second page, all 100 by default.
+- `order`: `desc`: imported models, finished ones and built-ins, each newest first; `asc`: the other way round.
 ```ignore
 let response = client.list_models()
     .after(after)
@@ -9430,7 +16442,7 @@ let response = client.import_model()
 Sends a `GET` request to `/v1/models/{id}`
 
 Arguments:
-- `id`: The model, or the name of a built-in one
+- `id`: An imported model, a finished one (`ckpt_...`), or the name of a built-in one
 ```ignore
 let response = client.get_model()
     .id(id)
@@ -9439,6 +16451,23 @@ let response = client.get_model()
 ```*/
     pub fn get_model(&self) -> builder::GetModel<'_> {
         builder::GetModel::new(self)
+    }
+    /**Delete an imported model
+
+Its files go with it. Jobs that are finished and what they made stay.
+
+Sends a `DELETE` request to `/v1/models/{id}`
+
+Arguments:
+- `id`: The model
+```ignore
+let response = client.delete_model()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn delete_model(&self) -> builder::DeleteModel<'_> {
+        builder::DeleteModel::new(self)
     }
     /**List objectives
 
@@ -9453,6 +16482,61 @@ let response = client.list_objectives()
 ```*/
     pub fn list_objectives(&self) -> builder::ListObjectives<'_> {
         builder::ListObjectives::new(self)
+    }
+    /**List projects
+
+Sends a `GET` request to `/v1/projects`
+
+Arguments:
+- `after`: Start behind the item with this id.
+- `limit`: Items to return, 1 to 100.
+- `order`: `desc` (newest first) or `asc`.
+```ignore
+let response = client.list_projects()
+    .after(after)
+    .limit(limit)
+    .order(order)
+    .send()
+    .await;
+```*/
+    pub fn list_projects(&self) -> builder::ListProjects<'_> {
+        builder::ListProjects::new(self)
+    }
+    /**Get a project
+
+One that no key and no job has named uses nothing and has no limits.
+
+Sends a `GET` request to `/v1/projects/{id}`
+
+Arguments:
+- `id`: The project's name
+```ignore
+let response = client.get_project()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn get_project(&self) -> builder::GetProject<'_> {
+        builder::GetProject::new(self)
+    }
+    /**Set a project's limits
+
+Replaces all of them. What the project has already stays: a job that runs is not stopped, and nothing is deleted.
+
+Sends a `PUT` request to `/v1/projects/{id}`
+
+Arguments:
+- `id`: The project's name
+- `body`
+```ignore
+let response = client.set_project()
+    .id(id)
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn set_project(&self) -> builder::SetProject<'_> {
+        builder::SetProject::new(self)
     }
     /**Show the queue
 
@@ -9524,6 +16608,49 @@ let response = client.get_rollout_set()
 ```*/
     pub fn get_rollout_set(&self) -> builder::GetRolloutSet<'_> {
         builder::GetRolloutSet::new(self)
+    }
+    /**Delete a rollout set
+
+Removes the rollout set of a finished job with its files; the job stays.
+
+Sends a `DELETE` request to `/v1/rollout-sets/{id}`
+
+Arguments:
+- `id`: The rollout set
+```ignore
+let response = client.delete_rollout_set()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn delete_rollout_set(&self) -> builder::DeleteRolloutSet<'_> {
+        builder::DeleteRolloutSet::new(self)
+    }
+    /**Download a rollout set as one archive
+
+A tar archive with a folder that is named after the set and holds its manifest and its files. The same set is always
+the same bytes; supports ranges (one per request) and conditional requests.
+
+Sends a `GET` request to `/v1/rollout-sets/{id}/archive`
+
+Arguments:
+- `id`: The rollout set
+- `if_none_match`: An `ETag` that needs no second download
+- `if_range`: Honour `Range` only for this `ETag`
+- `range`: `bytes=first-last`
+```ignore
+let response = client.download_rollout_set_archive()
+    .id(id)
+    .if_none_match(if_none_match)
+    .if_range(if_range)
+    .range(range)
+    .send()
+    .await;
+```*/
+    pub fn download_rollout_set_archive(
+        &self,
+    ) -> builder::DownloadRolloutSetArchive<'_> {
+        builder::DownloadRolloutSetArchive::new(self)
     }
     /**Download a rollout set's file
 
@@ -9601,17 +16728,97 @@ Arguments:
 - `after`: Only lines behind this one; the first line is 1. `last_id` of a page is where the next one goes on.
 - `group`: Only the completions of this group.
 - `limit`: Rollouts to return, 1 to 100.
+- `max_reward`: Only completions with at most this reward.
+- `min_reward`: Only completions with at least this reward.
+- `prompt`: Only completions for this row of the data set, counted from 0.
+- `step`: Only completions sampled after this many optimizer steps.
 ```ignore
 let response = client.list_rollouts()
     .id(id)
     .after(after)
     .group(group)
     .limit(limit)
+    .max_reward(max_reward)
+    .min_reward(min_reward)
+    .prompt(prompt)
+    .step(step)
     .send()
     .await;
 ```*/
     pub fn list_rollouts(&self) -> builder::ListRollouts<'_> {
         builder::ListRollouts::new(self)
+    }
+    /**Begin an upload in parts
+
+Sends a `POST` request to `/v1/uploads`
+
+Arguments:
+- `idempotency_key`: Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
+- `body`
+```ignore
+let response = client.create_upload()
+    .idempotency_key(idempotency_key)
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn create_upload(&self) -> builder::CreateUpload<'_> {
+        builder::CreateUpload::new(self)
+    }
+    /**Cancel an upload
+
+Sends a `POST` request to `/v1/uploads/{id}/cancel`
+
+Arguments:
+- `id`: The upload
+```ignore
+let response = client.cancel_upload()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn cancel_upload(&self) -> builder::CancelUpload<'_> {
+        builder::CancelUpload::new(self)
+    }
+    /**Complete an upload
+
+Puts the parts together and checks their size against the announced one, and the MD5 if it is given. What was
+refused can be tried again, with the missing part sent in between.
+
+Sends a `POST` request to `/v1/uploads/{id}/complete`
+
+Arguments:
+- `id`: The upload
+- `body`
+```ignore
+let response = client.complete_upload()
+    .id(id)
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn complete_upload(&self) -> builder::CompleteUpload<'_> {
+        builder::CompleteUpload::new(self)
+    }
+    /**Send a part
+
+Parts may be sent at the same time; their order is given when the upload is completed. A part that arrived is on
+disk and survives a restart of the server.
+
+Sends a `POST` request to `/v1/uploads/{id}/parts`
+
+Arguments:
+- `id`: The upload
+- `body`
+```ignore
+let response = client.create_upload_part()
+    .id(id)
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn create_upload_part(&self) -> builder::CreateUploadPart<'_> {
+        builder::CreateUploadPart::new(self)
     }
     /**List stored verifiers
 
@@ -9663,6 +16870,262 @@ let response = client.get_verifier()
 ```*/
     pub fn get_verifier(&self) -> builder::GetVerifier<'_> {
         builder::GetVerifier::new(self)
+    }
+    /**Delete a verifier
+
+Finished jobs keep the configuration that they ran with.
+
+Sends a `DELETE` request to `/v1/verifiers/{id}`
+
+Arguments:
+- `id`: The verifier
+```ignore
+let response = client.delete_verifier()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn delete_verifier(&self) -> builder::DeleteVerifier<'_> {
+        builder::DeleteVerifier::new(self)
+    }
+    /**Change a verifier's name or metadata
+
+Sends a `PATCH` request to `/v1/verifiers/{id}`
+
+Arguments:
+- `id`: The verifier
+- `body`
+```ignore
+let response = client.update_verifier()
+    .id(id)
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn update_verifier(&self) -> builder::UpdateVerifier<'_> {
+        builder::UpdateVerifier::new(self)
+    }
+    /**Audit a verifier
+
+Runs the verifier on a data set's own completions, or where there are none on the expected answers as if a model had
+written nothing else, and says how many of them pass. What fails here would punish a model for being right. Looks at
+the first rows, for at most ten seconds.
+
+Sends a `POST` request to `/v1/verifiers/{id}/audit`
+
+Arguments:
+- `id`: The verifier
+- `body`
+```ignore
+let response = client.audit_verifier()
+    .id(id)
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn audit_verifier(&self) -> builder::AuditVerifier<'_> {
+        builder::AuditVerifier::new(self)
+    }
+    /**Try a verifier on completions
+
+Sends a `POST` request to `/v1/verifiers/{id}/test`
+
+Arguments:
+- `id`: The verifier
+- `body`
+```ignore
+let response = client.test_verifier()
+    .id(id)
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn test_verifier(&self) -> builder::TestVerifier<'_> {
+        builder::TestVerifier::new(self)
+    }
+    /**Get a webhook delivery
+
+Sends a `GET` request to `/v1/webhook_deliveries/{id}`
+
+Arguments:
+- `id`: The delivery
+```ignore
+let response = client.get_webhook_delivery()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn get_webhook_delivery(&self) -> builder::GetWebhookDelivery<'_> {
+        builder::GetWebhookDelivery::new(self)
+    }
+    /**Send a message again
+
+At once, with the same `webhook-id` and body, whatever became of it before; if that fails, it is retried as at first.
+
+Sends a `POST` request to `/v1/webhook_deliveries/{id}/redeliver`
+
+Arguments:
+- `id`: The delivery
+```ignore
+let response = client.redeliver_webhook()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn redeliver_webhook(&self) -> builder::RedeliverWebhook<'_> {
+        builder::RedeliverWebhook::new(self)
+    }
+    /**List webhook endpoints
+
+Sends a `GET` request to `/v1/webhook_endpoints`
+
+Arguments:
+- `after`: Start behind the item with this id.
+- `limit`: Items to return, 1 to 100.
+- `order`: `desc` (newest first) or `asc`.
+```ignore
+let response = client.list_webhook_endpoints()
+    .after(after)
+    .limit(limit)
+    .order(order)
+    .send()
+    .await;
+```*/
+    pub fn list_webhook_endpoints(&self) -> builder::ListWebhookEndpoints<'_> {
+        builder::ListWebhookEndpoints::new(self)
+    }
+    /**Create a webhook endpoint
+
+Messages follow Standard Webhooks: `webhook-id` names the message and is the same in every try,
+`webhook-signature` holds `v1,` and the base64 of the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` by the
+secret's bytes. The body is `{"type", "timestamp", "data": {"event", "job"}}`. Any answer but 2xx within 15 seconds is
+a failure, and the message is sent again after 5 s, 30 s, 2 min, 10 min, 1 h, 6 h and 24 h; 410 disables the
+endpoint. Redirects are not followed. The answer to this request is the only place where the secret stands.
+
+Sends a `POST` request to `/v1/webhook_endpoints`
+
+Arguments:
+- `idempotency_key`: Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
+- `body`
+```ignore
+let response = client.create_webhook_endpoint()
+    .idempotency_key(idempotency_key)
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn create_webhook_endpoint(&self) -> builder::CreateWebhookEndpoint<'_> {
+        builder::CreateWebhookEndpoint::new(self)
+    }
+    /**Get a webhook endpoint
+
+Sends a `GET` request to `/v1/webhook_endpoints/{id}`
+
+Arguments:
+- `id`: The endpoint
+```ignore
+let response = client.get_webhook_endpoint()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn get_webhook_endpoint(&self) -> builder::GetWebhookEndpoint<'_> {
+        builder::GetWebhookEndpoint::new(self)
+    }
+    /**Delete a webhook endpoint
+
+With all its deliveries; what was waiting is not sent any more.
+
+Sends a `DELETE` request to `/v1/webhook_endpoints/{id}`
+
+Arguments:
+- `id`: The endpoint
+```ignore
+let response = client.delete_webhook_endpoint()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn delete_webhook_endpoint(&self) -> builder::DeleteWebhookEndpoint<'_> {
+        builder::DeleteWebhookEndpoint::new(self)
+    }
+    /**Change a webhook endpoint
+
+Sends a `PATCH` request to `/v1/webhook_endpoints/{id}`
+
+Arguments:
+- `id`: The endpoint
+- `body`
+```ignore
+let response = client.update_webhook_endpoint()
+    .id(id)
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn update_webhook_endpoint(&self) -> builder::UpdateWebhookEndpoint<'_> {
+        builder::UpdateWebhookEndpoint::new(self)
+    }
+    /**List an endpoint's deliveries
+
+Deliveries are kept for 30 days.
+
+Sends a `GET` request to `/v1/webhook_endpoints/{id}/deliveries`
+
+Arguments:
+- `id`: The endpoint
+- `after`: Start behind the item with this id.
+- `limit`: Items to return, 1 to 100.
+- `order`: `desc` (newest first) or `asc`.
+- `status`: Only deliveries that are `pending`, `succeeded` or `failed`.
+```ignore
+let response = client.list_webhook_deliveries()
+    .id(id)
+    .after(after)
+    .limit(limit)
+    .order(order)
+    .status(status)
+    .send()
+    .await;
+```*/
+    pub fn list_webhook_deliveries(&self) -> builder::ListWebhookDeliveries<'_> {
+        builder::ListWebhookDeliveries::new(self)
+    }
+    /**Give a webhook endpoint another secret
+
+For 24 hours messages are signed with both secrets, so that a receiver can change over in its own time. This answer
+is the only place where the secret stands. The secret before the last one stops signing at once.
+
+Sends a `POST` request to `/v1/webhook_endpoints/{id}/rotate-secret`
+
+Arguments:
+- `id`: The endpoint
+```ignore
+let response = client.rotate_webhook_secret()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn rotate_webhook_secret(&self) -> builder::RotateWebhookSecret<'_> {
+        builder::RotateWebhookSecret::new(self)
+    }
+    /**Send a test message
+
+Of type `webhook.test`, whatever types the endpoint has asked for. The answer is the delivery; ask for it again to see
+what the receiver said.
+
+Sends a `POST` request to `/v1/webhook_endpoints/{id}/test`
+
+Arguments:
+- `id`: The endpoint
+```ignore
+let response = client.test_webhook_endpoint()
+    .id(id)
+    .send()
+    .await;
+```*/
+    pub fn test_webhook_endpoint(&self) -> builder::TestWebhookEndpoint<'_> {
+        builder::TestWebhookEndpoint::new(self)
     }
 }
 /// Types for composing operation parameters.
@@ -9827,6 +17290,609 @@ pub mod builder {
                 .build()?;
             let info = OperationInfo {
                 operation_id: "get_readiness",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::list_api_keys`]
+
+[`Client::list_api_keys`]: super::Client::list_api_keys*/
+    #[derive(Debug, Clone)]
+    pub struct ListApiKeys<'a> {
+        client: &'a super::Client,
+        after: Result<Option<::std::string::String>, String>,
+        limit: Result<Option<u32>, String>,
+        order: Result<Option<types::ListOrder>, String>,
+    }
+    impl<'a> ListApiKeys<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                after: Ok(None),
+                limit: Ok(None),
+                order: Ok(None),
+            }
+        }
+        pub fn after<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.after = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for after failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn limit<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u32>,
+        {
+            self.limit = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u32` for limit failed".to_string());
+            self
+        }
+        pub fn order<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::ListOrder>,
+        {
+            self.order = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `ListOrder` for order failed".to_string());
+            self
+        }
+        ///Sends a `GET` request to `/v1/api-keys`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::ApiKeyList>, Error<types::Problem>> {
+            let Self { client, after, limit, order } = self;
+            let after = after.map_err(Error::InvalidRequest)?;
+            let limit = limit.map_err(Error::InvalidRequest)?;
+            let order = order.map_err(Error::InvalidRequest)?;
+            let url = format!("{}/v1/api-keys", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .query(&progenitor_client::QueryParam::new("after", &after))
+                .query(&progenitor_client::QueryParam::new("limit", &limit))
+                .query(&progenitor_client::QueryParam::new("order", &order))
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "list_api_keys",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::create_api_key`]
+
+[`Client::create_api_key`]: super::Client::create_api_key*/
+    #[derive(Debug, Clone)]
+    pub struct CreateApiKey<'a> {
+        client: &'a super::Client,
+        idempotency_key: Result<Option<::std::string::String>, String>,
+        body: Result<types::builder::CreateApiKey, String>,
+    }
+    impl<'a> CreateApiKey<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                idempotency_key: Ok(None),
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn idempotency_key<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.idempotency_key = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for idempotency_key failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::CreateApiKey>,
+            <V as std::convert::TryInto<types::CreateApiKey>>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| {
+                    format!("conversion to `CreateApiKey` for body failed: {}", s)
+                });
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(
+                types::builder::CreateApiKey,
+            ) -> types::builder::CreateApiKey,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        ///Sends a `POST` request to `/v1/api-keys`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::ApiKey>, Error<types::Problem>> {
+            let Self { client, idempotency_key, body } = self;
+            let idempotency_key = idempotency_key.map_err(Error::InvalidRequest)?;
+            let body = body
+                .and_then(|v| {
+                    types::CreateApiKey::try_from(v).map_err(|e| e.to_string())
+                })
+                .map_err(Error::InvalidRequest)?;
+            let url = format!("{}/v1/api-keys", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(2usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            if let Some(value) = idempotency_key {
+                header_map.append("Idempotency-Key", value.to_string().try_into()?);
+            }
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "create_api_key",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                201u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::get_api_key`]
+
+[`Client::get_api_key`]: super::Client::get_api_key*/
+    #[derive(Debug, Clone)]
+    pub struct GetApiKey<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> GetApiKey<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `GET` request to `/v1/api-keys/{id}`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::ApiKey>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/api-keys/{}", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "get_api_key",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::revoke_api_key`]
+
+[`Client::revoke_api_key`]: super::Client::revoke_api_key*/
+    #[derive(Debug, Clone)]
+    pub struct RevokeApiKey<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> RevokeApiKey<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `POST` request to `/v1/api-keys/{id}/revoke`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::ApiKey>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/api-keys/{}/revoke", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "revoke_api_key",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::list_audit_log`]
+
+[`Client::list_audit_log`]: super::Client::list_audit_log*/
+    #[derive(Debug, Clone)]
+    pub struct ListAuditLog<'a> {
+        client: &'a super::Client,
+        after: Result<Option<::std::string::String>, String>,
+        key: Result<Option<::std::string::String>, String>,
+        limit: Result<Option<u32>, String>,
+        order: Result<Option<types::ListOrder>, String>,
+    }
+    impl<'a> ListAuditLog<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                after: Ok(None),
+                key: Ok(None),
+                limit: Ok(None),
+                order: Ok(None),
+            }
+        }
+        pub fn after<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.after = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for after failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn key<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.key = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for key failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn limit<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u32>,
+        {
+            self.limit = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u32` for limit failed".to_string());
+            self
+        }
+        pub fn order<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::ListOrder>,
+        {
+            self.order = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `ListOrder` for order failed".to_string());
+            self
+        }
+        ///Sends a `GET` request to `/v1/audit-log`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::AuditEntryList>, Error<types::Problem>> {
+            let Self { client, after, key, limit, order } = self;
+            let after = after.map_err(Error::InvalidRequest)?;
+            let key = key.map_err(Error::InvalidRequest)?;
+            let limit = limit.map_err(Error::InvalidRequest)?;
+            let order = order.map_err(Error::InvalidRequest)?;
+            let url = format!("{}/v1/audit-log", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .query(&progenitor_client::QueryParam::new("after", &after))
+                .query(&progenitor_client::QueryParam::new("key", &key))
+                .query(&progenitor_client::QueryParam::new("limit", &limit))
+                .query(&progenitor_client::QueryParam::new("order", &order))
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "list_audit_log",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::create_chat_completion`]
+
+[`Client::create_chat_completion`]: super::Client::create_chat_completion*/
+    #[derive(Debug, Clone)]
+    pub struct CreateChatCompletion<'a> {
+        client: &'a super::Client,
+        body: Result<types::builder::ChatRequest, String>,
+    }
+    impl<'a> CreateChatCompletion<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::ChatRequest>,
+            <V as std::convert::TryInto<types::ChatRequest>>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| {
+                    format!("conversion to `ChatRequest` for body failed: {}", s)
+                });
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(
+                types::builder::ChatRequest,
+            ) -> types::builder::ChatRequest,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        ///Sends a `POST` request to `/v1/chat/completions`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::ChatCompletion>, Error<types::Problem>> {
+            let Self { client, body } = self;
+            let body = body
+                .and_then(|v| types::ChatRequest::try_from(v).map_err(|e| e.to_string()))
+                .map_err(Error::InvalidRequest)?;
+            let url = format!("{}/v1/chat/completions", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "create_chat_completion",
             };
             client.pre(&mut request, &info).await?;
             let result = client.exec(request, &info).await;
@@ -10024,6 +18090,219 @@ pub mod builder {
             let response = result?;
             match response.status().as_u16() {
                 200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::delete_checkpoint`]
+
+[`Client::delete_checkpoint`]: super::Client::delete_checkpoint*/
+    #[derive(Debug, Clone)]
+    pub struct DeleteCheckpoint<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> DeleteCheckpoint<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `DELETE` request to `/v1/checkpoints/{id}`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Deleted>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/checkpoints/{}", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .delete(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "delete_checkpoint",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::download_checkpoint_archive`]
+
+[`Client::download_checkpoint_archive`]: super::Client::download_checkpoint_archive*/
+    #[derive(Debug, Clone)]
+    pub struct DownloadCheckpointArchive<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        if_none_match: Result<Option<::std::string::String>, String>,
+        if_range: Result<Option<::std::string::String>, String>,
+        range: Result<Option<::std::string::String>, String>,
+    }
+    impl<'a> DownloadCheckpointArchive<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                if_none_match: Ok(None),
+                if_range: Ok(None),
+                range: Ok(None),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn if_none_match<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.if_none_match = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for if_none_match failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn if_range<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.if_range = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for if_range failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn range<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.range = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for range failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `GET` request to `/v1/checkpoints/{id}/archive`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<ByteStream>, Error<types::Problem>> {
+            let Self { client, id, if_none_match, if_range, range } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let if_none_match = if_none_match.map_err(Error::InvalidRequest)?;
+            let if_range = if_range.map_err(Error::InvalidRequest)?;
+            let range = range.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/checkpoints/{}/archive", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(4usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            if let Some(value) = if_none_match {
+                header_map.append("If-None-Match", value.to_string().try_into()?);
+            }
+            if let Some(value) = if_range {
+                header_map.append("If-Range", value.to_string().try_into()?);
+            }
+            if let Some(value) = range {
+                header_map.append("Range", value.to_string().try_into()?);
+            }
+            #[allow(unused_mut)]
+            let mut request = client.client.get(url).headers(header_map).build()?;
+            let info = OperationInfo {
+                operation_id: "download_checkpoint_archive",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => Ok(ResponseValue::stream(response)),
+                206u16 => Ok(ResponseValue::stream(response)),
                 400u16..=499u16 => {
                     Err(
                         Error::ErrorResponse(
@@ -10246,6 +18525,426 @@ pub mod builder {
                 .build()?;
             let info = OperationInfo {
                 operation_id: "get_checkpoint_manifest",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::create_completion`]
+
+[`Client::create_completion`]: super::Client::create_completion*/
+    #[derive(Debug, Clone)]
+    pub struct CreateCompletion<'a> {
+        client: &'a super::Client,
+        body: Result<types::builder::CompletionRequest, String>,
+    }
+    impl<'a> CreateCompletion<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::CompletionRequest>,
+            <V as std::convert::TryInto<
+                types::CompletionRequest,
+            >>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| {
+                    format!("conversion to `CompletionRequest` for body failed: {}", s)
+                });
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(
+                types::builder::CompletionRequest,
+            ) -> types::builder::CompletionRequest,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        ///Sends a `POST` request to `/v1/completions`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Completion>, Error<types::Problem>> {
+            let Self { client, body } = self;
+            let body = body
+                .and_then(|v| {
+                    types::CompletionRequest::try_from(v).map_err(|e| e.to_string())
+                })
+                .map_err(Error::InvalidRequest)?;
+            let url = format!("{}/v1/completions", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "create_completion",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::get_dataset_version`]
+
+[`Client::get_dataset_version`]: super::Client::get_dataset_version*/
+    #[derive(Debug, Clone)]
+    pub struct GetDatasetVersion<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> GetDatasetVersion<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `GET` request to `/v1/dataset-versions/{id}`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::DatasetVersion>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/dataset-versions/{}", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "get_dataset_version",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::download_dataset_version`]
+
+[`Client::download_dataset_version`]: super::Client::download_dataset_version*/
+    #[derive(Debug, Clone)]
+    pub struct DownloadDatasetVersion<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        if_none_match: Result<Option<::std::string::String>, String>,
+        if_range: Result<Option<::std::string::String>, String>,
+        range: Result<Option<::std::string::String>, String>,
+    }
+    impl<'a> DownloadDatasetVersion<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                if_none_match: Ok(None),
+                if_range: Ok(None),
+                range: Ok(None),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn if_none_match<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.if_none_match = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for if_none_match failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn if_range<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.if_range = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for if_range failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn range<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.range = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for range failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `GET` request to `/v1/dataset-versions/{id}/content`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<ByteStream>, Error<types::Problem>> {
+            let Self { client, id, if_none_match, if_range, range } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let if_none_match = if_none_match.map_err(Error::InvalidRequest)?;
+            let if_range = if_range.map_err(Error::InvalidRequest)?;
+            let range = range.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/dataset-versions/{}/content", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(4usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            if let Some(value) = if_none_match {
+                header_map.append("If-None-Match", value.to_string().try_into()?);
+            }
+            if let Some(value) = if_range {
+                header_map.append("If-Range", value.to_string().try_into()?);
+            }
+            if let Some(value) = range {
+                header_map.append("Range", value.to_string().try_into()?);
+            }
+            #[allow(unused_mut)]
+            let mut request = client.client.get(url).headers(header_map).build()?;
+            let info = OperationInfo {
+                operation_id: "download_dataset_version",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => Ok(ResponseValue::stream(response)),
+                206u16 => Ok(ResponseValue::stream(response)),
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::list_dataset_rows`]
+
+[`Client::list_dataset_rows`]: super::Client::list_dataset_rows*/
+    #[derive(Debug, Clone)]
+    pub struct ListDatasetRows<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        limit: Result<Option<u64>, String>,
+        offset: Result<Option<u64>, String>,
+    }
+    impl<'a> ListDatasetRows<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                limit: Ok(None),
+                offset: Ok(None),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn limit<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u64>,
+        {
+            self.limit = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u64` for limit failed".to_string());
+            self
+        }
+        pub fn offset<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u64>,
+        {
+            self.offset = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u64` for offset failed".to_string());
+            self
+        }
+        ///Sends a `GET` request to `/v1/dataset-versions/{id}/rows`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::DatasetRowList>, Error<types::Problem>> {
+            let Self { client, id, limit, offset } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let limit = limit.map_err(Error::InvalidRequest)?;
+            let offset = offset.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/dataset-versions/{}/rows", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .query(&progenitor_client::QueryParam::new("limit", &limit))
+                .query(&progenitor_client::QueryParam::new("offset", &offset))
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "list_dataset_rows",
             };
             client.pre(&mut request, &info).await?;
             let result = client.exec(request, &info).await;
@@ -10630,6 +19329,428 @@ pub mod builder {
             }
         }
     }
+    /**Builder for [`Client::delete_dataset`]
+
+[`Client::delete_dataset`]: super::Client::delete_dataset*/
+    #[derive(Debug, Clone)]
+    pub struct DeleteDataset<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> DeleteDataset<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `DELETE` request to `/v1/datasets/{id}`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Deleted>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/datasets/{}", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .delete(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "delete_dataset",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::update_dataset`]
+
+[`Client::update_dataset`]: super::Client::update_dataset*/
+    #[derive(Debug, Clone)]
+    pub struct UpdateDataset<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        body: Result<types::builder::UpdateLabels, String>,
+    }
+    impl<'a> UpdateDataset<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::UpdateLabels>,
+            <V as std::convert::TryInto<types::UpdateLabels>>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| {
+                    format!("conversion to `UpdateLabels` for body failed: {}", s)
+                });
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(
+                types::builder::UpdateLabels,
+            ) -> types::builder::UpdateLabels,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        ///Sends a `PATCH` request to `/v1/datasets/{id}`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Dataset>, Error<types::Problem>> {
+            let Self { client, id, body } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let body = body
+                .and_then(|v| {
+                    types::UpdateLabels::try_from(v).map_err(|e| e.to_string())
+                })
+                .map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/datasets/{}", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .patch(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "update_dataset",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::append_to_dataset`]
+
+[`Client::append_to_dataset`]: super::Client::append_to_dataset*/
+    #[derive(Debug)]
+    pub struct AppendToDataset<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        body: Result<reqwest::Body, String>,
+    }
+    impl<'a> AppendToDataset<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                body: Err("body was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn body<B>(mut self, value: B) -> Self
+        where
+            B: std::convert::TryInto<reqwest::Body>,
+        {
+            self.body = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `reqwest::Body` for body failed".to_string()
+                });
+            self
+        }
+        ///Sends a `POST` request to `/v1/datasets/{id}/append`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::DatasetVersion>, Error<types::Problem>> {
+            let Self { client, id, body } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let body = body.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/datasets/{}/append", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .header(
+                    ::reqwest::header::CONTENT_TYPE,
+                    ::reqwest::header::HeaderValue::from_static(
+                        "application/octet-stream",
+                    ),
+                )
+                .body(body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "append_to_dataset",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                201u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::list_dataset_versions`]
+
+[`Client::list_dataset_versions`]: super::Client::list_dataset_versions*/
+    #[derive(Debug, Clone)]
+    pub struct ListDatasetVersions<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        after: Result<Option<::std::string::String>, String>,
+        limit: Result<Option<u32>, String>,
+        order: Result<Option<types::ListOrder>, String>,
+    }
+    impl<'a> ListDatasetVersions<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                after: Ok(None),
+                limit: Ok(None),
+                order: Ok(None),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn after<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.after = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for after failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn limit<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u32>,
+        {
+            self.limit = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u32` for limit failed".to_string());
+            self
+        }
+        pub fn order<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::ListOrder>,
+        {
+            self.order = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `ListOrder` for order failed".to_string());
+            self
+        }
+        ///Sends a `GET` request to `/v1/datasets/{id}/versions`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::DatasetVersionList>, Error<types::Problem>> {
+            let Self { client, id, after, limit, order } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let after = after.map_err(Error::InvalidRequest)?;
+            let limit = limit.map_err(Error::InvalidRequest)?;
+            let order = order.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/datasets/{}/versions", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .query(&progenitor_client::QueryParam::new("after", &after))
+                .query(&progenitor_client::QueryParam::new("limit", &limit))
+                .query(&progenitor_client::QueryParam::new("order", &order))
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "list_dataset_versions",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
     /**Builder for [`Client::create_dataset_version`]
 
 [`Client::create_dataset_version`]: super::Client::create_dataset_version*/
@@ -10837,6 +19958,2195 @@ pub mod builder {
                 .build()?;
             let info = OperationInfo {
                 operation_id: "list_devices",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::list_evaluations`]
+
+[`Client::list_evaluations`]: super::Client::list_evaluations*/
+    #[derive(Debug, Clone)]
+    pub struct ListEvaluations<'a> {
+        client: &'a super::Client,
+        after: Result<Option<::std::string::String>, String>,
+        limit: Result<Option<u32>, String>,
+        order: Result<Option<types::ListOrder>, String>,
+    }
+    impl<'a> ListEvaluations<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                after: Ok(None),
+                limit: Ok(None),
+                order: Ok(None),
+            }
+        }
+        pub fn after<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.after = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for after failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn limit<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u32>,
+        {
+            self.limit = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u32` for limit failed".to_string());
+            self
+        }
+        pub fn order<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::ListOrder>,
+        {
+            self.order = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `ListOrder` for order failed".to_string());
+            self
+        }
+        ///Sends a `GET` request to `/v1/evaluations`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::EvaluationList>, Error<types::Problem>> {
+            let Self { client, after, limit, order } = self;
+            let after = after.map_err(Error::InvalidRequest)?;
+            let limit = limit.map_err(Error::InvalidRequest)?;
+            let order = order.map_err(Error::InvalidRequest)?;
+            let url = format!("{}/v1/evaluations", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .query(&progenitor_client::QueryParam::new("after", &after))
+                .query(&progenitor_client::QueryParam::new("limit", &limit))
+                .query(&progenitor_client::QueryParam::new("order", &order))
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "list_evaluations",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::create_evaluation`]
+
+[`Client::create_evaluation`]: super::Client::create_evaluation*/
+    #[derive(Debug, Clone)]
+    pub struct CreateEvaluation<'a> {
+        client: &'a super::Client,
+        idempotency_key: Result<Option<::std::string::String>, String>,
+        body: Result<types::builder::EvaluationSpec, String>,
+    }
+    impl<'a> CreateEvaluation<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                idempotency_key: Ok(None),
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn idempotency_key<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.idempotency_key = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for idempotency_key failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::EvaluationSpec>,
+            <V as std::convert::TryInto<
+                types::EvaluationSpec,
+            >>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| {
+                    format!("conversion to `EvaluationSpec` for body failed: {}", s)
+                });
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(
+                types::builder::EvaluationSpec,
+            ) -> types::builder::EvaluationSpec,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        ///Sends a `POST` request to `/v1/evaluations`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Evaluation>, Error<types::Problem>> {
+            let Self { client, idempotency_key, body } = self;
+            let idempotency_key = idempotency_key.map_err(Error::InvalidRequest)?;
+            let body = body
+                .and_then(|v| {
+                    types::EvaluationSpec::try_from(v).map_err(|e| e.to_string())
+                })
+                .map_err(Error::InvalidRequest)?;
+            let url = format!("{}/v1/evaluations", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(2usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            if let Some(value) = idempotency_key {
+                header_map.append("Idempotency-Key", value.to_string().try_into()?);
+            }
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "create_evaluation",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                201u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::compare_evaluations`]
+
+[`Client::compare_evaluations`]: super::Client::compare_evaluations*/
+    #[derive(Debug, Clone)]
+    pub struct CompareEvaluations<'a> {
+        client: &'a super::Client,
+        body: Result<types::builder::CompareEvaluations, String>,
+    }
+    impl<'a> CompareEvaluations<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::CompareEvaluations>,
+            <V as std::convert::TryInto<
+                types::CompareEvaluations,
+            >>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| {
+                    format!("conversion to `CompareEvaluations` for body failed: {}", s)
+                });
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(
+                types::builder::CompareEvaluations,
+            ) -> types::builder::CompareEvaluations,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        ///Sends a `POST` request to `/v1/evaluations/compare`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::EvaluationComparison>, Error<types::Problem>> {
+            let Self { client, body } = self;
+            let body = body
+                .and_then(|v| {
+                    types::CompareEvaluations::try_from(v).map_err(|e| e.to_string())
+                })
+                .map_err(Error::InvalidRequest)?;
+            let url = format!("{}/v1/evaluations/compare", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "compare_evaluations",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::get_evaluation`]
+
+[`Client::get_evaluation`]: super::Client::get_evaluation*/
+    #[derive(Debug, Clone)]
+    pub struct GetEvaluation<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> GetEvaluation<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `GET` request to `/v1/evaluations/{id}`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Evaluation>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/evaluations/{}", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "get_evaluation",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::list_evaluation_results`]
+
+[`Client::list_evaluation_results`]: super::Client::list_evaluation_results*/
+    #[derive(Debug, Clone)]
+    pub struct ListEvaluationResults<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        after: Result<Option<u64>, String>,
+        limit: Result<Option<u32>, String>,
+    }
+    impl<'a> ListEvaluationResults<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                after: Ok(None),
+                limit: Ok(None),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn after<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u64>,
+        {
+            self.after = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u64` for after failed".to_string());
+            self
+        }
+        pub fn limit<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u32>,
+        {
+            self.limit = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u32` for limit failed".to_string());
+            self
+        }
+        ///Sends a `GET` request to `/v1/evaluations/{id}/results`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::EvaluationPromptList>, Error<types::Problem>> {
+            let Self { client, id, after, limit } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let after = after.map_err(Error::InvalidRequest)?;
+            let limit = limit.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/evaluations/{}/results", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .query(&progenitor_client::QueryParam::new("after", &after))
+                .query(&progenitor_client::QueryParam::new("limit", &limit))
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "list_evaluation_results",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::list_events`]
+
+[`Client::list_events`]: super::Client::list_events*/
+    #[derive(Debug, Clone)]
+    pub struct ListEvents<'a> {
+        client: &'a super::Client,
+        after: Result<Option<::std::string::String>, String>,
+        job: Result<Option<::std::string::String>, String>,
+        limit: Result<Option<u32>, String>,
+        stream: Result<Option<bool>, String>,
+        type_: Result<Option<::std::string::String>, String>,
+        wait: Result<Option<u64>, String>,
+        last_event_id: Result<Option<::std::string::String>, String>,
+    }
+    impl<'a> ListEvents<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                after: Ok(None),
+                job: Ok(None),
+                limit: Ok(None),
+                stream: Ok(None),
+                type_: Ok(None),
+                wait: Ok(None),
+                last_event_id: Ok(None),
+            }
+        }
+        pub fn after<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.after = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for after failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn job<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.job = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for job failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn limit<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u32>,
+        {
+            self.limit = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u32` for limit failed".to_string());
+            self
+        }
+        pub fn stream<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<bool>,
+        {
+            self.stream = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `bool` for stream failed".to_string());
+            self
+        }
+        pub fn type_<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.type_ = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for type_ failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn wait<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u64>,
+        {
+            self.wait = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u64` for wait failed".to_string());
+            self
+        }
+        pub fn last_event_id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.last_event_id = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for last_event_id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `GET` request to `/v1/events`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::JobEventList>, Error<types::Problem>> {
+            let Self { client, after, job, limit, stream, type_, wait, last_event_id } = self;
+            let after = after.map_err(Error::InvalidRequest)?;
+            let job = job.map_err(Error::InvalidRequest)?;
+            let limit = limit.map_err(Error::InvalidRequest)?;
+            let stream = stream.map_err(Error::InvalidRequest)?;
+            let type_ = type_.map_err(Error::InvalidRequest)?;
+            let wait = wait.map_err(Error::InvalidRequest)?;
+            let last_event_id = last_event_id.map_err(Error::InvalidRequest)?;
+            let url = format!("{}/v1/events", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(2usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            if let Some(value) = last_event_id {
+                header_map.append("Last-Event-ID", value.to_string().try_into()?);
+            }
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .query(&progenitor_client::QueryParam::new("after", &after))
+                .query(&progenitor_client::QueryParam::new("job", &job))
+                .query(&progenitor_client::QueryParam::new("limit", &limit))
+                .query(&progenitor_client::QueryParam::new("stream", &stream))
+                .query(&progenitor_client::QueryParam::new("type", &type_))
+                .query(&progenitor_client::QueryParam::new("wait", &wait))
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "list_events",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::list_files`]
+
+[`Client::list_files`]: super::Client::list_files*/
+    #[derive(Debug, Clone)]
+    pub struct ListFiles<'a> {
+        client: &'a super::Client,
+        after: Result<Option<::std::string::String>, String>,
+        limit: Result<Option<u32>, String>,
+        order: Result<Option<types::ListOrder>, String>,
+        purpose: Result<Option<::std::string::String>, String>,
+    }
+    impl<'a> ListFiles<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                after: Ok(None),
+                limit: Ok(None),
+                order: Ok(None),
+                purpose: Ok(None),
+            }
+        }
+        pub fn after<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.after = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for after failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn limit<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u32>,
+        {
+            self.limit = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u32` for limit failed".to_string());
+            self
+        }
+        pub fn order<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::ListOrder>,
+        {
+            self.order = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `ListOrder` for order failed".to_string());
+            self
+        }
+        pub fn purpose<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.purpose = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for purpose failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `GET` request to `/v1/files`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::FileObjectList>, Error<types::Problem>> {
+            let Self { client, after, limit, order, purpose } = self;
+            let after = after.map_err(Error::InvalidRequest)?;
+            let limit = limit.map_err(Error::InvalidRequest)?;
+            let order = order.map_err(Error::InvalidRequest)?;
+            let purpose = purpose.map_err(Error::InvalidRequest)?;
+            let url = format!("{}/v1/files", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .query(&progenitor_client::QueryParam::new("after", &after))
+                .query(&progenitor_client::QueryParam::new("limit", &limit))
+                .query(&progenitor_client::QueryParam::new("order", &order))
+                .query(&progenitor_client::QueryParam::new("purpose", &purpose))
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "list_files",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::create_file`]
+
+[`Client::create_file`]: super::Client::create_file*/
+    #[derive(Debug)]
+    pub struct CreateFile<'a> {
+        client: &'a super::Client,
+        body: Result<reqwest::Body, String>,
+    }
+    impl<'a> CreateFile<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                body: Err("body was not initialized".to_string()),
+            }
+        }
+        pub fn body<B>(mut self, value: B) -> Self
+        where
+            B: std::convert::TryInto<reqwest::Body>,
+        {
+            self.body = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `reqwest::Body` for body failed".to_string()
+                });
+            self
+        }
+        ///Sends a `POST` request to `/v1/files`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::FileObject>, Error<types::Problem>> {
+            let Self { client, body } = self;
+            let body = body.map_err(Error::InvalidRequest)?;
+            let url = format!("{}/v1/files", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .header(
+                    ::reqwest::header::CONTENT_TYPE,
+                    ::reqwest::header::HeaderValue::from_static(
+                        "application/octet-stream",
+                    ),
+                )
+                .body(body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "create_file",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                201u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::get_file`]
+
+[`Client::get_file`]: super::Client::get_file*/
+    #[derive(Debug, Clone)]
+    pub struct GetFile<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> GetFile<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `GET` request to `/v1/files/{id}`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::FileObject>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/files/{}", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "get_file",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::delete_file`]
+
+[`Client::delete_file`]: super::Client::delete_file*/
+    #[derive(Debug, Clone)]
+    pub struct DeleteFile<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> DeleteFile<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `DELETE` request to `/v1/files/{id}`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Deleted>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/files/{}", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .delete(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "delete_file",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::download_file`]
+
+[`Client::download_file`]: super::Client::download_file*/
+    #[derive(Debug, Clone)]
+    pub struct DownloadFile<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        if_none_match: Result<Option<::std::string::String>, String>,
+        if_range: Result<Option<::std::string::String>, String>,
+        range: Result<Option<::std::string::String>, String>,
+    }
+    impl<'a> DownloadFile<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                if_none_match: Ok(None),
+                if_range: Ok(None),
+                range: Ok(None),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn if_none_match<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.if_none_match = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for if_none_match failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn if_range<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.if_range = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for if_range failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn range<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.range = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for range failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `GET` request to `/v1/files/{id}/content`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<ByteStream>, Error<types::Problem>> {
+            let Self { client, id, if_none_match, if_range, range } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let if_none_match = if_none_match.map_err(Error::InvalidRequest)?;
+            let if_range = if_range.map_err(Error::InvalidRequest)?;
+            let range = range.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/files/{}/content", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(4usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            if let Some(value) = if_none_match {
+                header_map.append("If-None-Match", value.to_string().try_into()?);
+            }
+            if let Some(value) = if_range {
+                header_map.append("If-Range", value.to_string().try_into()?);
+            }
+            if let Some(value) = range {
+                header_map.append("Range", value.to_string().try_into()?);
+            }
+            #[allow(unused_mut)]
+            let mut request = client.client.get(url).headers(header_map).build()?;
+            let info = OperationInfo {
+                operation_id: "download_file",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => Ok(ResponseValue::stream(response)),
+                206u16 => Ok(ResponseValue::stream(response)),
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::run_grader`]
+
+[`Client::run_grader`]: super::Client::run_grader*/
+    #[derive(Debug, Clone)]
+    pub struct RunGrader<'a> {
+        client: &'a super::Client,
+        body: Result<types::builder::RunGrader, String>,
+    }
+    impl<'a> RunGrader<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::RunGrader>,
+            <V as std::convert::TryInto<types::RunGrader>>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| {
+                    format!("conversion to `RunGrader` for body failed: {}", s)
+                });
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(types::builder::RunGrader) -> types::builder::RunGrader,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        ///Sends a `POST` request to `/v1/fine_tuning/alpha/graders/run`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::GraderRun>, Error<types::Problem>> {
+            let Self { client, body } = self;
+            let body = body
+                .and_then(|v| types::RunGrader::try_from(v).map_err(|e| e.to_string()))
+                .map_err(Error::InvalidRequest)?;
+            let url = format!("{}/v1/fine_tuning/alpha/graders/run", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "run_grader",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::validate_grader`]
+
+[`Client::validate_grader`]: super::Client::validate_grader*/
+    #[derive(Debug, Clone)]
+    pub struct ValidateGrader<'a> {
+        client: &'a super::Client,
+        body: Result<types::builder::GraderBody, String>,
+    }
+    impl<'a> ValidateGrader<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::GraderBody>,
+            <V as std::convert::TryInto<types::GraderBody>>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| {
+                    format!("conversion to `GraderBody` for body failed: {}", s)
+                });
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(
+                types::builder::GraderBody,
+            ) -> types::builder::GraderBody,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        ///Sends a `POST` request to `/v1/fine_tuning/alpha/graders/validate`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::GraderBody>, Error<types::Problem>> {
+            let Self { client, body } = self;
+            let body = body
+                .and_then(|v| types::GraderBody::try_from(v).map_err(|e| e.to_string()))
+                .map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/fine_tuning/alpha/graders/validate", client.baseurl,
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "validate_grader",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::list_fine_tuning_jobs`]
+
+[`Client::list_fine_tuning_jobs`]: super::Client::list_fine_tuning_jobs*/
+    #[derive(Debug, Clone)]
+    pub struct ListFineTuningJobs<'a> {
+        client: &'a super::Client,
+        after: Result<Option<::std::string::String>, String>,
+        limit: Result<Option<u32>, String>,
+        metadata_key: Result<Option<::std::string::String>, String>,
+        order: Result<Option<types::ListOrder>, String>,
+    }
+    impl<'a> ListFineTuningJobs<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                after: Ok(None),
+                limit: Ok(None),
+                metadata_key: Ok(None),
+                order: Ok(None),
+            }
+        }
+        pub fn after<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.after = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for after failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn limit<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u32>,
+        {
+            self.limit = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u32` for limit failed".to_string());
+            self
+        }
+        pub fn metadata_key<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.metadata_key = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for metadata_key failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn order<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::ListOrder>,
+        {
+            self.order = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `ListOrder` for order failed".to_string());
+            self
+        }
+        ///Sends a `GET` request to `/v1/fine_tuning/jobs`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::FineTuningJobList>, Error<types::Problem>> {
+            let Self { client, after, limit, metadata_key, order } = self;
+            let after = after.map_err(Error::InvalidRequest)?;
+            let limit = limit.map_err(Error::InvalidRequest)?;
+            let metadata_key = metadata_key.map_err(Error::InvalidRequest)?;
+            let order = order.map_err(Error::InvalidRequest)?;
+            let url = format!("{}/v1/fine_tuning/jobs", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .query(&progenitor_client::QueryParam::new("after", &after))
+                .query(&progenitor_client::QueryParam::new("limit", &limit))
+                .query(
+                    &progenitor_client::QueryParam::new("metadata[key]", &metadata_key),
+                )
+                .query(&progenitor_client::QueryParam::new("order", &order))
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "list_fine_tuning_jobs",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::create_fine_tuning_job`]
+
+[`Client::create_fine_tuning_job`]: super::Client::create_fine_tuning_job*/
+    #[derive(Debug, Clone)]
+    pub struct CreateFineTuningJob<'a> {
+        client: &'a super::Client,
+        idempotency_key: Result<Option<::std::string::String>, String>,
+        body: Result<types::builder::CreateFineTuningJob, String>,
+    }
+    impl<'a> CreateFineTuningJob<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                idempotency_key: Ok(None),
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn idempotency_key<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.idempotency_key = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for idempotency_key failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::CreateFineTuningJob>,
+            <V as std::convert::TryInto<
+                types::CreateFineTuningJob,
+            >>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| {
+                    format!("conversion to `CreateFineTuningJob` for body failed: {}", s)
+                });
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(
+                types::builder::CreateFineTuningJob,
+            ) -> types::builder::CreateFineTuningJob,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        ///Sends a `POST` request to `/v1/fine_tuning/jobs`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::FineTuningJob>, Error<types::Problem>> {
+            let Self { client, idempotency_key, body } = self;
+            let idempotency_key = idempotency_key.map_err(Error::InvalidRequest)?;
+            let body = body
+                .and_then(|v| {
+                    types::CreateFineTuningJob::try_from(v).map_err(|e| e.to_string())
+                })
+                .map_err(Error::InvalidRequest)?;
+            let url = format!("{}/v1/fine_tuning/jobs", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(2usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            if let Some(value) = idempotency_key {
+                header_map.append("Idempotency-Key", value.to_string().try_into()?);
+            }
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "create_fine_tuning_job",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                201u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::get_fine_tuning_job`]
+
+[`Client::get_fine_tuning_job`]: super::Client::get_fine_tuning_job*/
+    #[derive(Debug, Clone)]
+    pub struct GetFineTuningJob<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> GetFineTuningJob<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `GET` request to `/v1/fine_tuning/jobs/{id}`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::FineTuningJob>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/fine_tuning/jobs/{}", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "get_fine_tuning_job",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::cancel_fine_tuning_job`]
+
+[`Client::cancel_fine_tuning_job`]: super::Client::cancel_fine_tuning_job*/
+    #[derive(Debug, Clone)]
+    pub struct CancelFineTuningJob<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> CancelFineTuningJob<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `POST` request to `/v1/fine_tuning/jobs/{id}/cancel`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::FineTuningJob>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/fine_tuning/jobs/{}/cancel", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "cancel_fine_tuning_job",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::list_fine_tuning_checkpoints`]
+
+[`Client::list_fine_tuning_checkpoints`]: super::Client::list_fine_tuning_checkpoints*/
+    #[derive(Debug, Clone)]
+    pub struct ListFineTuningCheckpoints<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        after: Result<Option<::std::string::String>, String>,
+        limit: Result<Option<u32>, String>,
+        order: Result<Option<types::ListOrder>, String>,
+    }
+    impl<'a> ListFineTuningCheckpoints<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                after: Ok(None),
+                limit: Ok(None),
+                order: Ok(None),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn after<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.after = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for after failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn limit<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u32>,
+        {
+            self.limit = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u32` for limit failed".to_string());
+            self
+        }
+        pub fn order<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::ListOrder>,
+        {
+            self.order = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `ListOrder` for order failed".to_string());
+            self
+        }
+        ///Sends a `GET` request to `/v1/fine_tuning/jobs/{id}/checkpoints`
+        pub async fn send(
+            self,
+        ) -> Result<
+            ResponseValue<types::FineTuningCheckpointList>,
+            Error<types::Problem>,
+        > {
+            let Self { client, id, after, limit, order } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let after = after.map_err(Error::InvalidRequest)?;
+            let limit = limit.map_err(Error::InvalidRequest)?;
+            let order = order.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/fine_tuning/jobs/{}/checkpoints", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .query(&progenitor_client::QueryParam::new("after", &after))
+                .query(&progenitor_client::QueryParam::new("limit", &limit))
+                .query(&progenitor_client::QueryParam::new("order", &order))
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "list_fine_tuning_checkpoints",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::list_fine_tuning_events`]
+
+[`Client::list_fine_tuning_events`]: super::Client::list_fine_tuning_events*/
+    #[derive(Debug, Clone)]
+    pub struct ListFineTuningEvents<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        after: Result<Option<::std::string::String>, String>,
+        limit: Result<Option<u32>, String>,
+    }
+    impl<'a> ListFineTuningEvents<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                after: Ok(None),
+                limit: Ok(None),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn after<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.after = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for after failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn limit<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u32>,
+        {
+            self.limit = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u32` for limit failed".to_string());
+            self
+        }
+        ///Sends a `GET` request to `/v1/fine_tuning/jobs/{id}/events`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::FineTuningEventList>, Error<types::Problem>> {
+            let Self { client, id, after, limit } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let after = after.map_err(Error::InvalidRequest)?;
+            let limit = limit.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/fine_tuning/jobs/{}/events", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .query(&progenitor_client::QueryParam::new("after", &after))
+                .query(&progenitor_client::QueryParam::new("limit", &limit))
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "list_fine_tuning_events",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::pause_fine_tuning_job`]
+
+[`Client::pause_fine_tuning_job`]: super::Client::pause_fine_tuning_job*/
+    #[derive(Debug, Clone)]
+    pub struct PauseFineTuningJob<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> PauseFineTuningJob<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `POST` request to `/v1/fine_tuning/jobs/{id}/pause`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::FineTuningJob>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/fine_tuning/jobs/{}/pause", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "pause_fine_tuning_job",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::resume_fine_tuning_job`]
+
+[`Client::resume_fine_tuning_job`]: super::Client::resume_fine_tuning_job*/
+    #[derive(Debug, Clone)]
+    pub struct ResumeFineTuningJob<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> ResumeFineTuningJob<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `POST` request to `/v1/fine_tuning/jobs/{id}/resume`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::FineTuningJob>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/fine_tuning/jobs/{}/resume", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "resume_fine_tuning_job",
             };
             client.pre(&mut request, &info).await?;
             let result = client.exec(request, &info).await;
@@ -11099,8 +22409,108 @@ pub mod builder {
     pub struct GetJob<'a> {
         client: &'a super::Client,
         id: Result<::std::string::String, String>,
+        if_none_match: Result<Option<::std::string::String>, String>,
     }
     impl<'a> GetJob<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                if_none_match: Ok(None),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn if_none_match<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.if_none_match = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for if_none_match failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `GET` request to `/v1/jobs/{id}`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Job>, Error<types::Problem>> {
+            let Self { client, id, if_none_match } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let if_none_match = if_none_match.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/jobs/{}", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(2usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            if let Some(value) = if_none_match {
+                header_map.append("If-None-Match", value.to_string().try_into()?);
+            }
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "get_job",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::delete_job`]
+
+[`Client::delete_job`]: super::Client::delete_job*/
+    #[derive(Debug, Clone)]
+    pub struct DeleteJob<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> DeleteJob<'a> {
         pub fn new(client: &'a super::Client) -> Self {
             Self {
                 client: client,
@@ -11119,14 +22529,263 @@ pub mod builder {
                 });
             self
         }
-        ///Sends a `GET` request to `/v1/jobs/{id}`
+        ///Sends a `DELETE` request to `/v1/jobs/{id}`
         pub async fn send(
             self,
-        ) -> Result<ResponseValue<types::Job>, Error<types::Problem>> {
+        ) -> Result<ResponseValue<types::Deleted>, Error<types::Problem>> {
             let Self { client, id } = self;
             let id = id.map_err(Error::InvalidRequest)?;
             let url = format!(
                 "{}/v1/jobs/{}", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .delete(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "delete_job",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::update_job`]
+
+[`Client::update_job`]: super::Client::update_job*/
+    #[derive(Debug, Clone)]
+    pub struct UpdateJob<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        if_match: Result<Option<::std::string::String>, String>,
+        body: Result<types::builder::UpdateJob, String>,
+    }
+    impl<'a> UpdateJob<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                if_match: Ok(None),
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn if_match<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.if_match = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for if_match failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::UpdateJob>,
+            <V as std::convert::TryInto<types::UpdateJob>>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| {
+                    format!("conversion to `UpdateJob` for body failed: {}", s)
+                });
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(types::builder::UpdateJob) -> types::builder::UpdateJob,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        ///Sends a `PATCH` request to `/v1/jobs/{id}`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Job>, Error<types::Problem>> {
+            let Self { client, id, if_match, body } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let if_match = if_match.map_err(Error::InvalidRequest)?;
+            let body = body
+                .and_then(|v| types::UpdateJob::try_from(v).map_err(|e| e.to_string()))
+                .map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/jobs/{}", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(2usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            if let Some(value) = if_match {
+                header_map.append("If-Match", value.to_string().try_into()?);
+            }
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .patch(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "update_job",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::job_attempts`]
+
+[`Client::job_attempts`]: super::Client::job_attempts*/
+    #[derive(Debug, Clone)]
+    pub struct JobAttempts<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        after: Result<Option<::std::string::String>, String>,
+        limit: Result<Option<u32>, String>,
+        order: Result<Option<types::ListOrder>, String>,
+    }
+    impl<'a> JobAttempts<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                after: Ok(None),
+                limit: Ok(None),
+                order: Ok(None),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn after<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.after = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for after failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn limit<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u32>,
+        {
+            self.limit = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u32` for limit failed".to_string());
+            self
+        }
+        pub fn order<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::ListOrder>,
+        {
+            self.order = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `ListOrder` for order failed".to_string());
+            self
+        }
+        ///Sends a `GET` request to `/v1/jobs/{id}/attempts`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::AttemptList>, Error<types::Problem>> {
+            let Self { client, id, after, limit, order } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let after = after.map_err(Error::InvalidRequest)?;
+            let limit = limit.map_err(Error::InvalidRequest)?;
+            let order = order.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/jobs/{}/attempts", client.baseurl, encode_path(& id.to_string()),
             );
             let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
             header_map
@@ -11144,10 +22803,13 @@ pub mod builder {
                     ::reqwest::header::ACCEPT,
                     ::reqwest::header::HeaderValue::from_static("application/json"),
                 )
+                .query(&progenitor_client::QueryParam::new("after", &after))
+                .query(&progenitor_client::QueryParam::new("limit", &limit))
+                .query(&progenitor_client::QueryParam::new("order", &order))
                 .headers(header_map)
                 .build()?;
             let info = OperationInfo {
-                operation_id: "get_job",
+                operation_id: "job_attempts",
             };
             client.pre(&mut request, &info).await?;
             let result = client.exec(request, &info).await;
@@ -11534,6 +23196,130 @@ pub mod builder {
             }
         }
     }
+    /**Builder for [`Client::fork_job`]
+
+[`Client::fork_job`]: super::Client::fork_job*/
+    #[derive(Debug, Clone)]
+    pub struct ForkJob<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        idempotency_key: Result<Option<::std::string::String>, String>,
+        body: Result<types::builder::ForkJob, String>,
+    }
+    impl<'a> ForkJob<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                idempotency_key: Ok(None),
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn idempotency_key<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.idempotency_key = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for idempotency_key failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::ForkJob>,
+            <V as std::convert::TryInto<types::ForkJob>>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| format!("conversion to `ForkJob` for body failed: {}", s));
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(types::builder::ForkJob) -> types::builder::ForkJob,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        ///Sends a `POST` request to `/v1/jobs/{id}/fork`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Job>, Error<types::Problem>> {
+            let Self { client, id, idempotency_key, body } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let idempotency_key = idempotency_key.map_err(Error::InvalidRequest)?;
+            let body = body
+                .and_then(|v| types::ForkJob::try_from(v).map_err(|e| e.to_string()))
+                .map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/jobs/{}/fork", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(2usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            if let Some(value) = idempotency_key {
+                header_map.append("Idempotency-Key", value.to_string().try_into()?);
+            }
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "fork_job",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                201u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
     /**Builder for [`Client::get_job_metrics`]
 
 [`Client::get_job_metrics`]: super::Client::get_job_metrics*/
@@ -11672,6 +23458,543 @@ pub mod builder {
             let response = result?;
             match response.status().as_u16() {
                 200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::pause_job`]
+
+[`Client::pause_job`]: super::Client::pause_job*/
+    #[derive(Debug, Clone)]
+    pub struct PauseJob<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> PauseJob<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `POST` request to `/v1/jobs/{id}/pause`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Job>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/jobs/{}/pause", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "pause_job",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::job_report`]
+
+[`Client::job_report`]: super::Client::job_report*/
+    #[derive(Debug, Clone)]
+    pub struct JobReport<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        format: Result<Option<types::ReportFormat>, String>,
+    }
+    impl<'a> JobReport<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                format: Ok(None),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn format<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::ReportFormat>,
+        {
+            self.format = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `ReportFormat` for format failed".to_string()
+                });
+            self
+        }
+        ///Sends a `GET` request to `/v1/jobs/{id}/report`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Report>, Error<types::Problem>> {
+            let Self { client, id, format } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let format = format.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/jobs/{}/report", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .query(&progenitor_client::QueryParam::new("format", &format))
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "job_report",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::resume_job`]
+
+[`Client::resume_job`]: super::Client::resume_job*/
+    #[derive(Debug, Clone)]
+    pub struct ResumeJob<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> ResumeJob<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `POST` request to `/v1/jobs/{id}/resume`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Job>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/jobs/{}/resume", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "resume_job",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::job_rollouts`]
+
+[`Client::job_rollouts`]: super::Client::job_rollouts*/
+    #[derive(Debug, Clone)]
+    pub struct JobRollouts<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        after: Result<Option<::std::string::String>, String>,
+        limit: Result<Option<u32>, String>,
+        max_reward: Result<Option<f64>, String>,
+        min_reward: Result<Option<f64>, String>,
+        prompt: Result<Option<u64>, String>,
+        step: Result<Option<u64>, String>,
+    }
+    impl<'a> JobRollouts<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                after: Ok(None),
+                limit: Ok(None),
+                max_reward: Ok(None),
+                min_reward: Ok(None),
+                prompt: Ok(None),
+                step: Ok(None),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn after<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.after = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for after failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn limit<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u32>,
+        {
+            self.limit = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u32` for limit failed".to_string());
+            self
+        }
+        pub fn max_reward<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<f64>,
+        {
+            self.max_reward = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `f64` for max_reward failed".to_string());
+            self
+        }
+        pub fn min_reward<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<f64>,
+        {
+            self.min_reward = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `f64` for min_reward failed".to_string());
+            self
+        }
+        pub fn prompt<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u64>,
+        {
+            self.prompt = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u64` for prompt failed".to_string());
+            self
+        }
+        pub fn step<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u64>,
+        {
+            self.step = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u64` for step failed".to_string());
+            self
+        }
+        ///Sends a `GET` request to `/v1/jobs/{id}/rollouts`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::JobRolloutList>, Error<types::Problem>> {
+            let Self {
+                client,
+                id,
+                after,
+                limit,
+                max_reward,
+                min_reward,
+                prompt,
+                step,
+            } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let after = after.map_err(Error::InvalidRequest)?;
+            let limit = limit.map_err(Error::InvalidRequest)?;
+            let max_reward = max_reward.map_err(Error::InvalidRequest)?;
+            let min_reward = min_reward.map_err(Error::InvalidRequest)?;
+            let prompt = prompt.map_err(Error::InvalidRequest)?;
+            let step = step.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/jobs/{}/rollouts", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .query(&progenitor_client::QueryParam::new("after", &after))
+                .query(&progenitor_client::QueryParam::new("limit", &limit))
+                .query(&progenitor_client::QueryParam::new("max_reward", &max_reward))
+                .query(&progenitor_client::QueryParam::new("min_reward", &min_reward))
+                .query(&progenitor_client::QueryParam::new("prompt", &prompt))
+                .query(&progenitor_client::QueryParam::new("step", &step))
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "job_rollouts",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::verify_resume`]
+
+[`Client::verify_resume`]: super::Client::verify_resume*/
+    #[derive(Debug, Clone)]
+    pub struct VerifyResume<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        idempotency_key: Result<Option<::std::string::String>, String>,
+    }
+    impl<'a> VerifyResume<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                idempotency_key: Ok(None),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn idempotency_key<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.idempotency_key = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for idempotency_key failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `POST` request to `/v1/jobs/{id}/verify-resume`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Job>, Error<types::Problem>> {
+            let Self { client, id, idempotency_key } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let idempotency_key = idempotency_key.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/jobs/{}/verify-resume", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(2usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            if let Some(value) = idempotency_key {
+                header_map.append("Idempotency-Key", value.to_string().try_into()?);
+            }
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "verify_resume",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                201u16 => ResponseValue::from_response(response).await,
                 400u16..=499u16 => {
                     Err(
                         Error::ErrorResponse(
@@ -12148,6 +24471,87 @@ pub mod builder {
             }
         }
     }
+    /**Builder for [`Client::delete_model`]
+
+[`Client::delete_model`]: super::Client::delete_model*/
+    #[derive(Debug, Clone)]
+    pub struct DeleteModel<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> DeleteModel<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `DELETE` request to `/v1/models/{id}`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Deleted>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/models/{}", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .delete(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "delete_model",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
     /**Builder for [`Client::list_objectives`]
 
 [`Client::list_objectives`]: super::Client::list_objectives*/
@@ -12185,6 +24589,301 @@ pub mod builder {
                 .build()?;
             let info = OperationInfo {
                 operation_id: "list_objectives",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::list_projects`]
+
+[`Client::list_projects`]: super::Client::list_projects*/
+    #[derive(Debug, Clone)]
+    pub struct ListProjects<'a> {
+        client: &'a super::Client,
+        after: Result<Option<::std::string::String>, String>,
+        limit: Result<Option<u32>, String>,
+        order: Result<Option<types::ListOrder>, String>,
+    }
+    impl<'a> ListProjects<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                after: Ok(None),
+                limit: Ok(None),
+                order: Ok(None),
+            }
+        }
+        pub fn after<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.after = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for after failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn limit<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u32>,
+        {
+            self.limit = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u32` for limit failed".to_string());
+            self
+        }
+        pub fn order<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::ListOrder>,
+        {
+            self.order = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `ListOrder` for order failed".to_string());
+            self
+        }
+        ///Sends a `GET` request to `/v1/projects`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::ProjectList>, Error<types::Problem>> {
+            let Self { client, after, limit, order } = self;
+            let after = after.map_err(Error::InvalidRequest)?;
+            let limit = limit.map_err(Error::InvalidRequest)?;
+            let order = order.map_err(Error::InvalidRequest)?;
+            let url = format!("{}/v1/projects", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .query(&progenitor_client::QueryParam::new("after", &after))
+                .query(&progenitor_client::QueryParam::new("limit", &limit))
+                .query(&progenitor_client::QueryParam::new("order", &order))
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "list_projects",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::get_project`]
+
+[`Client::get_project`]: super::Client::get_project*/
+    #[derive(Debug, Clone)]
+    pub struct GetProject<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> GetProject<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `GET` request to `/v1/projects/{id}`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Project>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/projects/{}", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "get_project",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::set_project`]
+
+[`Client::set_project`]: super::Client::set_project*/
+    #[derive(Debug, Clone)]
+    pub struct SetProject<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        body: Result<types::builder::Limits, String>,
+    }
+    impl<'a> SetProject<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::Limits>,
+            <V as std::convert::TryInto<types::Limits>>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| format!("conversion to `Limits` for body failed: {}", s));
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(types::builder::Limits) -> types::builder::Limits,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        ///Sends a `PUT` request to `/v1/projects/{id}`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Project>, Error<types::Problem>> {
+            let Self { client, id, body } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let body = body
+                .and_then(|v| types::Limits::try_from(v).map_err(|e| e.to_string()))
+                .map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/projects/{}", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .put(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "set_project",
             };
             client.pre(&mut request, &info).await?;
             let result = client.exec(request, &info).await;
@@ -12577,6 +25276,219 @@ pub mod builder {
             }
         }
     }
+    /**Builder for [`Client::delete_rollout_set`]
+
+[`Client::delete_rollout_set`]: super::Client::delete_rollout_set*/
+    #[derive(Debug, Clone)]
+    pub struct DeleteRolloutSet<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> DeleteRolloutSet<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `DELETE` request to `/v1/rollout-sets/{id}`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Deleted>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/rollout-sets/{}", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .delete(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "delete_rollout_set",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::download_rollout_set_archive`]
+
+[`Client::download_rollout_set_archive`]: super::Client::download_rollout_set_archive*/
+    #[derive(Debug, Clone)]
+    pub struct DownloadRolloutSetArchive<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        if_none_match: Result<Option<::std::string::String>, String>,
+        if_range: Result<Option<::std::string::String>, String>,
+        range: Result<Option<::std::string::String>, String>,
+    }
+    impl<'a> DownloadRolloutSetArchive<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                if_none_match: Ok(None),
+                if_range: Ok(None),
+                range: Ok(None),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn if_none_match<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.if_none_match = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for if_none_match failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn if_range<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.if_range = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for if_range failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn range<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.range = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for range failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `GET` request to `/v1/rollout-sets/{id}/archive`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<ByteStream>, Error<types::Problem>> {
+            let Self { client, id, if_none_match, if_range, range } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let if_none_match = if_none_match.map_err(Error::InvalidRequest)?;
+            let if_range = if_range.map_err(Error::InvalidRequest)?;
+            let range = range.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/rollout-sets/{}/archive", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(4usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            if let Some(value) = if_none_match {
+                header_map.append("If-None-Match", value.to_string().try_into()?);
+            }
+            if let Some(value) = if_range {
+                header_map.append("If-Range", value.to_string().try_into()?);
+            }
+            if let Some(value) = range {
+                header_map.append("Range", value.to_string().try_into()?);
+            }
+            #[allow(unused_mut)]
+            let mut request = client.client.get(url).headers(header_map).build()?;
+            let info = OperationInfo {
+                operation_id: "download_rollout_set_archive",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => Ok(ResponseValue::stream(response)),
+                206u16 => Ok(ResponseValue::stream(response)),
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
     /**Builder for [`Client::download_rollout_set_file`]
 
 [`Client::download_rollout_set_file`]: super::Client::download_rollout_set_file*/
@@ -12930,6 +25842,10 @@ pub mod builder {
         after: Result<Option<u64>, String>,
         group: Result<Option<u64>, String>,
         limit: Result<Option<u32>, String>,
+        max_reward: Result<Option<f64>, String>,
+        min_reward: Result<Option<f64>, String>,
+        prompt: Result<Option<u64>, String>,
+        step: Result<Option<u64>, String>,
     }
     impl<'a> ListRollouts<'a> {
         pub fn new(client: &'a super::Client) -> Self {
@@ -12939,6 +25855,10 @@ pub mod builder {
                 after: Ok(None),
                 group: Ok(None),
                 limit: Ok(None),
+                max_reward: Ok(None),
+                min_reward: Ok(None),
+                prompt: Ok(None),
+                step: Ok(None),
             }
         }
         pub fn id<V>(mut self, value: V) -> Self
@@ -12983,15 +25903,69 @@ pub mod builder {
                 .map_err(|_| "conversion to `u32` for limit failed".to_string());
             self
         }
+        pub fn max_reward<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<f64>,
+        {
+            self.max_reward = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `f64` for max_reward failed".to_string());
+            self
+        }
+        pub fn min_reward<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<f64>,
+        {
+            self.min_reward = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `f64` for min_reward failed".to_string());
+            self
+        }
+        pub fn prompt<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u64>,
+        {
+            self.prompt = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u64` for prompt failed".to_string());
+            self
+        }
+        pub fn step<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u64>,
+        {
+            self.step = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u64` for step failed".to_string());
+            self
+        }
         ///Sends a `GET` request to `/v1/rollout-sets/{id}/rollouts`
         pub async fn send(
             self,
         ) -> Result<ResponseValue<types::RolloutList>, Error<types::Problem>> {
-            let Self { client, id, after, group, limit } = self;
+            let Self {
+                client,
+                id,
+                after,
+                group,
+                limit,
+                max_reward,
+                min_reward,
+                prompt,
+                step,
+            } = self;
             let id = id.map_err(Error::InvalidRequest)?;
             let after = after.map_err(Error::InvalidRequest)?;
             let group = group.map_err(Error::InvalidRequest)?;
             let limit = limit.map_err(Error::InvalidRequest)?;
+            let max_reward = max_reward.map_err(Error::InvalidRequest)?;
+            let min_reward = min_reward.map_err(Error::InvalidRequest)?;
+            let prompt = prompt.map_err(Error::InvalidRequest)?;
+            let step = step.map_err(Error::InvalidRequest)?;
             let url = format!(
                 "{}/v1/rollout-sets/{}/rollouts", client.baseurl, encode_path(& id
                 .to_string()),
@@ -13015,6 +25989,10 @@ pub mod builder {
                 .query(&progenitor_client::QueryParam::new("after", &after))
                 .query(&progenitor_client::QueryParam::new("group", &group))
                 .query(&progenitor_client::QueryParam::new("limit", &limit))
+                .query(&progenitor_client::QueryParam::new("max_reward", &max_reward))
+                .query(&progenitor_client::QueryParam::new("min_reward", &min_reward))
+                .query(&progenitor_client::QueryParam::new("prompt", &prompt))
+                .query(&progenitor_client::QueryParam::new("step", &step))
                 .headers(header_map)
                 .build()?;
             let info = OperationInfo {
@@ -13026,6 +26004,416 @@ pub mod builder {
             let response = result?;
             match response.status().as_u16() {
                 200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::create_upload`]
+
+[`Client::create_upload`]: super::Client::create_upload*/
+    #[derive(Debug, Clone)]
+    pub struct CreateUpload<'a> {
+        client: &'a super::Client,
+        idempotency_key: Result<Option<::std::string::String>, String>,
+        body: Result<types::builder::CreateUpload, String>,
+    }
+    impl<'a> CreateUpload<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                idempotency_key: Ok(None),
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn idempotency_key<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.idempotency_key = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for idempotency_key failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::CreateUpload>,
+            <V as std::convert::TryInto<types::CreateUpload>>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| {
+                    format!("conversion to `CreateUpload` for body failed: {}", s)
+                });
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(
+                types::builder::CreateUpload,
+            ) -> types::builder::CreateUpload,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        ///Sends a `POST` request to `/v1/uploads`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Upload>, Error<types::Problem>> {
+            let Self { client, idempotency_key, body } = self;
+            let idempotency_key = idempotency_key.map_err(Error::InvalidRequest)?;
+            let body = body
+                .and_then(|v| {
+                    types::CreateUpload::try_from(v).map_err(|e| e.to_string())
+                })
+                .map_err(Error::InvalidRequest)?;
+            let url = format!("{}/v1/uploads", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(2usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            if let Some(value) = idempotency_key {
+                header_map.append("Idempotency-Key", value.to_string().try_into()?);
+            }
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "create_upload",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                201u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::cancel_upload`]
+
+[`Client::cancel_upload`]: super::Client::cancel_upload*/
+    #[derive(Debug, Clone)]
+    pub struct CancelUpload<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> CancelUpload<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `POST` request to `/v1/uploads/{id}/cancel`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Upload>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/uploads/{}/cancel", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "cancel_upload",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::complete_upload`]
+
+[`Client::complete_upload`]: super::Client::complete_upload*/
+    #[derive(Debug, Clone)]
+    pub struct CompleteUpload<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        body: Result<types::builder::CompleteUpload, String>,
+    }
+    impl<'a> CompleteUpload<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::CompleteUpload>,
+            <V as std::convert::TryInto<
+                types::CompleteUpload,
+            >>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| {
+                    format!("conversion to `CompleteUpload` for body failed: {}", s)
+                });
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(
+                types::builder::CompleteUpload,
+            ) -> types::builder::CompleteUpload,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        ///Sends a `POST` request to `/v1/uploads/{id}/complete`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Upload>, Error<types::Problem>> {
+            let Self { client, id, body } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let body = body
+                .and_then(|v| {
+                    types::CompleteUpload::try_from(v).map_err(|e| e.to_string())
+                })
+                .map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/uploads/{}/complete", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "complete_upload",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::create_upload_part`]
+
+[`Client::create_upload_part`]: super::Client::create_upload_part*/
+    #[derive(Debug)]
+    pub struct CreateUploadPart<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        body: Result<reqwest::Body, String>,
+    }
+    impl<'a> CreateUploadPart<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                body: Err("body was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn body<B>(mut self, value: B) -> Self
+        where
+            B: std::convert::TryInto<reqwest::Body>,
+        {
+            self.body = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `reqwest::Body` for body failed".to_string()
+                });
+            self
+        }
+        ///Sends a `POST` request to `/v1/uploads/{id}/parts`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::UploadPart>, Error<types::Problem>> {
+            let Self { client, id, body } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let body = body.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/uploads/{}/parts", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .header(
+                    ::reqwest::header::CONTENT_TYPE,
+                    ::reqwest::header::HeaderValue::from_static(
+                        "application/octet-stream",
+                    ),
+                )
+                .body(body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "create_upload_part",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                201u16 => ResponseValue::from_response(response).await,
                 400u16..=499u16 => {
                     Err(
                         Error::ErrorResponse(
@@ -13331,6 +26719,1399 @@ pub mod builder {
             let response = result?;
             match response.status().as_u16() {
                 200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::delete_verifier`]
+
+[`Client::delete_verifier`]: super::Client::delete_verifier*/
+    #[derive(Debug, Clone)]
+    pub struct DeleteVerifier<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> DeleteVerifier<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `DELETE` request to `/v1/verifiers/{id}`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Deleted>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/verifiers/{}", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .delete(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "delete_verifier",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::update_verifier`]
+
+[`Client::update_verifier`]: super::Client::update_verifier*/
+    #[derive(Debug, Clone)]
+    pub struct UpdateVerifier<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        body: Result<types::builder::UpdateLabels, String>,
+    }
+    impl<'a> UpdateVerifier<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::UpdateLabels>,
+            <V as std::convert::TryInto<types::UpdateLabels>>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| {
+                    format!("conversion to `UpdateLabels` for body failed: {}", s)
+                });
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(
+                types::builder::UpdateLabels,
+            ) -> types::builder::UpdateLabels,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        ///Sends a `PATCH` request to `/v1/verifiers/{id}`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Verifier>, Error<types::Problem>> {
+            let Self { client, id, body } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let body = body
+                .and_then(|v| {
+                    types::UpdateLabels::try_from(v).map_err(|e| e.to_string())
+                })
+                .map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/verifiers/{}", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .patch(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "update_verifier",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::audit_verifier`]
+
+[`Client::audit_verifier`]: super::Client::audit_verifier*/
+    #[derive(Debug, Clone)]
+    pub struct AuditVerifier<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        body: Result<types::builder::AuditVerifier, String>,
+    }
+    impl<'a> AuditVerifier<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::AuditVerifier>,
+            <V as std::convert::TryInto<types::AuditVerifier>>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| {
+                    format!("conversion to `AuditVerifier` for body failed: {}", s)
+                });
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(
+                types::builder::AuditVerifier,
+            ) -> types::builder::AuditVerifier,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        ///Sends a `POST` request to `/v1/verifiers/{id}/audit`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::VerifierAudit>, Error<types::Problem>> {
+            let Self { client, id, body } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let body = body
+                .and_then(|v| {
+                    types::AuditVerifier::try_from(v).map_err(|e| e.to_string())
+                })
+                .map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/verifiers/{}/audit", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "audit_verifier",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::test_verifier`]
+
+[`Client::test_verifier`]: super::Client::test_verifier*/
+    #[derive(Debug, Clone)]
+    pub struct TestVerifier<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        body: Result<types::builder::TestVerifier, String>,
+    }
+    impl<'a> TestVerifier<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::TestVerifier>,
+            <V as std::convert::TryInto<types::TestVerifier>>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| {
+                    format!("conversion to `TestVerifier` for body failed: {}", s)
+                });
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(
+                types::builder::TestVerifier,
+            ) -> types::builder::TestVerifier,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        ///Sends a `POST` request to `/v1/verifiers/{id}/test`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::VerifierTest>, Error<types::Problem>> {
+            let Self { client, id, body } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let body = body
+                .and_then(|v| {
+                    types::TestVerifier::try_from(v).map_err(|e| e.to_string())
+                })
+                .map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/verifiers/{}/test", client.baseurl, encode_path(& id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "test_verifier",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::get_webhook_delivery`]
+
+[`Client::get_webhook_delivery`]: super::Client::get_webhook_delivery*/
+    #[derive(Debug, Clone)]
+    pub struct GetWebhookDelivery<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> GetWebhookDelivery<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `GET` request to `/v1/webhook_deliveries/{id}`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::WebhookDelivery>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/webhook_deliveries/{}", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "get_webhook_delivery",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::redeliver_webhook`]
+
+[`Client::redeliver_webhook`]: super::Client::redeliver_webhook*/
+    #[derive(Debug, Clone)]
+    pub struct RedeliverWebhook<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> RedeliverWebhook<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `POST` request to `/v1/webhook_deliveries/{id}/redeliver`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::WebhookDelivery>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/webhook_deliveries/{}/redeliver", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "redeliver_webhook",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::list_webhook_endpoints`]
+
+[`Client::list_webhook_endpoints`]: super::Client::list_webhook_endpoints*/
+    #[derive(Debug, Clone)]
+    pub struct ListWebhookEndpoints<'a> {
+        client: &'a super::Client,
+        after: Result<Option<::std::string::String>, String>,
+        limit: Result<Option<u32>, String>,
+        order: Result<Option<types::ListOrder>, String>,
+    }
+    impl<'a> ListWebhookEndpoints<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                after: Ok(None),
+                limit: Ok(None),
+                order: Ok(None),
+            }
+        }
+        pub fn after<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.after = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for after failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn limit<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u32>,
+        {
+            self.limit = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u32` for limit failed".to_string());
+            self
+        }
+        pub fn order<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::ListOrder>,
+        {
+            self.order = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `ListOrder` for order failed".to_string());
+            self
+        }
+        ///Sends a `GET` request to `/v1/webhook_endpoints`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::WebhookEndpointList>, Error<types::Problem>> {
+            let Self { client, after, limit, order } = self;
+            let after = after.map_err(Error::InvalidRequest)?;
+            let limit = limit.map_err(Error::InvalidRequest)?;
+            let order = order.map_err(Error::InvalidRequest)?;
+            let url = format!("{}/v1/webhook_endpoints", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .query(&progenitor_client::QueryParam::new("after", &after))
+                .query(&progenitor_client::QueryParam::new("limit", &limit))
+                .query(&progenitor_client::QueryParam::new("order", &order))
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "list_webhook_endpoints",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::create_webhook_endpoint`]
+
+[`Client::create_webhook_endpoint`]: super::Client::create_webhook_endpoint*/
+    #[derive(Debug, Clone)]
+    pub struct CreateWebhookEndpoint<'a> {
+        client: &'a super::Client,
+        idempotency_key: Result<Option<::std::string::String>, String>,
+        body: Result<types::builder::CreateWebhookEndpoint, String>,
+    }
+    impl<'a> CreateWebhookEndpoint<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                idempotency_key: Ok(None),
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn idempotency_key<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.idempotency_key = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for idempotency_key failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::CreateWebhookEndpoint>,
+            <V as std::convert::TryInto<
+                types::CreateWebhookEndpoint,
+            >>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| {
+                    format!(
+                        "conversion to `CreateWebhookEndpoint` for body failed: {}", s
+                    )
+                });
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(
+                types::builder::CreateWebhookEndpoint,
+            ) -> types::builder::CreateWebhookEndpoint,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        ///Sends a `POST` request to `/v1/webhook_endpoints`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::WebhookEndpoint>, Error<types::Problem>> {
+            let Self { client, idempotency_key, body } = self;
+            let idempotency_key = idempotency_key.map_err(Error::InvalidRequest)?;
+            let body = body
+                .and_then(|v| {
+                    types::CreateWebhookEndpoint::try_from(v).map_err(|e| e.to_string())
+                })
+                .map_err(Error::InvalidRequest)?;
+            let url = format!("{}/v1/webhook_endpoints", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(2usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            if let Some(value) = idempotency_key {
+                header_map.append("Idempotency-Key", value.to_string().try_into()?);
+            }
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "create_webhook_endpoint",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                201u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::get_webhook_endpoint`]
+
+[`Client::get_webhook_endpoint`]: super::Client::get_webhook_endpoint*/
+    #[derive(Debug, Clone)]
+    pub struct GetWebhookEndpoint<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> GetWebhookEndpoint<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `GET` request to `/v1/webhook_endpoints/{id}`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::WebhookEndpoint>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/webhook_endpoints/{}", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "get_webhook_endpoint",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::delete_webhook_endpoint`]
+
+[`Client::delete_webhook_endpoint`]: super::Client::delete_webhook_endpoint*/
+    #[derive(Debug, Clone)]
+    pub struct DeleteWebhookEndpoint<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> DeleteWebhookEndpoint<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `DELETE` request to `/v1/webhook_endpoints/{id}`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Deleted>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/webhook_endpoints/{}", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .delete(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "delete_webhook_endpoint",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::update_webhook_endpoint`]
+
+[`Client::update_webhook_endpoint`]: super::Client::update_webhook_endpoint*/
+    #[derive(Debug, Clone)]
+    pub struct UpdateWebhookEndpoint<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        body: Result<types::builder::UpdateWebhookEndpoint, String>,
+    }
+    impl<'a> UpdateWebhookEndpoint<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::UpdateWebhookEndpoint>,
+            <V as std::convert::TryInto<
+                types::UpdateWebhookEndpoint,
+            >>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| {
+                    format!(
+                        "conversion to `UpdateWebhookEndpoint` for body failed: {}", s
+                    )
+                });
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(
+                types::builder::UpdateWebhookEndpoint,
+            ) -> types::builder::UpdateWebhookEndpoint,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        ///Sends a `PATCH` request to `/v1/webhook_endpoints/{id}`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::WebhookEndpoint>, Error<types::Problem>> {
+            let Self { client, id, body } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let body = body
+                .and_then(|v| {
+                    types::UpdateWebhookEndpoint::try_from(v).map_err(|e| e.to_string())
+                })
+                .map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/webhook_endpoints/{}", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .patch(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "update_webhook_endpoint",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::list_webhook_deliveries`]
+
+[`Client::list_webhook_deliveries`]: super::Client::list_webhook_deliveries*/
+    #[derive(Debug, Clone)]
+    pub struct ListWebhookDeliveries<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        after: Result<Option<::std::string::String>, String>,
+        limit: Result<Option<u32>, String>,
+        order: Result<Option<types::ListOrder>, String>,
+        status: Result<Option<::std::string::String>, String>,
+    }
+    impl<'a> ListWebhookDeliveries<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                after: Ok(None),
+                limit: Ok(None),
+                order: Ok(None),
+                status: Ok(None),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn after<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.after = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for after failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn limit<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<u32>,
+        {
+            self.limit = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `u32` for limit failed".to_string());
+            self
+        }
+        pub fn order<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::ListOrder>,
+        {
+            self.order = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `ListOrder` for order failed".to_string());
+            self
+        }
+        pub fn status<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.status = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for status failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `GET` request to `/v1/webhook_endpoints/{id}/deliveries`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::WebhookDeliveryList>, Error<types::Problem>> {
+            let Self { client, id, after, limit, order, status } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let after = after.map_err(Error::InvalidRequest)?;
+            let limit = limit.map_err(Error::InvalidRequest)?;
+            let order = order.map_err(Error::InvalidRequest)?;
+            let status = status.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/webhook_endpoints/{}/deliveries", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .query(&progenitor_client::QueryParam::new("after", &after))
+                .query(&progenitor_client::QueryParam::new("limit", &limit))
+                .query(&progenitor_client::QueryParam::new("order", &order))
+                .query(&progenitor_client::QueryParam::new("status", &status))
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "list_webhook_deliveries",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::rotate_webhook_secret`]
+
+[`Client::rotate_webhook_secret`]: super::Client::rotate_webhook_secret*/
+    #[derive(Debug, Clone)]
+    pub struct RotateWebhookSecret<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> RotateWebhookSecret<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `POST` request to `/v1/webhook_endpoints/{id}/rotate-secret`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::WebhookEndpoint>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/webhook_endpoints/{}/rotate-secret", client.baseurl, encode_path(&
+                id.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "rotate_webhook_secret",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::test_webhook_endpoint`]
+
+[`Client::test_webhook_endpoint`]: super::Client::test_webhook_endpoint*/
+    #[derive(Debug, Clone)]
+    pub struct TestWebhookEndpoint<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+    }
+    impl<'a> TestWebhookEndpoint<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        ///Sends a `POST` request to `/v1/webhook_endpoints/{id}/test`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::WebhookDelivery>, Error<types::Problem>> {
+            let Self { client, id } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/webhook_endpoints/{}/test", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "test_webhook_endpoint",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                201u16 => ResponseValue::from_response(response).await,
                 400u16..=499u16 => {
                     Err(
                         Error::ErrorResponse(

@@ -60,6 +60,112 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/api-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List API keys
+         * @description Keys of all projects, without their secrets.
+         */
+        get: operations["list_api_keys"];
+        put?: never;
+        /**
+         * Make an API key
+         * @description The answer holds the secret in `key`; it is stored as a digest and cannot be shown again. Once there is a key, every
+         *     request needs one.
+         */
+        post: operations["create_api_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/api-keys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an API key */
+        get: operations["get_api_key"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/api-keys/{id}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke an API key
+         * @description The next request with it is refused. Its row stays, for the audit log names it.
+         */
+        post: operations["revoke_api_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/audit-log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the audit log
+         * @description Every request that wanted to change something, with what came of it, and every one that was refused for its key.
+         *     Entries cannot be changed, and not be removed before they are a year old.
+         */
+        get: operations["list_audit_log"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/chat/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Go on with a conversation
+         * @description The worker of an idle device answers; while jobs have every device, a request waits for 10 seconds and is refused
+         *     with `no_idle_device` then. A job that could start cuts a request off after 2 seconds (`preempted`). The model's chat
+         *     template makes the prompt; for a model without one use `/v1/completions`. The built-in model and what was trained
+         *     from it take a single user message as it stands.
+         */
+        post: operations["create_chat_completion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/checkpoints": {
         parameters: {
             query?: never;
@@ -86,6 +192,32 @@ export interface paths {
         };
         /** Get a checkpoint */
         get: operations["get_checkpoint"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a checkpoint
+         * @description Removes a checkpoint of a finished job with its files.
+         */
+        delete: operations["delete_checkpoint"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/checkpoints/{id}/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download a checkpoint as one archive
+         * @description A tar archive with a folder that is named after the checkpoint and holds its manifest and its files. The same
+         *     checkpoint is always the same bytes; supports ranges (one per request) and conditional requests, so that an
+         *     interrupted download can be resumed.
+         */
+        get: operations["download_checkpoint_archive"];
         put?: never;
         post?: never;
         delete?: never;
@@ -136,6 +268,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Go on with a prompt
+         * @description The prompt goes to the model as it stands, without any chat template. The worker of an idle device answers; while
+         *     jobs have every device, a request waits for 10 seconds and is refused with `no_idle_device` then. A job that could
+         *     start cuts a request off after 2 seconds (`preempted`).
+         */
+        post: operations["create_completion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/dataset-versions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a version of a data set */
+        get: operations["get_dataset_version"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/dataset-versions/{id}/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download a version of a data set
+         * @description The JSON Lines as they were uploaded. Supports ranges (one per request) and conditional requests, so that an
+         *     interrupted download can be resumed; `ETag` and `Repr-Digest` carry the file's sha256.
+         */
+        get: operations["download_dataset_version"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/dataset-versions/{id}/rows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Browse the rows of a data set's version
+         * @description A page may be shorter than asked for when rows are long.
+         */
+        get: operations["list_dataset_rows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/datasets": {
         parameters: {
             query?: never;
@@ -169,6 +381,33 @@ export interface paths {
         get: operations["get_dataset"];
         put?: never;
         post?: never;
+        /**
+         * Delete a data set
+         * @description Removes all its versions with their rows. Finished jobs keep their results and the ids of what they used.
+         */
+        delete: operations["delete_dataset"];
+        options?: never;
+        head?: never;
+        /** Change a data set's name or metadata */
+        patch: operations["update_dataset"];
+        trace?: never;
+    };
+    "/v1/datasets/{id}/append": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Append rows to a data set
+         * @description Makes a version with the rows of the newest one and those of the body behind them, read with the same columns. An
+         *     error names the row of the body, and nothing is kept of a body with a broken one. Of several appends at the same
+         *     time none loses its rows. The whole may not become larger than an upload.
+         */
+        post: operations["append_to_dataset"];
         delete?: never;
         options?: never;
         head?: never;
@@ -182,7 +421,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** List the versions of a data set */
+        get: operations["list_dataset_versions"];
         put?: never;
         /**
          * Upload a new version of a data set
@@ -206,6 +446,352 @@ export interface paths {
         get: operations["list_devices"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/evaluations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List evaluations */
+        get: operations["list_evaluations"];
+        put?: never;
+        /**
+         * Evaluate a model
+         * @description Puts a job into the queue that samples completions for held-out rows, scores them and trains nothing. It ends with
+         *     pass@k and its intervals, and keeps what became of every prompt, so that two evaluations of the same rows can be
+         *     compared. With an `Idempotency-Key` header the same request can be repeated for 24 hours without making a second
+         *     evaluation.
+         */
+        post: operations["create_evaluation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/evaluations/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compare two evaluations
+         * @description Takes the difference of pass@k prompt by prompt, which both evaluations must share: the same rows and the same
+         *     verifier. `low` to `high` is Student's interval for paired samples, `mean(d) ± t(n - 1) * s(d) / sqrt(n)`. A verdict
+         *     other than `inconclusive` also needs enough prompts that differ at all (6 at a confidence of 0.95): as many as a sign
+         *     test needs.
+         */
+        post: operations["compare_evaluations"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/evaluations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an evaluation */
+        get: operations["get_evaluation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/evaluations/{id}/results": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Browse an evaluation's prompts
+         * @description What became of each prompt's completions, in the order of the rows.
+         */
+        get: operations["list_evaluation_results"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow the events of all jobs
+         * @description In the order in which they were written, each job's own in the order of their `seq`. With
+         *     `Accept: text/event-stream` (or `?stream=true`) the log is streamed as server-sent events, `id` being the event's
+         *     id; `Last-Event-ID` or `?after=` resumes behind an event. Otherwise a page of the log is returned, after waiting for
+         *     it up to `wait` seconds; `last_id` is the next page's `after`.
+         */
+        get: operations["list_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List files */
+        get: operations["list_files"];
+        put?: never;
+        /**
+         * Upload a file
+         * @description The file is streamed to disk. Its rows are checked when a job uses it.
+         */
+        post: operations["create_file"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a file's description */
+        get: operations["get_file"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a file
+         * @description Jobs that were made with it keep their rows, which are a data set of their own.
+         */
+        delete: operations["delete_file"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/{id}/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download a file
+         * @description Supports ranges (one per request) and conditional requests; `ETag` and `Repr-Digest` carry the file's sha256.
+         */
+        get: operations["download_file"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fine_tuning/alpha/graders/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Run a grader on one completion */
+        post: operations["run_grader"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fine_tuning/alpha/graders/validate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Validate a grader */
+        post: operations["validate_grader"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fine_tuning/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List fine-tuning jobs
+         * @description Every job that trains, however it was submitted.
+         */
+        get: operations["list_fine_tuning_jobs"];
+        put?: never;
+        /**
+         * Submit a fine-tuning job
+         * @description The same as `POST /v1/jobs` with a spec made of the request: the job is visible there with the same id. Rows of
+         *     the form `{"messages": [..., {"role": "assistant", ...}]}` are learnt from; a file is checked when the first job uses
+         *     it.
+         */
+        post: operations["create_fine_tuning_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fine_tuning/jobs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a fine-tuning job */
+        get: operations["get_fine_tuning_job"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fine_tuning/jobs/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a fine-tuning job
+         * @description A running job stays `running` until its worker has let go of it, which takes a moment.
+         */
+        post: operations["cancel_fine_tuning_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fine_tuning/jobs/{id}/checkpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a fine-tuning job's models
+         * @description Those that can be used. What a job keeps to resume from is at `GET /v1/jobs/{id}/checkpoints`.
+         */
+        get: operations["list_fine_tuning_checkpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fine_tuning/jobs/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a fine-tuning job's events
+         * @description Newest first. `GET /v1/jobs/{id}/events` streams the same events as they come.
+         */
+        get: operations["list_fine_tuning_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fine_tuning/jobs/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause a fine-tuning job
+         * @description A running job stays `running` until its state is saved; it gives its device back and goes on where it was.
+         */
+        post: operations["pause_fine_tuning_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fine_tuning/jobs/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a paused fine-tuning job
+         * @description The job goes back to the queue.
+         */
+        post: operations["resume_fine_tuning_job"];
         delete?: never;
         options?: never;
         head?: never;
@@ -241,8 +827,39 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a job */
+        /**
+         * Get a job
+         * @description The `ETag` changes with everything that the answer shows, so with every step of a running job.
+         */
         get: operations["get_job"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a job
+         * @description Removes a finished or paused job with its events, metrics, attempts, checkpoints and rollout set, and their files.
+         */
+        delete: operations["delete_job"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a job
+         * @description Sets name, metadata, priority and budget. With `If-Match` only a job that still is as its `ETag` says is changed.
+         */
+        patch: operations["update_job"];
+        trace?: never;
+    };
+    "/v1/jobs/{id}/attempts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a job's attempts
+         * @description A worker begins another attempt when the one before was lost, drained or paused; it goes on from the last checkpoint.
+         */
+        get: operations["job_attempts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -311,6 +928,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/jobs/{id}/fork": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fork a job
+         * @description Submits a new job with the spec of this one, changed: `name` and `from` are put in first, then the operations of
+         *     `patch` are applied in their order. Pointers of errors about the resulting spec are pointers into that spec. With an
+         *     `Idempotency-Key` header the same request can be repeated for 24 hours without making a second job.
+         */
+        post: operations["fork_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/jobs/{id}/metrics": {
         parameters: {
             query?: never;
@@ -318,10 +957,122 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a job's metrics */
+        /**
+         * Get a job's metrics
+         * @description As CSV there is one row per step and one column per metric, empty where a step lacks the metric. A metric whose
+         *     points stand for several values has the columns `NAME` (their mean), `NAME:min`, `NAME:max`, `NAME:last` and
+         *     `NAME:count`.
+         */
         get: operations["get_job_metrics"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause a job
+         * @description A queued job is `paused` at once. A running one becomes `pausing`: it is saved, gives its devices back and is
+         *     `paused` then, until it is resumed or cancelled. Pausing twice is the same as once.
+         */
+        post: operations["pause_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{id}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report a job
+         * @description One document with what the job is, what it took, what it reached, what went wrong, and the digests of what it made:
+         *     as JSON, as Markdown for people, or as JUnit XML for CI, with one test case for the success of the job and one for
+         *     each demand of its gate.
+         */
+        get: operations["job_report"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a paused job
+         * @description The job is `queued` again and goes on from where it was saved, to the same bits as if it had never paused.
+         */
+        post: operations["resume_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{id}/rollouts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Browse the completions that a job samples
+         * @description The newest step first, also while the job runs. Completions are there for jobs that keep them, which training jobs
+         *     do with `"rollouts": {"keep": true}`, and rollout sets always. `last_id` is the `after` of the next page; a page may
+         *     be shorter than asked for when completions are long.
+         */
+        get: operations["job_rollouts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{id}/verify-resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Prove that a job resumes bit for bit
+         * @description Makes a job with the same resolved spec that begins from the oldest training checkpoint that the finished job has
+         *     kept, and runs to the end. Its `result.verify_resume` says whether it ended with the same weights: `identical`, and
+         *     the digests of both. Bits are the same on the same machine; another processor or GPU may round otherwise.
+         */
+        post: operations["verify_resume"];
         delete?: never;
         options?: never;
         head?: never;
@@ -377,7 +1128,7 @@ export interface paths {
         };
         /**
          * List models
-         * @description Imported models; the last page ends with the built-in ones.
+         * @description All that jobs can start from: imported models, finished models of jobs, and the built-in ones.
          */
         get: operations["list_models"];
         put?: never;
@@ -404,7 +1155,11 @@ export interface paths {
         get: operations["get_model"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Delete an imported model
+         * @description Its files go with it. Jobs that are finished and what they made stay.
+         */
+        delete: operations["delete_model"];
         options?: never;
         head?: never;
         patch?: never;
@@ -423,6 +1178,47 @@ export interface paths {
          */
         get: operations["list_objectives"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List projects */
+        get: operations["list_projects"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a project
+         * @description One that no key and no job has named uses nothing and has no limits.
+         */
+        get: operations["get_project"];
+        /**
+         * Set a project's limits
+         * @description Replaces all of them. What the project has already stays: a job that runs is not stopped, and nothing is deleted.
+         */
+        put: operations["set_project"];
         post?: never;
         delete?: never;
         options?: never;
@@ -484,6 +1280,31 @@ export interface paths {
         };
         /** Get a rollout set */
         get: operations["get_rollout_set"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a rollout set
+         * @description Removes the rollout set of a finished job with its files; the job stays.
+         */
+        delete: operations["delete_rollout_set"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rollout-sets/{id}/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download a rollout set as one archive
+         * @description A tar archive with a folder that is named after the set and holds its manifest and its files. The same set is always
+         *     the same bytes; supports ranges (one per request) and conditional requests.
+         */
+        get: operations["download_rollout_set_archive"];
         put?: never;
         post?: never;
         delete?: never;
@@ -576,6 +1397,82 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begin an upload in parts */
+        post: operations["create_upload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/uploads/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancel an upload */
+        post: operations["cancel_upload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/uploads/{id}/complete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Complete an upload
+         * @description Puts the parts together and checks their size against the announced one, and the MD5 if it is given. What was
+         *     refused can be tried again, with the missing part sent in between.
+         */
+        post: operations["complete_upload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/uploads/{id}/parts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a part
+         * @description Parts may be sent at the same time; their order is given when the upload is completed. A part that arrived is on
+         *     disk and survives a restart of the server.
+         */
+        post: operations["create_upload_part"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/verifiers": {
         parameters: {
             query?: never;
@@ -605,6 +1502,196 @@ export interface paths {
         get: operations["get_verifier"];
         put?: never;
         post?: never;
+        /**
+         * Delete a verifier
+         * @description Finished jobs keep the configuration that they ran with.
+         */
+        delete: operations["delete_verifier"];
+        options?: never;
+        head?: never;
+        /** Change a verifier's name or metadata */
+        patch: operations["update_verifier"];
+        trace?: never;
+    };
+    "/v1/verifiers/{id}/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Audit a verifier
+         * @description Runs the verifier on a data set's own completions, or where there are none on the expected answers as if a model had
+         *     written nothing else, and says how many of them pass. What fails here would punish a model for being right. Looks at
+         *     the first rows, for at most ten seconds.
+         */
+        post: operations["audit_verifier"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/verifiers/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Try a verifier on completions */
+        post: operations["test_verifier"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_deliveries/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a webhook delivery */
+        get: operations["get_webhook_delivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_deliveries/{id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a message again
+         * @description At once, with the same `webhook-id` and body, whatever became of it before; if that fails, it is retried as at first.
+         */
+        post: operations["redeliver_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List webhook endpoints */
+        get: operations["list_webhook_endpoints"];
+        put?: never;
+        /**
+         * Create a webhook endpoint
+         * @description Messages follow Standard Webhooks: `webhook-id` names the message and is the same in every try,
+         *     `webhook-signature` holds `v1,` and the base64 of the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` by the
+         *     secret's bytes. The body is `{"type", "timestamp", "data": {"event", "job"}}`. Any answer but 2xx within 15 seconds is
+         *     a failure, and the message is sent again after 5 s, 30 s, 2 min, 10 min, 1 h, 6 h and 24 h; 410 disables the
+         *     endpoint. Redirects are not followed. The answer to this request is the only place where the secret stands.
+         */
+        post: operations["create_webhook_endpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a webhook endpoint */
+        get: operations["get_webhook_endpoint"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a webhook endpoint
+         * @description With all its deliveries; what was waiting is not sent any more.
+         */
+        delete: operations["delete_webhook_endpoint"];
+        options?: never;
+        head?: never;
+        /** Change a webhook endpoint */
+        patch: operations["update_webhook_endpoint"];
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List an endpoint's deliveries
+         * @description Deliveries are kept for 30 days.
+         */
+        get: operations["list_webhook_deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give a webhook endpoint another secret
+         * @description For 24 hours messages are signed with both secrets, so that a receiver can change over in its own time. This answer
+         *     is the only place where the secret stands. The secret before the last one stops signing at once.
+         */
+        post: operations["rotate_webhook_secret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test message
+         * @description Of type `webhook.test`, whatever types the endpoint has asked for. The answer is the delivery; ask for it again to see
+         *     what the receiver said.
+         */
+        post: operations["test_webhook_endpoint"];
         delete?: never;
         options?: never;
         head?: never;
@@ -612,7 +1699,212 @@ export interface paths {
         trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    "job.queued": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** job.queued */
+        post: operations["on_job_queued"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "job.starting": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** job.starting */
+        post: operations["on_job_starting"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "job.running": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** job.running */
+        post: operations["on_job_running"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "job.pausing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** job.pausing */
+        post: operations["on_job_pausing"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "job.paused": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** job.paused */
+        post: operations["on_job_paused"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "job.cancelling": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** job.cancelling */
+        post: operations["on_job_cancelling"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "job.succeeded": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** job.succeeded */
+        post: operations["on_job_succeeded"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "job.failed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** job.failed */
+        post: operations["on_job_failed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "job.cancelled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** job.cancelled */
+        post: operations["on_job_cancelled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "checkpoint.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** checkpoint.created */
+        post: operations["on_checkpoint_created"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "evaluation.completed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** evaluation.completed */
+        post: operations["on_evaluation_completed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "rollout_set.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** rollout_set.created */
+        post: operations["on_rollout_set_created"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
         /** @description How the rewards of a group become advantages. */
@@ -653,15 +1945,225 @@ export interface components {
             /** Format: double */
             lambda: number;
         };
+        /** @description A key, without its secret. */
+        ApiKey: {
+            /** @example key_0198f6c2a7d47e0c8f6f0d9f0e6b5a31 */
+            id: string;
+            /** @constant */
+            object: "api_key";
+            name: string;
+            /**
+             * @description What the key gives access to.
+             * @example default
+             */
+            project: string;
+            /**
+             * @description `read`, `write`, `admin`, `code`.
+             * @example [
+             *       "read",
+             *       "write"
+             *     ]
+             */
+            scopes: string[];
+            /**
+             * @description The first characters of the secret, to recognise it by.
+             * @example ak_Zk3xQ9
+             */
+            prefix: string;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+            /**
+             * Format: int64
+             * @description Unix seconds; null: it does not expire.
+             */
+            expires_at?: number | null;
+            /**
+             * Format: int64
+             * @description Unix seconds; null: it is not revoked.
+             */
+            revoked_at?: number | null;
+            /**
+             * Format: int64
+             * @description Unix seconds, to the minute.
+             */
+            last_used_at?: number | null;
+            metadata: components["schemas"]["Metadata"];
+            /**
+             * @description The secret itself. It is shown when the key is made, and never again.
+             * @example ak_Zk3xQ9...
+             */
+            key?: string | null;
+        };
+        /** @description One page of a list. */
+        ApiKeyList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["ApiKey"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
+        /** @description What the model says. */
+        AssistantMessage: {
+            /** @constant */
+            role: "assistant";
+            content: string;
+            /** @description Always null. */
+            refusal?: string | null;
+        };
+        /** @description One run of a worker at a job. */
+        Attempt: {
+            /**
+             * @description The job and the number; for `after`.
+             * @example job_0198f6c2a7d47e0c8f6f0d9f0e6b5a31/1
+             */
+            id: string;
+            /** @constant */
+            object: "attempt";
+            job: string;
+            /**
+             * Format: int32
+             * @description 1, 2, 3, ... within the job.
+             */
+            number: number;
+            /** @description The worker process that led it. */
+            worker: string;
+            /**
+             * @description The devices that it held, the leading one first.
+             * @example [
+             *       "cuda:0"
+             *     ]
+             */
+            devices: string[];
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            started_at: number;
+            /**
+             * Format: int64
+             * @description Unix seconds; null while it runs.
+             */
+            ended_at?: number | null;
+            /**
+             * @description `succeeded`, `failed`, `cancelled`, `paused`, `drained` (its worker had to go) or `lost` (its worker or device
+             *     died); null while it runs.
+             */
+            outcome?: string | null;
+            /**
+             * Format: int64
+             * @description Optimizer steps that had been taken when it began.
+             */
+            first_step: number;
+            /**
+             * Format: double
+             * @description Seconds times devices; up to this moment while it runs.
+             */
+            device_seconds: number;
+        };
+        /** @description One page of a list. */
+        AttemptList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["Attempt"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
+        /** @description A request that wanted to change something, or that was refused for its key. */
+        AuditEntry: {
+            /** @example aud_0198f6c2a7d47e0c8f6f0d9f0e6b5a31 */
+            id: string;
+            /** @constant */
+            object: "audit_entry";
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+            /** @description Empty for a request with an unknown key. */
+            project: string;
+            /** @description Null for a request without a key, or with an unknown one. */
+            key?: string | null;
+            /** @example POST */
+            method: string;
+            /** @example /v1/jobs */
+            path: string;
+            /**
+             * Format: int32
+             * @description HTTP status of the answer.
+             */
+            status: number;
+            /** @description `code` of the problem, if it was refused. */
+            code?: string | null;
+            request_id: string;
+        };
+        /** @description One page of a list. */
+        AuditEntryList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["AuditEntry"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
+        /** @description A row that did not pass. */
+        AuditExample: {
+            /** @description Its number, counted from 0. */
+            row: number;
+            /** @description `ok`, `unparsable`, `error` or `timeout`. */
+            status: string;
+            /**
+             * Format: double
+             * @description Null where the row could not be judged.
+             */
+            reward?: number | null;
+            /** @description The beginning of the text that was judged. */
+            completion: string;
+            /** @description The beginning of the row's answer. */
+            answer?: string | null;
+            /** @description What the verifier took out of the text. */
+            found?: string | null;
+            detail?: string | null;
+        };
+        /** @description Which rows to audit a verifier with. */
+        AuditVerifier: {
+            /**
+             * @description A data set (`ds_...`, its latest version), a version (`dsv_...`) or a built-in.
+             * @example builtin:arithmetic
+             */
+            dataset: string;
+            /**
+             * @description Rows to look at, from the first on; 1 to 1000.
+             * @default 1000
+             */
+            rows?: number;
+        };
         /** @enum {string} */
         Auto: "auto";
+        /** @description A limit on what a job may use, over all of its attempts. */
+        BudgetSpec: {
+            /**
+             * Format: uint64
+             * @description Seconds of attempts times the devices that they held.
+             */
+            device_seconds: number;
+            /**
+             * @description What happens when they are spent.
+             * @default pause
+             */
+            on_exhausted?: components["schemas"]["OnExhausted"];
+        };
         /** @description A device as a waiting job sees it. */
         CandidateDevice: {
             /** @example cuda:0 */
             device: string;
             /** @description As in `GET /v1/devices`. */
             status: components["schemas"]["DeviceStatus"];
-            /** @description The job that holds it. */
+            /** @description The job that holds it; null where that is another project's. */
             job?: string | null;
             /** Format: int64 */
             memory_total: number;
@@ -672,6 +2174,128 @@ export interface components {
              * @description Unix seconds at which its job will probably have ended.
              */
             free_at?: number | null;
+        };
+        /** @description One completion of a conversation. */
+        ChatChoice: {
+            /** Format: int32 */
+            index: number;
+            message: components["schemas"]["AssistantMessage"];
+            logprobs?: components["schemas"]["ChatLogprobs"] | null;
+            /** @description `stop` or `length`. */
+            finish_reason?: string | null;
+        };
+        /** @description Completions of a conversation. */
+        ChatCompletion: {
+            /** @example chatcmpl-0198f6c2a7d47e0c8f6f0d9f0e6b5a31 */
+            id: string;
+            /** @constant */
+            object: "chat.completion";
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created: number;
+            /** @description As the request names it. */
+            model: string;
+            /** @description Changes when the weights do. */
+            system_fingerprint: string;
+            choices: components["schemas"]["ChatChoice"][];
+            usage: components["schemas"]["Usage"];
+        };
+        /** @description A part of an answer that is streamed. */
+        ChatCompletionChunk: {
+            /** @description The same in all chunks. */
+            id: string;
+            /** @constant */
+            object: "chat.completion.chunk";
+            /** Format: int64 */
+            created: number;
+            model: string;
+            system_fingerprint: string;
+            /** @description One choice; none in the chunk with the usage. */
+            choices: components["schemas"]["ChatDelta"][];
+            /** @description Only with `stream_options.include_usage`: null but in the last chunk. */
+            usage?: components["schemas"]["Usage"] | null;
+        };
+        /** @description A part of a message. */
+        ChatContentPart: {
+            text: string;
+            /** @enum {string} */
+            type: "text";
+        };
+        /** @description What a chunk adds to a choice. */
+        ChatDelta: {
+            /** Format: int32 */
+            index: number;
+            delta: components["schemas"]["Delta"];
+            logprobs?: components["schemas"]["ChatLogprobs"] | null;
+            finish_reason?: string | null;
+        };
+        /** @description Log-probabilities of a completion's tokens. */
+        ChatLogprobs: {
+            content: components["schemas"]["TokenLogprob"][];
+            /** @description Always null. */
+            refusal?: components["schemas"]["TokenLogprob"][] | null;
+        };
+        /** @description One message of a conversation. */
+        ChatMessage: {
+            role: components["schemas"]["Role"];
+            content: components["schemas"]["Content"];
+            /** @description Taken and not used: chat templates have no place for it. */
+            name?: string | null;
+        };
+        /** @description A conversation to go on with. */
+        ChatRequest: {
+            /**
+             * @description A model (`mdl_...`, `builtin:arith-tiny`) or a finished checkpoint (`ckpt_...`, also as `ft:...:ckpt_...`).
+             * @example builtin:arith-tiny
+             */
+            model: string;
+            messages: components["schemas"]["ChatMessage"][];
+            /**
+             * Format: int32
+             * @description The longest completion in tokens; without it what fits into the context, up to 256.
+             */
+            max_completion_tokens?: number | null;
+            /**
+             * Format: int32
+             * @description The same under its older name.
+             */
+            max_tokens?: number | null;
+            /**
+             * Format: double
+             * @description 0 is greedy; 1, the default, samples the model's own distribution.
+             */
+            temperature?: number | null;
+            /**
+             * Format: double
+             * @description Keep the smallest set of tokens with at least this much probability; 1, the default, keeps all.
+             */
+            top_p?: number | null;
+            /**
+             * Format: int32
+             * @description Completions to make.
+             */
+            n?: number | null;
+            /** @description Up to 4 texts that end a completion and are left out of it. */
+            stop?: components["schemas"]["Texts"] | null;
+            /**
+             * Format: int64
+             * @description Equal requests with equal seeds have equal answers.
+             */
+            seed?: number | null;
+            /**
+             * @description Give the log-probability of every token, under the distribution it was drawn from; at temperature 0 under the
+             *     model's own.
+             */
+            logprobs?: boolean | null;
+            /** @description Answer with server-sent events. */
+            stream?: boolean | null;
+            stream_options?: components["schemas"]["StreamOptions"] | null;
+            /** @description Taken and not used. */
+            user?: string | null;
+            /** @description Taken and not used: up to 16 pairs. */
+            metadata?: components["schemas"]["Metadata"] | null;
         };
         /** @description A complete checkpoint. */
         Checkpoint: {
@@ -695,6 +2319,11 @@ export interface components {
              */
             bytes: number;
             files: components["schemas"]["CheckpointFile"][];
+            /**
+             * Format: double
+             * @description Mean pass@k, for the first k of `eval.pass_at`, of the evaluation at its step; null where there was none.
+             */
+            score?: number | null;
             /**
              * Format: int64
              * @description Unix seconds.
@@ -720,7 +2349,7 @@ export interface components {
          * @description What a checkpoint is for.
          * @enum {string}
          */
-        CheckpointKind: "training" | "inference" | "rollouts";
+        CheckpointKind: "training" | "inference" | "rollouts" | "evaluation";
         /** @description One page of a list. */
         CheckpointList: {
             /** @constant */
@@ -729,6 +2358,16 @@ export interface components {
             has_more: boolean;
             first_id?: string | null;
             last_id?: string | null;
+        };
+        /** @description What is known of a checkpoint; `GET /v1/jobs/{id}/metrics` has everything. */
+        CheckpointMetrics: {
+            /** Format: int64 */
+            step: number;
+            /**
+             * Format: double
+             * @description Of the last step.
+             */
+            train_loss?: number | null;
         };
         /** @description What is kept on the way and how the result is written. */
         CheckpointSpec: {
@@ -745,16 +2384,270 @@ export interface components {
              */
             keep_last?: number;
             /**
+             * Format: uint32
+             * @description Training checkpoints to keep besides these: the ones with the best evaluations at their steps.
+             */
+            keep_best?: number;
+            /**
              * @description Number format of the weights in the finished model.
              * @default f32
              */
             dtype?: components["schemas"]["WeightDtype"];
+        };
+        /** @description The numbers that a job runs with, as clients read them. */
+        ChosenHyperparameters: {
+            /** @description A number, or `auto` for a job whose steps were given instead. */
+            n_epochs: components["schemas"]["JsonObject"];
+            batch_size: components["schemas"]["JsonObject"];
+            /** @description Of the default learning rate. */
+            learning_rate_multiplier: components["schemas"]["JsonObject"];
+        };
+        /** @description Which evaluations to compare. */
+        CompareEvaluations: {
+            /**
+             * @description The evaluation to compare with, for example that of the model in use.
+             * @example ev_0198f6c2a7d47e0c8f6f0d9f0e6b5a31
+             */
+            baseline: string;
+            /**
+             * @description The evaluation of the model that might take its place.
+             * @example ev_0198f6c2a7d47e0c8f6f0d9f0e6b5a32
+             */
+            candidate: string;
+            /**
+             * Format: int32
+             * @description Compares pass@k; no more than the samples of either evaluation.
+             * @default 1
+             */
+            k?: number;
+            /**
+             * Format: double
+             * @description Of the interval; at least 0.5 and at most 0.999.
+             * @default 0.95
+             */
+            confidence?: number;
+            /**
+             * Format: double
+             * @description The gate: by how much the candidate must be better with that confidence, between 0 and 1.
+             */
+            min_improvement?: number | null;
+        };
+        /** @description The parts in their order. */
+        CompleteUpload: {
+            part_ids: string[];
+            /** @description The MD5 of the whole file in hexadecimal; if given, another one refuses the file. */
+            md5?: string | null;
+        };
+        /** @description Completions of prompts; with `stream` a part of them. */
+        Completion: {
+            /**
+             * @description The same in all chunks of a stream.
+             * @example cmpl-0198f6c2a7d47e0c8f6f0d9f0e6b5a31
+             */
+            id: string;
+            /** @constant */
+            object: "text_completion";
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created: number;
+            /** @description As the request names it. */
+            model: string;
+            /** @description Changes when the weights do. */
+            system_fingerprint: string;
+            choices: components["schemas"]["CompletionChoice"][];
+            /** @description In a stream only with `stream_options.include_usage`, and null but in the last chunk. */
+            usage?: components["schemas"]["Usage"] | null;
+        };
+        /** @description One completion, or in a stream what is added to it. */
+        CompletionChoice: {
+            /**
+             * Format: int32
+             * @description The prompt's place times `n`, plus the completion's place among those of its prompt.
+             */
+            index: number;
+            text: string;
+            logprobs?: components["schemas"]["CompletionLogprobs"] | null;
+            /** @description `stop` or `length`; null before the end. */
+            finish_reason?: string | null;
+        };
+        /** @description Log-probabilities of a completion's tokens. */
+        CompletionLogprobs: {
+            tokens: string[];
+            token_logprobs: number[];
+            /** @description Always null. */
+            top_logprobs?: Record<string, never>[] | null;
+            /** @description Where each token begins, in characters of the tokens before. */
+            text_offset: number[];
+        };
+        /** @description Prompts to go on with. */
+        CompletionRequest: {
+            /**
+             * @description A model (`mdl_...`, `builtin:arith-tiny`) or a finished checkpoint (`ckpt_...`, also as `ft:...:ckpt_...`).
+             * @example builtin:arith-tiny
+             */
+            model: string;
+            /** @description A text, or up to 16 of them. */
+            prompt: components["schemas"]["Texts"];
+            /**
+             * Format: int32
+             * @description The longest completion in tokens; without it what fits into the context, up to 256.
+             */
+            max_tokens?: number | null;
+            /**
+             * Format: double
+             * @description 0 is greedy; 1, the default, samples the model's own distribution.
+             */
+            temperature?: number | null;
+            /**
+             * Format: double
+             * @description Keep the smallest set of tokens with at least this much probability; 1, the default, keeps all.
+             */
+            top_p?: number | null;
+            /**
+             * Format: int32
+             * @description Completions to make of each prompt.
+             */
+            n?: number | null;
+            /** @description Up to 4 texts that end a completion and are left out of it. */
+            stop?: components["schemas"]["Texts"] | null;
+            /**
+             * Format: int64
+             * @description Equal requests with equal seeds have equal answers.
+             */
+            seed?: number | null;
+            /**
+             * Format: int32
+             * @description Only 0: give the log-probability of every token, under the distribution it was drawn from; at temperature 0
+             *     under the model's own.
+             */
+            logprobs?: number | null;
+            /** @description Answer with server-sent events. */
+            stream?: boolean | null;
+            stream_options?: components["schemas"]["StreamOptions"] | null;
+            /** @description Taken and not used. */
+            user?: string | null;
+            /** @description Taken and not used: up to 16 pairs. */
+            metadata?: components["schemas"]["Metadata"] | null;
+        };
+        /** @description What is said: a text, or parts of it. */
+        Content: string | components["schemas"]["ChatContentPart"][];
+        /** @description A key to make. */
+        CreateApiKey: {
+            /**
+             * @description What people know it by, 1 to 200 characters.
+             * @example nightly retraining
+             */
+            name: string;
+            /** @description What it gives access to; made by being named. Your own when absent. */
+            project?: string | null;
+            /** @description `read`, `write`, `admin`, `code`; `read` and `write` when absent. */
+            scopes?: string[];
+            /**
+             * Format: int32
+             * @description Days until it ends, 1 to 3650; it does not expire when absent.
+             */
+            expires_in_days?: number | null;
+            metadata?: components["schemas"]["Metadata"];
+        };
+        /** @description The form of an upload. */
+        CreateFile: {
+            /**
+             * Format: binary
+             * @description The file; its name is kept without folders.
+             */
+            file: string;
+            /** @description `fine-tune` for files to train on; also `assistants`, `batch`, `evals`, `user_data`, `vision`. */
+            purpose: string;
+            /** @description `created_at`, if the file is to be removed by itself. */
+            "expires_after[anchor]"?: string | null;
+            /**
+             * Format: int64
+             * @description When, in seconds, from an hour to 30 days.
+             */
+            "expires_after[seconds]"?: number | null;
+        };
+        /** @description A fine-tuning job to submit. */
+        CreateFineTuningJob: {
+            /**
+             * @description A model of `GET /v1/models`.
+             * @example builtin:arith-tiny
+             */
+            model: string;
+            /** @description A file with purpose `fine-tune`; also a data set (`ds_...`, `dsv_...`) or a built-in one. */
+            training_file: string;
+            /** @description Held-out rows, which are evaluated where the method has a grader. */
+            validation_file?: string | null;
+            /** @description The job's name. */
+            suffix?: string | null;
+            /** Format: int64 */
+            seed?: number | null;
+            metadata?: components["schemas"]["Metadata"] | null;
+            /**
+             * @description `{"type": "supervised" | "reinforcement" | "bolt" | "p3o" | "vopd" | "fade" | "grpo" | "policy_gradient",
+             *     "<type>": {...}}`; without it the job is supervised. What stands below one of our objectives are its fields,
+             *     `grader` or `verifier`, `hyperparameters`, and sections of a job spec such as `sampling` and `train`.
+             */
+            method?: components["schemas"]["JsonObject"] | null;
+            /** @description `n_epochs`, `batch_size` and `learning_rate_multiplier` of a supervised job without `method`. */
+            hyperparameters?: components["schemas"]["JsonObject"] | null;
+            /** @description None is supported. */
+            integrations?: Record<string, never>[] | null;
+        };
+        /** @description The form of a part. */
+        CreatePart: {
+            /**
+             * Format: binary
+             * @description Up to 64 MiB.
+             */
+            data: string;
+        };
+        /** @description The file that is going to be sent. */
+        CreateUpload: {
+            filename: string;
+            /** @description `fine-tune` for files to train on; also `assistants`, `batch`, `evals`, `user_data`, `vision`. */
+            purpose: string;
+            /**
+             * Format: int64
+             * @description Of the whole file.
+             */
+            bytes: number;
+            /** @description Kept and not checked. */
+            mime_type: string;
+            /** @description When the finished file is to be removed by itself. */
+            expires_after?: components["schemas"]["ExpiresAfter"] | null;
         };
         /** @description A verifier to store. */
         CreateVerifier: {
             /** @description A name for people. */
             name?: string | null;
             config: components["schemas"]["VerifierSpec"];
+            /** @description Up to 16 pairs of your own. */
+            metadata?: components["schemas"]["Metadata"];
+        };
+        /** @description An endpoint to create. */
+        CreateWebhookEndpoint: {
+            /**
+             * @description An http or https URL at a public address, of at most 2048 bytes. Messages are posted to it.
+             * @example https://ci.example.org/hooks/anneal
+             */
+            url: string;
+            /**
+             * @description Types of events to be told, or `["*"]` for all: `job.queued`, `job.starting`, `job.running`, `job.pausing`,
+             *     `job.paused`, `job.cancelling`, `job.succeeded`, `job.failed`, `job.cancelled`, `checkpoint.created`,
+             *     `evaluation.completed`, `rollout_set.created`.
+             * @example [
+             *       "job.succeeded",
+             *       "job.failed"
+             *     ]
+             */
+            events?: string[];
+            /** @description Words for people, at most 512 bytes. */
+            description?: string | null;
+            enabled?: boolean;
+            /** @description At most 16 pairs, keys of at most 64 and values of at most 512 bytes. */
+            metadata?: components["schemas"]["Metadata"];
         };
         /** @description A data set with its newest version. */
         Dataset: {
@@ -794,6 +2687,24 @@ export interface components {
             /** @constant */
             object: "list";
             data: components["schemas"]["Dataset"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
+        /** @description One row. */
+        DatasetRow: {
+            /** @constant */
+            object: "dataset.row";
+            /** @description Its number, counted from 0: the `row` of completions and of evaluated prompts. */
+            row: number;
+            /** @description All its columns. */
+            columns: components["schemas"]["JsonObject"];
+        };
+        /** @description One page of a list. */
+        DatasetRowList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["DatasetRow"][];
             has_more: boolean;
             first_id?: string | null;
             last_id?: string | null;
@@ -857,6 +2768,47 @@ export interface components {
             duplicates: number;
             columns: components["schemas"]["DatasetColumns"];
         };
+        /** @description One page of a list. */
+        DatasetVersionList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["DatasetVersion"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
+        /** @description What is gone. */
+        Deleted: {
+            id: string;
+            /**
+             * @description What it was, for example `job.deleted`.
+             * @example job.deleted
+             */
+            object: string;
+            /** @description Always true. */
+            deleted: boolean;
+        };
+        /** @description One try of a delivery. */
+        DeliveryAttempt: {
+            /** @description RFC 3339. */
+            started_at: string;
+            /** Format: int64 */
+            duration_ms: number;
+            /**
+             * Format: int32
+             * @description Null when there was no answer.
+             */
+            response_status?: number | null;
+            /** @description The first KiB of the answer. */
+            response_body?: string | null;
+            /** @description What kept the message from arriving or the answer from being read. */
+            error?: string | null;
+        };
+        /** @description An addition; empty at the end. */
+        Delta: {
+            role?: string | null;
+            content?: string | null;
+        };
         /** @description A device that this server uses. */
         Device: {
             /**
@@ -897,7 +2849,7 @@ export interface components {
              * @example idle
              */
             status: components["schemas"]["DeviceStatus"];
-            /** @description The job that holds it, or that it is reserved for. */
+            /** @description The job that holds it, or that it is reserved for; null where that is another project's. */
             job?: string | null;
             /** @description Why it takes no jobs. */
             fault?: string | null;
@@ -1019,11 +2971,304 @@ export interface components {
              */
             prompts?: number;
         };
+        /** @description An evaluation. */
+        Evaluation: {
+            /** @example ev_0198f6c2a7d47e0c8f6f0d9f0e6b5a31 */
+            id: string;
+            /** @constant */
+            object: "evaluation";
+            name?: string | null;
+            /**
+             * @description That of its job; `succeeded` when `result` is there.
+             * @example succeeded
+             */
+            status: string;
+            /**
+             * @description The job that makes it: follow, cancel and prioritise it there.
+             * @example job_0198f6c2a7d47e0c8f6f0d9f0e6b5a31
+             */
+            job: string;
+            /** @description The model that is measured. */
+            model?: string | null;
+            /** @description The version of the rows, or a built-in. */
+            dataset?: string | null;
+            /** @description What was found; null until the evaluation is complete. */
+            result?: components["schemas"]["EvaluationResult"] | null;
+            /** @description Why the job failed. */
+            failure?: components["schemas"]["JsonObject"] | null;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            finished_at?: number | null;
+            /** @description The spec with every default filled in and every reference resolved. */
+            spec: components["schemas"]["JsonObject"];
+            metadata: components["schemas"]["Metadata"];
+        };
+        /** @description How a candidate does against a baseline. */
+        EvaluationComparison: {
+            /** @constant */
+            object: "evaluation.comparison";
+            baseline: string;
+            candidate: string;
+            /** Format: int32 */
+            k: number;
+            /** Format: double */
+            confidence: number;
+            /**
+             * @description `better` or `worse` when the whole interval lies on that side of zero and enough prompts differ, otherwise
+             *     `inconclusive`: evaluate more prompts.
+             */
+            verdict: components["schemas"]["Verdict"];
+            /**
+             * Format: double
+             * @description Mean of candidate - baseline over the prompts.
+             */
+            difference: number;
+            /**
+             * Format: double
+             * @description Of the difference.
+             */
+            standard_error: number;
+            /**
+             * Format: double
+             * @description The interval of the difference.
+             */
+            low: number;
+            /** Format: double */
+            high: number;
+            /**
+             * Format: double
+             * @description pass@k of each over the compared prompts.
+             */
+            baseline_mean: number;
+            /** Format: double */
+            candidate_mean: number;
+            /** @description Prompts that were compared. */
+            prompts: number;
+            /** @description Prompts whose pass@k is not the same. */
+            differing: number;
+            /** @description Prompts for which either has fewer than k completions with a verdict. */
+            left_out: number;
+            /** @description What else is not the same in the two evaluations, as JSON pointers into their specs. */
+            differences: string[];
+            /** @description The answer to `min_improvement`; null without one. */
+            gate?: components["schemas"]["Gate"] | null;
+        };
+        /** @description One page of a list. */
+        EvaluationList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["Evaluation"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
+        /** @description What became of one prompt's completions. Those that the verifier could not judge are not counted. */
+        EvaluationPrompt: {
+            /** @constant */
+            object: "evaluation.prompt";
+            /**
+             * Format: int64
+             * @description 1, 2, 3, ... within the evaluation.
+             */
+            number: number;
+            /** @description Number of the row in its data set, counted from 0. */
+            row: number;
+            /** @description Of the row's columns, hexadecimal. */
+            row_sha256: string;
+            /** @description The first 1000 characters of the prompt as the verifier saw it. */
+            prompt: string;
+            /**
+             * Format: int32
+             * @description Completions with a verdict.
+             */
+            samples: number;
+            /**
+             * Format: int32
+             * @description Completions that pass: with a reward of at least 0.5.
+             */
+            passed: number;
+            /**
+             * Format: int32
+             * @description Completions that held nothing to judge; their reward counts.
+             */
+            unparsable: number;
+            /**
+             * Format: double
+             * @description Null where no completion has a verdict.
+             */
+            reward_mean?: number | null;
+            /**
+             * Format: int64
+             * @description Tokens of the completions.
+             */
+            tokens: number;
+            /**
+             * Format: int32
+             * @description Completions cut at the length limit.
+             */
+            truncated: number;
+        };
+        /** @description One page of a list. */
+        EvaluationPromptList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["EvaluationPrompt"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
+        /** @description What an evaluation found, in numbers. */
+        EvaluationResult: {
+            /** Format: int64 */
+            prompts: number;
+            /**
+             * Format: int32
+             * @description Completions per prompt.
+             */
+            samples: number;
+            /**
+             * Format: int64
+             * @description Completions with a verdict.
+             */
+            completions: number;
+            /**
+             * Format: int64
+             * @description Completions that the verifier could not judge; they are in no other number.
+             */
+            unscored: number;
+            /**
+             * Format: int64
+             * @description Completions that pass: with a reward of at least 0.5.
+             */
+            passed: number;
+            /**
+             * Format: int64
+             * @description Completions that held nothing to judge; their reward counts.
+             */
+            unparsable: number;
+            pass_at: components["schemas"]["PassRate"][];
+            /**
+             * Format: double
+             * @description Mean reward of all completions.
+             */
+            reward_mean: number;
+            /**
+             * Format: double
+             * @description Mean completion length in tokens.
+             */
+            tokens_mean: number;
+            /**
+             * Format: double
+             * @description Share of completions cut at the length limit.
+             */
+            truncated: number;
+            /** @description `sha256:` and the digest of the rows: evaluations with equal ones can be compared. */
+            rows_digest: string;
+        };
+        /**
+         * @description Measuring a model without training it: what `POST /v1/evaluations` takes and, with every default filled in, what a
+         *     worker runs.
+         */
+        EvaluationSpec: {
+            /** @description A name for people; need not be unique. */
+            name?: string | null;
+            /** @description The model to measure, as in a job: `mdl_...`, an inference checkpoint `ckpt_...`, or a built-in. */
+            model: string;
+            /** @description The held-out rows: a data set (`ds_...`, its latest version), a version (`dsv_...`) or a built-in. */
+            dataset: string;
+            /** @description The part of a built-in data set; `eval` by default. Uploaded data sets have no parts. */
+            split?: components["schemas"]["EvaluationSplit"] | null;
+            /**
+             * @description How a `prompt` column becomes text for the model, as `dataset.format` of a job.
+             * @default auto
+             */
+            format?: components["schemas"]["PromptFormat"];
+            /** @description A system message put before every prompt (chat format only). */
+            system?: string | null;
+            /** @description Text around a plain prompt; `{prompt}` stands for the row's prompt. */
+            template?: string | null;
+            /** @description A stored verifier (`vf_...`) or an inline one. */
+            verifier: string | components["schemas"]["VerifierSpec"];
+            /**
+             * @default {
+             *       "temperature": 1,
+             *       "top_p": 1,
+             *       "top_k": 0,
+             *       "max_new_tokens": 256,
+             *       "stop": [],
+             *       "batch_size": 64
+             *     }
+             */
+            sampling?: components["schemas"]["SamplingSpec"];
+            /**
+             * Format: uint32
+             * @description Completions per prompt.
+             * @default 8
+             */
+            samples?: number;
+            /** @description The k of pass@k; none may exceed `samples`. By default 1 and `samples`. */
+            pass_at?: number[] | null;
+            /**
+             * Format: uint64
+             * @description Rows to use, from the first on.
+             * @default 200
+             */
+            prompts?: number;
+            /**
+             * @description What matrix products are computed in, as `train.precision` of a job.
+             * @default f32
+             */
+            precision?: components["schemas"]["Precision"];
+            /**
+             * @default {
+             *       "devices": 1
+             *     }
+             */
+            resources?: components["schemas"]["ResourceSpec"];
+            /**
+             * Format: int32
+             * @description Jobs with a higher priority are claimed first.
+             * @default 0
+             */
+            priority?: number;
+            /**
+             * Format: uint64
+             * @description The root of every random choice. With the same seed, two models draw with the same random numbers.
+             * @default 0
+             */
+            seed?: number;
+            /**
+             * @description Up to 16 pairs of your own.
+             * @default {}
+             */
+            metadata?: components["schemas"]["Metadata"];
+        };
+        /**
+         * @description Which part of a built-in data set.
+         * @enum {string}
+         */
+        EvaluationSplit: "train" | "eval";
         /**
          * @description How much an event matters.
          * @enum {string}
          */
         EventLevel: "info" | "warning" | "error";
+        ExpiresAfter: {
+            /** @constant */
+            anchor: "created_at";
+            /**
+             * Format: int64
+             * @description From an hour to 30 days.
+             */
+            seconds: number;
+        };
         /** @description What is wrong with one field. */
         FieldProblem: {
             /** @description JSON pointer (RFC 6901) into the request body. */
@@ -1035,6 +3280,197 @@ export interface components {
              */
             code: string;
             detail: string;
+        };
+        /** @description A file. */
+        FileObject: {
+            /** @example file-0198f6c2a7d47e0c8f6f0d9f0e6b5a31 */
+            id: string;
+            /** @constant */
+            object: "file";
+            /** Format: int64 */
+            bytes: number;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+            /**
+             * Format: int64
+             * @description Unix seconds; null for a file that stays.
+             */
+            expires_at?: number | null;
+            filename: string;
+            /**
+             * @description `assistants`, `batch`, `evals`, `fine-tune`, `user_data` or `vision`.
+             * @example fine-tune
+             */
+            purpose: string;
+            /** @description Always `processed`: rows are checked when a job uses the file. */
+            status: string;
+            /** @description Always null. */
+            status_details?: string | null;
+            /** @description Of the file, hexadecimal. */
+            sha256: string;
+        };
+        /** @description One page of a list. */
+        FileObjectList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["FileObject"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
+        /** @description A model that a job made. */
+        FineTuningCheckpoint: {
+            /** @example ckpt_0198f6c2a7d47e0c8f6f0d9f0e6b5a31 */
+            id: string;
+            /** @constant */
+            object: "fine_tuning.job.checkpoint";
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+            /** @description The same as `id`: a model for jobs and for completions. */
+            fine_tuned_model_checkpoint: string;
+            fine_tuning_job_id: string;
+            /**
+             * Format: int64
+             * @description Optimizer steps taken.
+             */
+            step_number: number;
+            metrics: components["schemas"]["CheckpointMetrics"];
+        };
+        /** @description One page of a list. */
+        FineTuningCheckpointList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["FineTuningCheckpoint"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
+        /** @description Why a job failed. */
+        FineTuningError: {
+            code: string;
+            message: string;
+            /** @description Always null. */
+            param?: string | null;
+        };
+        /** @description An event of a job as OpenAI clients read it. */
+        FineTuningEvent: {
+            /** @example evt_0198f6c2a7d47e0c8f6f0d9f0e6b5a31 */
+            id: string;
+            /** @constant */
+            object: "fine_tuning.job.event";
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+            /** @description `info`, `warn` or `error`. */
+            level: string;
+            message: string;
+            /** @description `metrics` for the numbers of a step, otherwise `message`. */
+            type: string;
+            /** @description As in `GET /v1/jobs/{id}/events`; with `metrics` also `train_loss`. */
+            data: components["schemas"]["JsonObject"];
+        };
+        /** @description One page of a list. */
+        FineTuningEventList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["FineTuningEvent"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
+        /** @description A training job as OpenAI clients read it; `GET /v1/jobs/{id}` shows the same one with all that it is. */
+        FineTuningJob: {
+            /** @example job_0198f6c2a7d47e0c8f6f0d9f0e6b5a31 */
+            id: string;
+            /** @constant */
+            object: "fine_tuning.job";
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            finished_at?: number | null;
+            /**
+             * @description `queued`, `running` (also while it pauses or is being cancelled), `paused`, `succeeded`, `failed` or
+             *     `cancelled`. Files are validated before a job exists, so that `validating_files` never occurs.
+             * @example running
+             */
+            status: string;
+            /** @description What it started from. */
+            model: string;
+            /** @description The finished model, `ckpt_...`: a model for further jobs and for completions. */
+            fine_tuned_model?: string | null;
+            /** @description The file, or the data set of a job that was submitted as such. */
+            training_file: string;
+            validation_file?: string | null;
+            hyperparameters: components["schemas"]["ChosenHyperparameters"];
+            /** @description `{"type": "supervised" | "reinforcement" | "bolt" | ..., "<type>": {...}}`. */
+            method: components["schemas"]["JsonObject"];
+            /** Format: int64 */
+            seed: number;
+            suffix?: string | null;
+            /**
+             * Format: int64
+             * @description Tokens that were trained on, once the job is over.
+             */
+            trained_tokens?: number | null;
+            /**
+             * Format: int64
+             * @description Unix seconds; a guess from the steps taken so far.
+             */
+            estimated_finish?: number | null;
+            /** @description Why the job failed. */
+            error?: components["schemas"]["FineTuningError"] | null;
+            /** @description Always empty; metrics are at `/v1/jobs/{id}/metrics`. */
+            result_files: string[];
+            /** @description Always empty. */
+            integrations: string[];
+            /** @constant */
+            organization_id: "anneal";
+            metadata: components["schemas"]["Metadata"];
+        };
+        /** @description One page of a list. */
+        FineTuningJobList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["FineTuningJob"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
+        /** @description How the fork differs. */
+        ForkJob: {
+            /**
+             * @description A JSON Patch (RFC 6902) on the spec as it was submitted, at most 100 operations.
+             * @example [
+             *       {
+             *         "op": "replace",
+             *         "path": "/seed",
+             *         "value": 8
+             *       }
+             *     ]
+             */
+            patch?: Record<string, never>[];
+            /** @description Another name. */
+            name?: string | null;
+            /**
+             * @description `start` (the default): from the model that the job started from. `checkpoint`: from the model that the job made,
+             *     or from that of any inference checkpoint `ckpt_...`.
+             * @example checkpoint
+             */
+            from?: string | null;
         };
         /** @description What a set can teach at each temperature. Numbers are means over the groups. */
         FrontierAnswer: {
@@ -1144,6 +3580,81 @@ export interface components {
              */
             support_price: number;
         };
+        /** @description Whether the candidate is better by as much as was asked for. */
+        Gate: {
+            /** Format: double */
+            min_improvement: number;
+            /** @description Whether the whole interval lies above `min_improvement` and enough prompts differ. */
+            passed: boolean;
+        };
+        /** @description Demands on the evaluation at the end; at least one. */
+        GateSpec: {
+            /**
+             * Format: double
+             * @description The least pass@1 after the last step.
+             */
+            pass_at_1?: number | null;
+            /**
+             * Format: double
+             * @description The least gain in pass@1 over the evaluation before the first step; negative admits a loss.
+             */
+            improvement?: number | null;
+        };
+        /** @description A grader, or a verifier in the place of one. */
+        GraderBody: {
+            grader: components["schemas"]["JsonObject"];
+        };
+        /** @description Which kinds of failure there were. */
+        GraderErrors: {
+            formula_parse_error: boolean;
+            sample_parse_error: boolean;
+            truncated_observation_error: boolean;
+            unresponsive_reward_error: boolean;
+            invalid_variable_error: boolean;
+            other_error: boolean;
+            python_grader_server_error: boolean;
+            python_grader_server_error_type?: string | null;
+            python_grader_runtime_error: boolean;
+            python_grader_runtime_error_details?: string | null;
+            model_grader_server_error: boolean;
+            model_grader_server_error_details?: string | null;
+            model_grader_refusal_error: boolean;
+            model_grader_parse_error: boolean;
+        };
+        GraderMetadata: {
+            name: string;
+            type: string;
+            errors: components["schemas"]["GraderErrors"];
+            /**
+             * Format: double
+             * @description Seconds.
+             */
+            execution_time: number;
+            /** @description The rewards of a multi grader's members, or the grader's own under its name. */
+            scores: {
+                [key: string]: number;
+            };
+            /** Format: int64 */
+            token_usage?: number | null;
+            sampled_model_name?: string | null;
+            /** @description One sentence when there is no ordinary verdict. */
+            detail?: string | null;
+        };
+        /** @description What a grader says. */
+        GraderRun: {
+            /**
+             * Format: double
+             * @description 0 where there is none; `metadata.errors` says so.
+             */
+            reward: number;
+            metadata: components["schemas"]["GraderMetadata"];
+            /** @description The rewards of a multi grader's members. */
+            sub_rewards: {
+                [key: string]: number;
+            };
+            /** @description Always empty: no grader calls a model. */
+            model_grader_token_usage_per_model: components["schemas"]["JsonObject"];
+        };
         Health: {
             /** @constant */
             status: "ok";
@@ -1162,11 +3673,14 @@ export interface components {
             id: string;
             /** @constant */
             object: "job";
-            /** @description `train`, or `rollouts` for a job that fills a rollout set and trains nothing. */
+            /**
+             * @description `train`; or `rollouts` for a job that fills a rollout set, and `evaluation` for one that measures a model, which
+             *     train nothing.
+             */
             kind: components["schemas"]["JobKind"];
             name?: string | null;
             /**
-             * @description `queued`, `starting`, `running`, `cancelling`, `succeeded`, `failed` or `cancelled`.
+             * @description `queued`, `starting`, `running`, `pausing`, `paused`, `cancelling`, `succeeded`, `failed` or `cancelled`.
              * @example running
              */
             status: components["schemas"]["JobStatus"];
@@ -1221,6 +3735,11 @@ export interface components {
              *     ]
              */
             devices: string[];
+            /**
+             * Format: double
+             * @description Seconds of attempts times the devices that they held; of an attempt under way only whole seconds count.
+             */
+            device_seconds: number;
             /** @description Why a queued job waits, and for what; only here and not in listings. */
             waiting?: components["schemas"]["JobWaiting"] | null;
             /**
@@ -1228,7 +3747,10 @@ export interface components {
              * @description The number of the newest event.
              */
             last_seq: number;
-            /** @description What the finished job has to show: `checkpoint`, `weights_sha256`, and evaluations `before` and `after`. */
+            /**
+             * @description What the finished job has to show: `checkpoint`, `weights_sha256`, evaluations `before` and `after`, `gate` where
+             *     the spec has one, and `verify_resume` of a job that was made for it.
+             */
             result?: components["schemas"]["JsonObject"] | null;
             /** @description Why the job failed. */
             failure?: components["schemas"]["JobFailure"] | null;
@@ -1237,11 +3759,20 @@ export interface components {
              * @example rs_0198f6c2a7d47e0c8f6f0d9f0e6b5a31
              */
             rollout_set?: string | null;
+            /** @description The job whose spec this one was made from. */
+            forked_from?: string | null;
+            /** @description The job that this one repeats to prove that it resumes bit for bit. */
+            verifies?: string | null;
+            /**
+             * @description The evaluation that the job makes.
+             * @example ev_0198f6c2a7d47e0c8f6f0d9f0e6b5a31
+             */
+            evaluation?: string | null;
             /** @description The spec as submitted. */
             spec: components["schemas"]["JsonObject"];
             /** @description The spec with every default filled in and every reference resolved. */
             spec_resolved: components["schemas"]["JsonObject"];
-            /** @description `sha256:` and the digest of the resolved spec without name, priority and metadata. */
+            /** @description `sha256:` and the digest of the resolved spec without name, priority, metadata and budget. */
             spec_digest: string;
             metadata: components["schemas"]["Metadata"];
         };
@@ -1296,12 +3827,12 @@ export interface components {
          * @description Why a job failed.
          * @enum {string}
          */
-        JobFailureKind: "invalid_data" | "out_of_memory" | "diverged" | "verifier_error_rate" | "storage_full" | "device_lost" | "poison" | "internal";
+        JobFailureKind: "invalid_data" | "out_of_memory" | "diverged" | "verifier_error_rate" | "storage_full" | "device_lost" | "poison" | "budget_exhausted" | "internal";
         /**
          * @description What a job makes.
          * @enum {string}
          */
-        JobKind: "train" | "rollouts";
+        JobKind: "train" | "rollouts" | "evaluation";
         /** @description One page of a list. */
         JobList: {
             /** @constant */
@@ -1323,6 +3854,53 @@ export interface components {
          * @enum {string}
          */
         JobPhase: "loading" | "sampling" | "verifying" | "training" | "evaluating" | "checkpointing" | "exporting";
+        /** @description One sampled and scored completion of a job. */
+        JobRollout: {
+            /** @constant */
+            object: "job.rollout";
+            /**
+             * Format: int64
+             * @description Optimizer steps that the sampling policy had taken.
+             */
+            step: number;
+            /** @description Number of the row in its data set, counted from 0. */
+            row: number;
+            /**
+             * Format: int32
+             * @description Number of the completion among those for its prompt.
+             */
+            sample: number;
+            prompt: string;
+            completion: string;
+            /** @description What the verifier compared; null where it took nothing out of the completion. */
+            answer?: string | null;
+            tokens: number[];
+            /** @description Log-probability of each token under the distribution it was drawn from. */
+            logprobs: number[];
+            /**
+             * Format: double
+             * @description Entropy of the model's distribution at temperature 1, in nats, summed over the tokens.
+             */
+            entropy_sum: number;
+            /** @description `stop` or `length`. */
+            finish: string;
+            /** @description `ok` or `unparsable`; null without a verifier. */
+            status?: string | null;
+            /**
+             * Format: double
+             * @description Null without a verifier.
+             */
+            reward?: number | null;
+        };
+        /** @description One page of a list. */
+        JobRolloutList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["JobRollout"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
         /** @description A training job. */
         JobSpec: {
             /** @description A name for people; need not be unique. */
@@ -1405,6 +3983,10 @@ export interface components {
              *     }
              */
             resources?: components["schemas"]["ResourceSpec"];
+            /** @description What the job may use of the devices; without it there is no limit. */
+            budget?: components["schemas"]["BudgetSpec"] | null;
+            /** @description What the finished model must reach; `result.gate` says whether it does. */
+            gate?: components["schemas"]["GateSpec"] | null;
             /**
              * Format: int32
              * @description Jobs with a higher priority are claimed first; equal ones in the order of submission.
@@ -1427,12 +4009,12 @@ export interface components {
          * @description Where a job stands; `succeeded`, `failed` and `cancelled` are final.
          * @enum {string}
          */
-        JobStatus: "queued" | "starting" | "running" | "cancelling" | "succeeded" | "failed" | "cancelled";
+        JobStatus: "queued" | "starting" | "running" | "pausing" | "paused" | "cancelling" | "succeeded" | "failed" | "cancelled";
         /** @description Why a job waits, and for what. */
         JobWaiting: {
             /**
-             * @description `starting`, `devices_busy`, `devices_reserved`, `behind`, `memory`, `device_faulted`, `device_taken` or
-             *     `no_device`.
+             * @description `starting`, `devices_busy`, `devices_reserved`, `behind`, `memory`, `device_faulted`, `device_taken`,
+             *     `no_device` or `project_limit`.
              * @example devices_busy
              */
             code: string;
@@ -1443,7 +4025,7 @@ export interface components {
              * @description Place in the queue; 1 is next.
              */
             position: number;
-            /** @description The job ahead that it waits for to start. */
+            /** @description The job ahead that it waits for to start; null where that is another project's. */
             behind?: string | null;
             /**
              * Format: int32
@@ -1472,6 +4054,26 @@ export interface components {
         JsonObject: {
             [key: string]: unknown;
         };
+        /** @description The newest value of a metric. */
+        LastMetric: {
+            /** @example reward/mean */
+            name: string;
+            /** Format: int64 */
+            step: number;
+            /** Format: double */
+            value: number;
+        };
+        /** @description How many of the held-out prompts are also trained on. Prompts are compared by a 64-bit hash of their text. */
+        Leakage: {
+            /** @description Held-out rows that were looked for: those that the job evaluates on. */
+            eval_rows: number;
+            /** @description Of these, rows whose prompt also stands in the training data. */
+            eval_rows_in_train: number;
+            /** @description Rows of the training data that were looked at, from the first on. */
+            train_rows: number;
+            /** @description Whether these were all. */
+            complete: boolean;
+        };
         /** @description The part of the configuration that makes advantages; also `advantage: {"fade": {...}}` of other objectives. */
         LearningRateSchedule: {
             /**
@@ -1498,6 +4100,29 @@ export interface components {
             ema_convention?: components["schemas"]["EmaConvention"];
             /** @default absolute */
             entropy_scale?: components["schemas"]["EntropyScale"];
+        };
+        /** @description What a project may use; no limit where a field is null or absent. */
+        Limits: {
+            /**
+             * Format: int64
+             * @description Requests a minute of each of its keys; null: what the server's settings say.
+             */
+            requests_per_minute?: number | null;
+            /**
+             * Format: int64
+             * @description Jobs that are not final.
+             */
+            max_unfinished_jobs?: number | null;
+            /**
+             * Format: int64
+             * @description Devices that its jobs hold at the same time.
+             */
+            max_devices?: number | null;
+            /**
+             * Format: int64
+             * @description Bytes of its data sets, checkpoints and rollout sets.
+             */
+            max_storage_bytes?: number | null;
         };
         /**
          * @description The order of a list.
@@ -1551,12 +4176,20 @@ export interface components {
             first_id?: string | null;
             last_id?: string | null;
         };
-        /** @description One metric over the steps. */
+        /**
+         * @description One metric over the steps. Where a point stands for several values, `values` are their means, `steps` their last
+         *     steps, and `min`, `max`, `last` and `count` are there too.
+         */
         MetricSeries: {
             /** @example reward/mean */
             name: string;
             steps: number[];
             values: number[];
+            min?: number[] | null;
+            max?: number[] | null;
+            last?: number[] | null;
+            /** @description How many values each point stands for. */
+            count?: number[] | null;
         };
         /** @enum {string} */
         MetricsFormat: "json" | "csv";
@@ -1579,7 +4212,7 @@ export interface components {
             /** @constant */
             object: "model";
             name?: string | null;
-            /** @description Where it came from. */
+            /** @description Where it came from: a path, a job (`job_...`) or `builtin`. */
             source: string;
             /** @description `safetensors` or `gguf`. */
             format?: string | null;
@@ -1602,6 +4235,13 @@ export interface components {
              * @description Unix seconds; 0 for a built-in.
              */
             created_at: number;
+            /**
+             * Format: int64
+             * @description The same, as OpenAI clients read it.
+             */
+            created: number;
+            /** @description `import`, `anneal` for a built-in, or the job that made it. */
+            owned_by: string;
         };
         /** @description One page of a list. */
         ModelList: {
@@ -1961,6 +4601,14 @@ export interface components {
          * @enum {string}
          */
         ObjectiveVopdEstimator: "score" | "full_kl" | "top_k_kl";
+        /**
+         * @description What becomes of a job whose budget is spent.
+         *
+         *     - `pause`: It is saved and paused; with a larger budget it can be resumed.
+         *     - `fail`: It fails with the code `budget_exhausted`.
+         * @enum {string}
+         */
+        OnExhausted: "cancel" | "pause" | "fail";
         /** @description AdamW (Loshchilov and Hutter, arXiv 1711.05101) and its learning-rate schedule. */
         OptimizerSpec: {
             /**
@@ -2006,6 +4654,21 @@ export interface components {
             max_grad_norm?: number;
         };
         /**
+         * @description The probability that at least one of k completions passes, estimated without bias (Chen et al., arXiv 2107.03374,
+         *     eq. 1) for each prompt and averaged over prompts.
+         */
+        PassRate: {
+            /** Format: int32 */
+            k: number;
+            /** Format: double */
+            mean: number;
+            /**
+             * Format: double
+             * @description `mean - half_width` to `mean + half_width` is the 95 % interval over prompts (normal approximation).
+             */
+            half_width: number;
+        };
+        /**
          * @description What the factors of matrix products are rounded to.
          *
          *     - `bf16`: bf16 with sums in f32; about twice as fast on processors with AVX512-BF16.
@@ -2019,7 +4682,7 @@ export interface components {
             dry_run: components["schemas"]["DryRun"];
             /** @description The spec with every default filled in and every reference resolved. */
             spec_resolved: components["schemas"]["JsonObject"];
-            /** @description `sha256:` and the digest of the resolved spec without name, priority and metadata. */
+            /** @description `sha256:` and the digest of the resolved spec without name, priority, metadata and budget. */
             spec_digest: string;
             /** @description What is possible but probably not meant. */
             warnings: components["schemas"]["PreflightWarning"][];
@@ -2080,6 +4743,8 @@ export interface components {
             memory: components["schemas"]["PreflightMemory"];
             /** @description Rows whose prompts were made and found to fit. */
             rows_checked: components["schemas"]["PreflightRows"];
+            /** @description Held-out prompts that are also trained on; null when nothing is evaluated. */
+            leakage?: components["schemas"]["Leakage"] | null;
         };
         /** @description How many rows of each data set were looked at. */
         PreflightRows: {
@@ -2153,6 +4818,36 @@ export interface components {
             param?: string | null;
             code: string;
         };
+        /** @description A project. It need not be made: it is there once a key or a job names it. */
+        Project: {
+            /**
+             * @description The name.
+             * @example default
+             */
+            id: string;
+            /** @constant */
+            object: "project";
+            limits: components["schemas"]["Limits"];
+            usage: components["schemas"]["ProjectUsage"];
+        };
+        /** @description One page of a list. */
+        ProjectList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["Project"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
+        /** @description What a project uses at the moment. */
+        ProjectUsage: {
+            /** Format: int64 */
+            unfinished_jobs: number;
+            /** Format: int64 */
+            devices: number;
+            /** Format: int64 */
+            storage_bytes: number;
+        };
         /**
          * @description How a row's prompt becomes text for the model.
          *
@@ -2192,6 +4887,107 @@ export interface components {
             /** @description Why it waits, and for what. */
             waiting: components["schemas"]["JobWaiting"];
         };
+        /** @description What is worth keeping of a job. */
+        Report: {
+            /** @constant */
+            object: "job.report";
+            job: string;
+            name?: string | null;
+            kind: string;
+            status: string;
+            /** @description The spec's model, as it was resolved. */
+            model?: string | null;
+            /** @description The data set that was trained on, or sampled for. */
+            train?: string | null;
+            /** @description The data set that was evaluated on. */
+            eval?: string | null;
+            objective?: string | null;
+            /** @description `sha256:` and the digest of the resolved spec without name, priority, metadata and budget. */
+            spec_digest: string;
+            /** Format: int64 */
+            seed?: number | null;
+            forked_from?: string | null;
+            verifies?: string | null;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            started_at?: number | null;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            finished_at?: number | null;
+            /**
+             * Format: double
+             * @description From the begin of the first attempt to the end, or to this moment.
+             */
+            seconds?: number | null;
+            /** Format: double */
+            device_seconds: number;
+            /** Format: int32 */
+            attempts: number;
+            /** Format: int64 */
+            step: number;
+            /** Format: int64 */
+            steps: number;
+            /** @description The evaluation before the first step: `pass_at` with means and half widths of 95 % intervals. */
+            before?: components["schemas"]["JsonObject"] | null;
+            /** @description The evaluation after the last step. */
+            after?: components["schemas"]["JsonObject"] | null;
+            /** @description `passed` and the single `checks`, where the spec has a gate and the job has succeeded. */
+            gate?: components["schemas"]["JsonObject"] | null;
+            /** @description The gate of the spec. */
+            required?: components["schemas"]["JsonObject"] | null;
+            /** @description Whether the job ended with the weights of the one that it verifies. */
+            verify_resume?: components["schemas"]["JsonObject"] | null;
+            weights_sha256?: string | null;
+            /** @description The newest value of every metric. */
+            metrics: components["schemas"]["LastMetric"][];
+            /** @description Warnings and errors of the log, the first 100. */
+            warnings: components["schemas"]["ReportedWarning"][];
+            /** @description The newest 100. */
+            checkpoints: components["schemas"]["ReportedCheckpoint"][];
+            rollout_set?: string | null;
+            failure?: components["schemas"]["JsonObject"] | null;
+            metadata: components["schemas"]["Metadata"];
+        };
+        /**
+         * @description How a report is written.
+         * @enum {string}
+         */
+        ReportFormat: "json" | "markdown" | "junit";
+        /** @description A checkpoint with the digests of its files. */
+        ReportedCheckpoint: {
+            id: string;
+            kind: string;
+            /** Format: int64 */
+            step: number;
+            /** Format: int64 */
+            bytes: number;
+            /** @description Hexadecimal sha256 by name of file. */
+            sha256: {
+                [key: string]: string;
+            };
+        };
+        /** @description A warning or an error of the log. */
+        ReportedWarning: {
+            /**
+             * Format: int64
+             * @description The event's number.
+             */
+            seq: number;
+            /** @description `warning` or `error`. */
+            level: string;
+            /** @description RFC 3339. */
+            created_at: string;
+            message: string;
+        };
         /** @description What a job runs on. */
         ResourceSpec: {
             /**
@@ -2201,6 +4997,11 @@ export interface components {
              */
             devices?: number;
         };
+        /**
+         * @description Who speaks.
+         * @enum {string}
+         */
+        Role: "system" | "developer" | "user" | "assistant";
         /** @description One sampled and scored completion. */
         Rollout: {
             /** @constant */
@@ -2428,6 +5229,14 @@ export interface components {
             /** @description Fill a share of every step from a stored rollout set. */
             mix?: components["schemas"]["MixSpec"] | null;
         };
+        /** @description A grader and what it shall judge. */
+        RunGrader: {
+            grader: components["schemas"]["JsonObject"];
+            /** @description The completion, `{{ sample.output_text }}` of the grader's templates. */
+            model_sample: string;
+            /** @description The row, `{{ item... }}` of the grader's templates. */
+            item?: components["schemas"]["JsonObject"];
+        };
         /** @description How completions are sampled. */
         SamplingSpec: {
             /**
@@ -2465,6 +5274,48 @@ export interface components {
              * @default 64
              */
             batch_size?: number;
+        };
+        /** @description What a stream holds besides the text. */
+        StreamOptions: {
+            /** @description A last chunk before `[DONE]` has the tokens of the whole request and no choices. */
+            include_usage?: boolean;
+            /** @description Chunks are never padded. */
+            include_obfuscation?: boolean | null;
+        };
+        TestCompletion: {
+            completion: string;
+            /** @description The row that it answers; the expected answer is its column `answer`. */
+            row?: components["schemas"]["JsonObject"];
+        };
+        TestVerdict: {
+            /**
+             * Format: double
+             * @description Null where there is none.
+             */
+            reward?: number | null;
+            /** @description `ok`, `unparsable` (nothing to judge; the reward counts), `error` or `timeout`. */
+            status: string;
+            /** @description What was compared. */
+            answer?: string | null;
+            /** @description One sentence when there is no ordinary verdict. */
+            detail?: string | null;
+        };
+        /** @description Completions to judge. */
+        TestVerifier: {
+            /** @description Up to 100. */
+            completions: components["schemas"]["TestCompletion"][];
+        };
+        /** @description One text, or several. */
+        Texts: string | string[];
+        /** @description A token and its log-probability. */
+        TokenLogprob: {
+            token: string;
+            /** Format: float */
+            logprob: number;
+            /** @description Null where the token is a part of a character. */
+            bytes?: number[] | null;
+            /** @description Always empty. */
+            top_logprobs: Record<string, never>[];
         };
         /** @description How much is trained. */
         TrainSpec: {
@@ -2519,6 +5370,99 @@ export interface components {
              */
             recompute?: boolean;
         };
+        /** @description What to change; what is left out stays. */
+        UpdateJob: {
+            /** @description Null removes it. */
+            name?: string | null;
+            /** @description Pairs to set; a null removes its key, and null for all of them removes them all. */
+            metadata?: {
+                [key: string]: string | null;
+            } | null;
+            /**
+             * Format: int32
+             * @description Jobs with a higher priority are claimed first. Only while the job is not finished.
+             */
+            priority?: number | null;
+            /** @description As `budget` of the spec; null removes it. Only while the job is not finished. */
+            budget?: components["schemas"]["JsonObject"] | null;
+        };
+        /** @description What to change; what is left out stays as it is. */
+        UpdateLabels: {
+            /** @description A name for people; null takes it away. */
+            name?: string | null;
+            /** @description Up to 16 pairs of your own, in the place of all that there are. */
+            metadata?: components["schemas"]["Metadata"] | null;
+        };
+        /** @description What is to be different; what is absent stays as it is. */
+        UpdateWebhookEndpoint: {
+            url?: string;
+            /** @description Replaces the whole list. */
+            events?: string[];
+            /** @description Null removes it. */
+            description?: string | null;
+            /** @description An endpoint that is enabled again is told what happens from then on, and gets what was waiting for it before. */
+            enabled?: boolean;
+            /** @description Replaces all pairs. */
+            metadata?: components["schemas"]["Metadata"];
+        };
+        /** @description An upload. */
+        Upload: {
+            /** @example upload_0198f6c2a7d47e0c8f6f0d9f0e6b5a31 */
+            id: string;
+            /** @constant */
+            object: "upload";
+            /**
+             * Format: int64
+             * @description Of the whole file.
+             */
+            bytes: number;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            expires_at: number;
+            filename: string;
+            purpose: string;
+            /** @description `pending`, `completed`, `cancelled` or `expired`. */
+            status: string;
+            /** @description What a completed upload has become. */
+            file?: components["schemas"]["FileObject"] | null;
+        };
+        /** @description A part of an upload. */
+        UploadPart: {
+            /** @example part_0198f6c2a7d47e0c8f6f0d9f0e6b5a31 */
+            id: string;
+            /** @constant */
+            object: "upload.part";
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+            upload_id: string;
+        };
+        /** @description Tokens that were read and drawn. */
+        Usage: {
+            /**
+             * Format: int64
+             * @description Of all prompts, each once however many completions it has.
+             */
+            prompt_tokens: number;
+            /**
+             * Format: int64
+             * @description Of all completions, with the tokens that ended them.
+             */
+            completion_tokens: number;
+            /** Format: int64 */
+            total_tokens: number;
+        };
+        /** @enum {string} */
+        Verdict: "better" | "worse" | "inconclusive";
         /** @description A stored verifier. */
         Verifier: {
             /** @example vf_0198f6c2a7d47e0c8f6f0d9f0e6b5a31 */
@@ -2529,11 +5473,39 @@ export interface components {
             config: components["schemas"]["VerifierSpec"];
             /** @description `sha256:` and the digest of the configuration. */
             digest: string;
+            metadata: components["schemas"]["Metadata"];
             /**
              * Format: int64
              * @description Unix seconds.
              */
             created_at: number;
+        };
+        /** @description How a verifier judges a data set's own answers. */
+        VerifierAudit: {
+            /** @constant */
+            object: "verifier.audit";
+            verifier: string;
+            dataset: string;
+            /** @description Rows that were looked at. */
+            rows: number;
+            /** @description Rows with neither a completion nor an answer, which could not be judged. */
+            skipped: number;
+            /** @description Judged rows whose text was the row's completion; that of the others was its answer. */
+            from_completion: number;
+            passed: number;
+            /** @description Judged, with a reward below 0.5. */
+            failed: number;
+            /** @description Held nothing to judge. */
+            unparsable: number;
+            /** @description Could not be judged. */
+            errors: number;
+            /**
+             * Format: double
+             * @description Share of the judged rows that pass; null when none was judged. A verifier that fails right answers is broken.
+             */
+            pass_rate?: number | null;
+            /** @description The first rows that did not pass, at most 10. */
+            examples: components["schemas"]["AuditExample"][];
         };
         /** @description The completion, or its part between two tags, equals the expected answer. */
         VerifierExact: {
@@ -2598,6 +5570,36 @@ export interface components {
             has_more: boolean;
             first_id?: string | null;
             last_id?: string | null;
+        };
+        /** @description A formula over the rewards of several verifiers (OpenAI's grader). */
+        VerifierMulti: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "multi";
+            /**
+             * @description A name for people.
+             * @default null
+             */
+            name?: string | null;
+            /** @description The members by the names that the formula gives them: any verifier besides `multi`. */
+            graders: {
+                [key: string]: {
+                    [key: string]: unknown;
+                };
+            };
+            /**
+             * @description The reward, for example `0.8 * right + 0.2 * max(brief, 0.5)`; operators are `+ - * / ^`, functions are `min`,
+             *     `max`, `abs`, `floor`, `ceil`, `exp`, `sqrt` and `log`.
+             */
+            calculate_output: string;
+            /**
+             * Format: double
+             * @description Seconds one verification may take.
+             * @default 10
+             */
+            time_limit_seconds?: number;
         };
         /** @description The number a completion ends on equals the expected number within a tolerance. */
         VerifierNumeric: {
@@ -2730,7 +5732,237 @@ export interface components {
          */
         VerifierRegexMust: "match" | "full_match";
         /** @description How completions are scored; `type` says by which rule. */
-        VerifierSpec: components["schemas"]["VerifierExact"] | components["schemas"]["VerifierNumeric"] | components["schemas"]["VerifierRegex"];
+        VerifierSpec: components["schemas"]["VerifierExact"] | components["schemas"]["VerifierNumeric"] | components["schemas"]["VerifierRegex"] | components["schemas"]["VerifierStringCheck"] | components["schemas"]["VerifierTextSimilarity"] | components["schemas"]["VerifierMulti"];
+        /** @description A text made of the completion and columns equals or contains another (OpenAI's grader). */
+        VerifierStringCheck: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "string_check";
+            /**
+             * @description A name for people.
+             * @default null
+             */
+            name?: string | null;
+            /** @description What is compared, with places such as `{{ sample.output_text }}` and `{{ item.answer }}`. */
+            input: string;
+            /** @description What it is compared with; a template as well. */
+            reference: string;
+            /** @description How they are compared; the reward is 1 or 0. */
+            operation: components["schemas"]["VerifierStringCheckOperation"];
+            /**
+             * Format: double
+             * @description Seconds one verification may take.
+             * @default 10
+             */
+            time_limit_seconds?: number;
+        };
+        /**
+         * @description When the reward is 1; it is 0 otherwise.
+         *
+         *     - `eq`: Both are the same.
+         *     - `ne`: They differ.
+         *     - `like`: The input contains the reference.
+         *     - `ilike`: As `like`, upper and lower case being the same.
+         * @enum {string}
+         */
+        VerifierStringCheckOperation: "eq" | "ne" | "like" | "ilike";
+        /** @description The verdicts in the order of the completions. */
+        VerifierTest: {
+            /** @constant */
+            object: "verifier.test";
+            verifier: string;
+            data: components["schemas"]["TestVerdict"][];
+        };
+        /** @description How alike a text made of the completion and columns is to another (OpenAI's grader). */
+        VerifierTextSimilarity: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "text_similarity";
+            /**
+             * @description A name for people.
+             * @default null
+             */
+            name?: string | null;
+            /** @description What is compared, with places such as `{{ sample.output_text }}` and `{{ item.answer }}`. */
+            input: string;
+            /** @description What it is compared with; a template as well. */
+            reference: string;
+            /** @description How likeness is measured; always from 0 to 1. */
+            evaluation_metric: components["schemas"]["VerifierTextSimilarityMetric"];
+            /**
+             * Format: double
+             * @description Seconds one verification may take.
+             * @default 10
+             */
+            time_limit_seconds?: number;
+        };
+        /**
+         * @description - `fuzzy_match`: By the edits of characters that make one text the other.
+         *     - `bleu`: By runs of up to four words, and the length.
+         *     - `gleu`: By runs of up to four words, in both directions.
+         *     - `rouge_1`: By words.
+         *     - `rouge_2`: By runs of two words.
+         *     - `rouge_3`: By runs of three words.
+         *     - `rouge_4`: By runs of four words.
+         *     - `rouge_5`: By runs of five words.
+         *     - `rouge_l`: By the longest common subsequence of words.
+         * @enum {string}
+         */
+        VerifierTextSimilarityMetric: "fuzzy_match" | "bleu" | "gleu" | "rouge_1" | "rouge_2" | "rouge_3" | "rouge_4" | "rouge_5" | "rouge_l";
+        /** @description A message to one endpoint. */
+        WebhookDelivery: {
+            /**
+             * @description The receiver sees it as `webhook-id`.
+             * @example wd_0198f6c2a7d47e0c8f6f0d9f0e6b5a31
+             */
+            id: string;
+            /** @constant */
+            object: "webhook_delivery";
+            webhook_endpoint: string;
+            /**
+             * @description The type of the message.
+             * @example job.succeeded
+             */
+            type: string;
+            /** @description The event that it tells; null for a test. */
+            event?: string | null;
+            /**
+             * @description `pending` until the receiver answers with 2xx (`succeeded`) or all tries were in vain (`failed`).
+             * @example succeeded
+             */
+            status: string;
+            /**
+             * Format: int32
+             * @description How many tries there were.
+             */
+            attempt_count: number;
+            /** @description The newest tries, at most 20, oldest first. */
+            attempts: components["schemas"]["DeliveryAttempt"][];
+            /**
+             * Format: int64
+             * @description When it is tried next; null unless it is pending. Unix seconds.
+             */
+            next_attempt_at?: number | null;
+            /** @description What is sent. */
+            payload: components["schemas"]["JsonObject"];
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+        };
+        /** @description One page of a list. */
+        WebhookDeliveryList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["WebhookDelivery"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
+        /** @description A server that is told what happens to jobs. */
+        WebhookEndpoint: {
+            /** @example we_0198f6c2a7d47e0c8f6f0d9f0e6b5a31 */
+            id: string;
+            /** @constant */
+            object: "webhook_endpoint";
+            /** @example https://ci.example.org/hooks/anneal */
+            url: string;
+            /**
+             * @description The types of events it is told; `*` stands for all.
+             * @example [
+             *       "job.succeeded",
+             *       "job.failed"
+             *     ]
+             */
+            events: string[];
+            description?: string | null;
+            /** @description Nothing is sent to an endpoint that is not enabled, and it never gets what happens meanwhile. */
+            enabled: boolean;
+            /** @description Why the server has disabled it: the receiver answered 410, or nothing has arrived for three days. */
+            disabled_reason?: string | null;
+            /**
+             * @description What the receiver checks signatures with; shown when the endpoint is created and when its secret is rotated, and
+             *     never again.
+             * @example whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=
+             */
+            secret?: string | null;
+            /**
+             * Format: int64
+             * @description Until when messages carry a signature by the secret before the last rotation too. Unix seconds.
+             */
+            previous_secret_expires_at?: number | null;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+            metadata: components["schemas"]["Metadata"];
+        };
+        /** @description One page of a list. */
+        WebhookEndpointList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["WebhookEndpoint"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
+        /** @description A job as it was when the message was made; it may have moved on since the event. */
+        WebhookJob: {
+            id: string;
+            /** @constant */
+            object: "job";
+            kind: string;
+            name?: string | null;
+            status: string;
+            /** @description Null when nothing is trained. */
+            objective?: string | null;
+            /** Format: int64 */
+            step: number;
+            /** Format: int64 */
+            steps: number;
+            /** Format: int32 */
+            attempt: number;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            started_at?: number | null;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            finished_at?: number | null;
+            result?: components["schemas"]["JsonObject"] | null;
+            failure?: components["schemas"]["JsonObject"] | null;
+            metadata: components["schemas"]["Metadata"];
+        };
+        /** @description The body of a message to a webhook endpoint. */
+        WebhookMessage: {
+            /**
+             * @description What has happened, such as `job.succeeded`; `webhook.test` for a test.
+             * @example job.succeeded
+             */
+            type: string;
+            /** @description When it happened, RFC 3339. */
+            timestamp: string;
+            data: components["schemas"]["WebhookMessageData"];
+        };
+        /** @description What a message tells. */
+        WebhookMessageData: {
+            event: components["schemas"]["JobEvent"];
+            job: components["schemas"]["WebhookJob"];
+        };
         /**
          * @description Number format of exported weights.
          * @enum {string}
@@ -2738,7 +5970,7 @@ export interface components {
         WeightDtype: "f32" | "bf16";
     };
     responses: {
-        /** @description The request cannot be read: a parameter, a header or the body is malformed. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete` */
+        /** @description The request cannot be read: a parameter, a header or the body is malformed. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
         BadRequest: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -2748,7 +5980,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The request has no key, or one that is unknown, expired or revoked */
+        /** @description The request has no key, or one that is unknown, expired or revoked. Codes: `missing_api_key`, `invalid_api_key`, `api_key_revoked`, `api_key_expired` */
         Unauthorized: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -2758,7 +5990,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The key lacks the scope, or the host or the page that the request comes from is not allowed. Codes: `host_not_allowed`, `origin_not_allowed`, `path_not_allowed` */
+        /** @description The key lacks the scope, or the host or the page that the request comes from is not allowed. Codes: `host_not_allowed`, `origin_not_allowed`, `path_not_allowed`, `insufficient_scope` */
         Forbidden: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -2768,7 +6000,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The resource is not in a state that allows this. Codes: `conflict`, `rollout_set_not_ready` */
+        /** @description The resource is not in a state that allows this. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
         Conflict: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -2779,14 +6011,25 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Too many requests, or too many open streams; wait as long as `Retry-After` says */
+        /** @description The body is larger than the server takes. Codes: `body_too_large`, `upload_too_large` */
+        ContentTooLarge: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Too many requests, or too many open streams; wait as long as `Retry-After` says. Codes: `rate_limited`, `quota_exceeded`, `inference_queue_full` */
         TooManyRequests: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
                 "Retry-After": components["headers"]["RetryAfter"];
-                "RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-ratelimit-limit-requests": components["headers"]["RateLimitLimit"];
+                "x-ratelimit-remaining-requests": components["headers"]["RateLimitRemaining"];
+                "x-ratelimit-reset-requests": components["headers"]["RateLimitReset"];
                 [name: string]: unknown;
             };
             content: {
@@ -2803,11 +6046,12 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The server is busy or about to end; try again after a while. Codes: `shutting_down`, `database_unavailable` */
+        /** @description The server is busy or about to end; try again after a while. Codes: `shutting_down`, `database_unavailable`, `overloaded`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
         Unavailable: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
                 "Retry-After": components["headers"]["RetryAfter"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
                 [name: string]: unknown;
             };
             content: {
@@ -2848,16 +6092,16 @@ export interface components {
         AcceptRanges: string;
         /** @description `true` when an earlier request with the same key made what is answered. */
         IdempotentReplayed: string;
-        /** @description `false`: the same request will fail the same way. */
+        /** @description `false`: the same request will fail the same way; `true`: it passes by itself. */
         ShouldRetry: string;
         /** @description Seconds to wait before the next attempt. */
         RetryAfter: number;
-        /** @description Requests in a window. */
+        /** @description Requests that the key may make in a minute. */
         RateLimitLimit: number;
-        /** @description Requests left in this window. */
+        /** @description Requests that it may make at once. */
         RateLimitRemaining: number;
-        /** @description Seconds until the window ends. */
-        RateLimitReset: number;
+        /** @description How long until it may make as many as ever, such as `1.250s`. */
+        RateLimitReset: string;
     };
     pathItems: never;
 }
@@ -2930,17 +6174,343 @@ export interface operations {
             };
             403: components["responses"]["Forbidden"];
             500: components["responses"]["Internal"];
-            /** @description Not ready. Codes: `shutting_down`, `database_unavailable` */
+            /** @description Not ready. Codes: `shutting_down`, `database_unavailable`, `overloaded`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+        };
+    };
+    list_api_keys: {
+        parameters: {
+            query?: {
+                /** @description Items to return, 1 to 100. */
+                limit?: number;
+                /** @description Start behind the item with this id. */
+                after?: string;
+                /** @description `desc` (newest first) or `asc`. */
+                order?: components["schemas"]["ListOrder"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKeyList"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_api_key: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
+                 * @example nightly-2026-01-31
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateApiKey"];
+            };
+        };
+        responses: {
+            /** @description Made */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKey"];
+                };
+            };
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["ContentTooLarge"];
+            /** @description A field is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    get_api_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The key's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKey"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such key. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revoke_api_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The key's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKey"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such key. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    list_audit_log: {
+        parameters: {
+            query?: {
+                /** @description Items to return, 1 to 100. */
+                limit?: number;
+                /** @description Start behind the item with this id. */
+                after?: string;
+                /** @description `desc` (newest first) or `asc`. */
+                order?: components["schemas"]["ListOrder"];
+                /** @description Only requests with this key (`key_...`). */
+                key?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditEntryList"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_chat_completion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChatRequest"];
+            };
+        };
+        responses: {
+            /** @description The completions, or with `stream` chunks as server-sent events, ended by `data: [DONE]` */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatCompletion"];
+                    "text/event-stream": components["schemas"]["ChatCompletionChunk"];
+                };
+            };
+            /** @description Not JSON, or a field is at fault. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such model. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The model's files cannot be used. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests wait. Codes: `rate_limited`, `quota_exceeded`, `inference_queue_full` */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    "x-ratelimit-limit-requests": components["headers"]["RateLimitLimit"];
+                    "x-ratelimit-remaining-requests": components["headers"]["RateLimitRemaining"];
+                    "x-ratelimit-reset-requests": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            500: components["responses"]["Internal"];
+            /** @description No device is idle, or the one that answered was needed or failed. Codes: `shutting_down`, `database_unavailable`, `overloaded`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            507: components["responses"]["StorageFull"];
         };
     };
     list_checkpoints: {
@@ -2969,7 +6539,7 @@ export interface operations {
                     "application/json": components["schemas"]["CheckpointList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete` */
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3029,10 +6599,147 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No such checkpoint. Codes: `not_found`, `no_such_route` */
+            /** @description No such checkpoint. Codes: `not_found`, `no_such_route`, `model_not_found` */
             404: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_checkpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The checkpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such checkpoint. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Its job is not finished (`job_not_finished`), or another one needs it (`in_use`). Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    download_checkpoint_archive: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description `bytes=first-last` */
+                Range?: string;
+                /** @description An `ETag` that needs no second download */
+                "If-None-Match"?: string;
+                /** @description Honour `Range` only for this `ETag` */
+                "If-Range"?: string;
+            };
+            path: {
+                /** @description The checkpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The archive */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
+                    "Repr-Digest": components["headers"]["ReprDigest"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-tar": string;
+                };
+            };
+            /** @description A part of it */
+            206: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
+                    "Repr-Digest": components["headers"]["ReprDigest"];
+                    "Content-Range": components["headers"]["ContentRange"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-tar": string;
+                };
+            };
+            /** @description Not modified */
+            304: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such checkpoint. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The range lies behind the end. Codes: `range_not_satisfiable` */
+            416: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Content-Range": components["headers"]["ContentRange"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3106,7 +6813,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No such file. Codes: `not_found`, `no_such_route` */
+            /** @description No such file. Codes: `not_found`, `no_such_route`, `model_not_found` */
             404: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3156,7 +6863,283 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No such checkpoint. Codes: `not_found`, `no_such_route` */
+            /** @description No such checkpoint. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_completion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CompletionRequest"];
+            };
+        };
+        responses: {
+            /** @description The completions, or with `stream` parts of them as server-sent events, ended by `data: [DONE]` */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Completion"];
+                    "text/event-stream": components["schemas"]["Completion"];
+                };
+            };
+            /** @description Not JSON, or a field is at fault. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such model. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The model's files cannot be used. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests wait. Codes: `rate_limited`, `quota_exceeded`, `inference_queue_full` */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    "x-ratelimit-limit-requests": components["headers"]["RateLimitLimit"];
+                    "x-ratelimit-remaining-requests": components["headers"]["RateLimitRemaining"];
+                    "x-ratelimit-reset-requests": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            500: components["responses"]["Internal"];
+            /** @description No device is idle, or the one that answered was needed or failed. Codes: `shutting_down`, `database_unavailable`, `overloaded`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    get_dataset_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The version */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetVersion"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such version. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    download_dataset_version: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description `bytes=first-last` */
+                Range?: string;
+                /** @description An `ETag` that needs no second download */
+                "If-None-Match"?: string;
+                /** @description Honour `Range` only for this `ETag` */
+                "If-Range"?: string;
+            };
+            path: {
+                /** @description The version */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rows */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
+                    "Repr-Digest": components["headers"]["ReprDigest"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/jsonl": string;
+                };
+            };
+            /** @description A part of them */
+            206: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
+                    "Repr-Digest": components["headers"]["ReprDigest"];
+                    "Content-Range": components["headers"]["ContentRange"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/jsonl": string;
+                };
+            };
+            /** @description Not modified */
+            304: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such version. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The range lies behind the end. Codes: `range_not_satisfiable` */
+            416: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Content-Range": components["headers"]["ContentRange"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_dataset_rows: {
+        parameters: {
+            query?: {
+                /** @description The first row to return, counted from 0. A page whose `has_more` is true goes on behind its `last_id`. */
+                offset?: number;
+                /** @description Rows to return, 1 to 100. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The version */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetRowList"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such version. Codes: `not_found`, `no_such_route`, `model_not_found` */
             404: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3197,7 +7180,7 @@ export interface operations {
                     "application/json": components["schemas"]["DatasetList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete` */
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3274,7 +7257,7 @@ export interface operations {
                     "application/json": components["schemas"]["Dataset"];
                 };
             };
-            /** @description A parameter is unknown, or the upload was cut off. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete` */
+            /** @description A parameter is unknown, or the upload was cut off. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3296,7 +7279,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A row is broken, or there is none. Codes: `idempotency_key_reused`, `invalid_spec`, `no_rewards`, `rollout_set_too_large` */
+            /** @description A row is broken, or there is none. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3337,6 +7320,7 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3345,7 +7329,294 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No such data set. Codes: `not_found`, `no_such_route` */
+            /** @description No such data set. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_dataset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The data set */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such data set. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A job that is not finished uses it. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    update_dataset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The data set */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateLabels"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dataset"];
+                };
+            };
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such data set. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. Codes: `storage_full` */
+            507: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    append_to_dataset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The data set */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description JSON Lines */
+        requestBody: {
+            content: {
+                "application/jsonl": string;
+            };
+        };
+        responses: {
+            /** @description Made */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetVersion"];
+                };
+            };
+            /** @description The upload was cut off. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such data set. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many others append at the same time. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A row is broken, or there is none. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. Codes: `storage_full` */
+            507: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_dataset_versions: {
+        parameters: {
+            query?: {
+                /** @description Items to return, 1 to 100. */
+                limit?: number;
+                /** @description Start behind the item with this id. */
+                after?: string;
+                /** @description `desc` (newest first) or `asc`. */
+                order?: components["schemas"]["ListOrder"];
+            };
+            header?: never;
+            path: {
+                /** @description The data set */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetVersionList"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such data set. Codes: `not_found`, `no_such_route`, `model_not_found` */
             404: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3394,7 +7665,7 @@ export interface operations {
                     "application/json": components["schemas"]["DatasetVersion"];
                 };
             };
-            /** @description The upload was cut off. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete` */
+            /** @description The upload was cut off. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3406,7 +7677,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No such data set. Codes: `not_found`, `no_such_route` */
+            /** @description No such data set. Codes: `not_found`, `no_such_route`, `model_not_found` */
             404: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3427,7 +7698,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A row is broken, or there is none. Codes: `idempotency_key_reused`, `invalid_spec`, `no_rewards`, `rollout_set_too_large` */
+            /** @description A row is broken, or there is none. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3478,6 +7749,1198 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_evaluations: {
+        parameters: {
+            query?: {
+                /** @description Items to return, 1 to 100. */
+                limit?: number;
+                /** @description Start behind the item with this id. */
+                after?: string;
+                /** @description `desc` (newest first) or `asc`. */
+                order?: components["schemas"]["ListOrder"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvaluationList"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_evaluation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
+                 * @example nightly-2026-01-31
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What to measure */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EvaluationSpec"];
+            };
+        };
+        responses: {
+            /** @description Queued */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Evaluation"];
+                };
+            };
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. Codes: `storage_full` */
+            507: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    compare_evaluations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CompareEvaluations"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvaluationComparison"];
+                };
+            };
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description One of them is not complete. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is invalid, or the two have different rows or verifiers. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    get_evaluation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The evaluation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Evaluation"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such evaluation. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_evaluation_results: {
+        parameters: {
+            query?: {
+                /** @description Only prompts behind this one; the first is 1. `last_id` of a page is where the next one goes on. */
+                after?: number;
+                /** @description Prompts to return, 1 to 100. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The evaluation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvaluationPromptList"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such evaluation. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The evaluation is not complete. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_events: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only events behind this one, by its id; `latest` leaves out all that there are. Without it the log is read from
+                 *     its begin.
+                 */
+                after?: string;
+                /** @description Only events of this type, such as `status`. */
+                type?: string;
+                /** @description Only events of this job. */
+                job?: string;
+                /** @description Seconds to wait for the first event when there is none yet, 0 to 60 (long poll). */
+                wait?: number;
+                /** @description Events to return at most, 1 to 200 (long poll). */
+                limit?: number;
+                /** @description Stream as server-sent events; the same as `Accept: text/event-stream`. */
+                stream?: boolean;
+            };
+            header?: {
+                /** @description Resume behind this event; has precedence over `after` */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobEventList"];
+                    "text/event-stream": string;
+                };
+            };
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such event or job. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_files: {
+        parameters: {
+            query?: {
+                /** @description Items to return, 1 to 100. */
+                limit?: number;
+                /** @description Start behind the item with this id. */
+                after?: string;
+                /** @description `desc` (newest first) or `asc`. */
+                order?: components["schemas"]["ListOrder"];
+                /** @description Only files with this purpose. */
+                purpose?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileObjectList"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": components["schemas"]["CreateFile"];
+            };
+        };
+        responses: {
+            /** @description Made */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileObject"];
+                };
+            };
+            /** @description Not a form, or cut off. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is missing, unknown or invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. Codes: `storage_full` */
+            507: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The file */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileObject"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such file. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The file */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such file. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    download_file: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description `bytes=first-last` */
+                Range?: string;
+                /** @description An `ETag` that needs no second download */
+                "If-None-Match"?: string;
+                /** @description Honour `Range` only for this `ETag` */
+                "If-Range"?: string;
+            };
+            path: {
+                /** @description The file */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
+                    "Repr-Digest": components["headers"]["ReprDigest"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description A part of it */
+            206: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
+                    "Repr-Digest": components["headers"]["ReprDigest"];
+                    "Content-Range": components["headers"]["ContentRange"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description Not modified */
+            304: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such file. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The range lies behind the end. Codes: `range_not_satisfiable` */
+            416: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Content-Range": components["headers"]["ContentRange"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    run_grader: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunGrader"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraderRun"];
+                };
+            };
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The grader is invalid or not run here. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    validate_grader: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraderBody"];
+            };
+        };
+        responses: {
+            /** @description The grader as it was sent */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraderBody"];
+                };
+            };
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The grader is invalid or not run here. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    list_fine_tuning_jobs: {
+        parameters: {
+            query?: {
+                /** @description Items to return, 1 to 100. */
+                limit?: number;
+                /** @description Start behind the item with this id. */
+                after?: string;
+                /** @description `desc` (newest first) or `asc`. */
+                order?: components["schemas"]["ListOrder"];
+                /** @description Only jobs with this pair; may be repeated with other keys. `metadata=null` finds jobs without any */
+                "metadata[key]"?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FineTuningJobList"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_fine_tuning_job: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
+                 * @example nightly-2026-01-31
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateFineTuningJob"];
+            };
+        };
+        responses: {
+            /** @description Queued */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FineTuningJob"];
+                };
+            };
+            /** @description Not JSON, or the key is malformed. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request or a row of a file is invalid, something in it is not supported, or the key was used with another body. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. Codes: `storage_full` */
+            507: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_fine_tuning_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FineTuningJob"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such job, or one that does not train. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancel_fine_tuning_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FineTuningJob"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such job, or one that does not train. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The job is finished. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    list_fine_tuning_checkpoints: {
+        parameters: {
+            query?: {
+                /** @description Items to return, 1 to 100. */
+                limit?: number;
+                /** @description Start behind the item with this id. */
+                after?: string;
+                /** @description `desc` (newest first) or `asc`. */
+                order?: components["schemas"]["ListOrder"];
+            };
+            header?: never;
+            path: {
+                /** @description The job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FineTuningCheckpointList"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such job, or one that does not train. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_fine_tuning_events: {
+        parameters: {
+            query?: {
+                /** @description Start behind the event with this id, with older ones. */
+                after?: string;
+                /** @description Events to return, 1 to 100. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FineTuningEventList"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such job or event, or a job that does not train. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pause_fine_tuning_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FineTuningJob"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such job, or one that does not train. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The job cannot be paused as it stands. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    resume_fine_tuning_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FineTuningJob"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such job, or one that does not train. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The job is not paused. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
     list_jobs: {
         parameters: {
             query?: {
@@ -3506,7 +8969,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete` */
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3584,12 +9047,16 @@ export interface operations {
                      *       "objective": "bolt",
                      *       "priority": 0,
                      *       "memory_bytes": 54525952,
+                     *       "device_seconds": 0,
                      *       "devices": [],
                      *       "waiting": null,
                      *       "last_seq": 1,
                      *       "result": null,
                      *       "failure": null,
                      *       "rollout_set": null,
+                     *       "forked_from": null,
+                     *       "verifies": null,
+                     *       "evaluation": null,
                      *       "spec": {
                      *         "name": "nightly",
                      *         "model": "builtin:arith-tiny",
@@ -3681,7 +9148,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description Not JSON, or a parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete` */
+            /** @description Not JSON, or a parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3704,7 +9171,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `idempotency_key_reused`, `invalid_spec`, `no_rewards`, `rollout_set_too_large` */
+            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3732,7 +9199,10 @@ export interface operations {
     get_job: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description An `ETag` that needs no second answer */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description The job */
                 id: string;
@@ -3745,6 +9215,8 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
+                    /** @description For `If-None-Match` and `If-Match` */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3765,6 +9237,7 @@ export interface operations {
                      *       "objective": "bolt",
                      *       "priority": 0,
                      *       "memory_bytes": 54525952,
+                     *       "device_seconds": 31.5,
                      *       "devices": [
                      *         "cpu"
                      *       ],
@@ -3773,6 +9246,9 @@ export interface operations {
                      *       "result": null,
                      *       "failure": null,
                      *       "rollout_set": null,
+                     *       "forked_from": null,
+                     *       "verifies": null,
+                     *       "evaluation": null,
                      *       "spec": {
                      *         "name": "nightly",
                      *         "model": "builtin:arith-tiny",
@@ -3864,9 +9340,226 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
+            /** @description As it was under that `ETag` */
+            304: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No such job. Codes: `not_found`, `no_such_route` */
+            /** @description No such job. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such job. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The job is not finished (`job_not_finished`), or another one needs what it made (`in_use`). Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    update_job: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` that the job must still have */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description The job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateJob"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    /** @description Of the changed job */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such job. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The job is finished (`job_finished`). Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The job has changed (`precondition_failed`). Codes: `precondition_failed` */
+            412: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    job_attempts: {
+        parameters: {
+            query?: {
+                /** @description Items to return, 1 to 100. */
+                limit?: number;
+                /** @description Start behind the item with this id. */
+                after?: string;
+                /** @description `desc` (newest first) or `asc`. */
+                order?: components["schemas"]["ListOrder"];
+            };
+            header?: never;
+            path: {
+                /** @description The job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttemptList"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such job. Codes: `not_found`, `no_such_route`, `model_not_found` */
             404: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3905,7 +9598,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No such job. Codes: `not_found`, `no_such_route` */
+            /** @description No such job. Codes: `not_found`, `no_such_route`, `model_not_found` */
             404: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3915,7 +9608,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is finished. Codes: `conflict`, `rollout_set_not_ready` */
+            /** @description The job is finished. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3961,7 +9654,7 @@ export interface operations {
                     "application/json": components["schemas"]["CheckpointList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete` */
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3973,7 +9666,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No such job. Codes: `not_found`, `no_such_route` */
+            /** @description No such job. Codes: `not_found`, `no_such_route`, `model_not_found` */
             404: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4036,7 +9729,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete` */
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4048,7 +9741,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No such job. Codes: `not_found`, `no_such_route` */
+            /** @description No such job. Codes: `not_found`, `no_such_route`, `model_not_found` */
             404: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4063,16 +9756,117 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    fork_job: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
+                 * @example nightly-2026-01-31
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ForkJob"];
+            };
+        };
+        responses: {
+            /** @description Queued */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such job. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The job trains nothing (`not_a_training_job`), or has made no model yet (`no_checkpoint`). Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An operation cannot be applied (`patch_failed`; `errors` names it), the resulting spec is invalid, or the key was used with another body. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. Codes: `storage_full` */
+            507: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_job_metrics: {
         parameters: {
             query?: {
-                /** @description Metric names separated by commas; all when absent. */
+                /** @description Metric names separated by commas, at most 200, each exactly as in `GET /v1/metrics-catalog`; all when absent. */
                 keys?: string;
                 /** @description First optimizer step. */
                 from_step?: number;
                 /** @description Last optimizer step. */
                 to_step?: number;
-                /** @description Most points per metric, 2 to 10000; longer series are averaged over equal ranges of steps. */
+                /** @description Most points per metric, 2 to 10000; in longer series each point stands for equally many values in a row. */
                 points?: number;
                 /** @description `json` or `csv`. */
                 format?: components["schemas"]["MetricsFormat"];
@@ -4118,7 +9912,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete` */
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4130,7 +9924,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No such job. Codes: `not_found`, `no_such_route` */
+            /** @description No such job. Codes: `not_found`, `no_such_route`, `model_not_found` */
             404: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4143,6 +9937,313 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    pause_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such job. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The job is finished or about to be cancelled (`job_not_running`). Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    job_report: {
+        parameters: {
+            query?: {
+                /** @description `json`, `markdown` or `junit`; without it as `Accept` says. */
+                format?: components["schemas"]["ReportFormat"];
+            };
+            header?: never;
+            path: {
+                /** @description The job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Report"];
+                    "text/markdown": string;
+                    "application/xml": string;
+                };
+            };
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such job. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resume_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such job. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The job is still being saved (`job_pausing`), is not paused (`job_not_paused`), or has no budget left (`budget_exhausted`). Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    job_rollouts: {
+        parameters: {
+            query?: {
+                /** @description Only completions behind this one: the `last_id` of the page before. */
+                after?: string;
+                /** @description Completions to return, 1 to 100. */
+                limit?: number;
+                /** @description Only completions sampled after this many optimizer steps. */
+                step?: number;
+                /** @description Only completions for this row of the data set, counted from 0. */
+                prompt?: number;
+                /** @description Only completions with at least this reward. */
+                min_reward?: number;
+                /** @description Only completions with at most this reward. */
+                max_reward?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobRolloutList"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such job. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The job does not keep its completions, or has just put them elsewhere. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    verify_resume: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
+                 * @example nightly-2026-01-31
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The finished job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Queued */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such job. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The job has not succeeded (`job_not_succeeded`), or keeps no training checkpoint (`no_checkpoint`). Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The job cannot run again, because something that it refers to is gone; or the key was used with another body. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. Codes: `storage_full` */
+            507: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     wait_for_job: {
@@ -4170,7 +10271,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete` */
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4182,7 +10283,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No such job. Codes: `not_found`, `no_such_route` */
+            /** @description No such job. Codes: `not_found`, `no_such_route`, `model_not_found` */
             404: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4226,11 +10327,11 @@ export interface operations {
     list_models: {
         parameters: {
             query?: {
-                /** @description Items to return, 1 to 100. */
+                /** @description Items to return, 1 to 100; as OpenAI clients never ask for a second page, all 100 by default. */
                 limit?: number;
-                /** @description Start behind the item with this id. */
+                /** @description Start behind the model with this id. */
                 after?: string;
-                /** @description `desc` (newest first) or `asc`. */
+                /** @description `desc`: imported models, finished ones and built-ins, each newest first; `asc`: the other way round. */
                 order?: components["schemas"]["ListOrder"];
             };
             header?: never;
@@ -4249,7 +10350,7 @@ export interface operations {
                     "application/json": components["schemas"]["ModelList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete` */
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4296,7 +10397,7 @@ export interface operations {
                     "application/json": components["schemas"]["Model"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete` */
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4307,7 +10408,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
-            /** @description The path is not below an import root. Codes: `host_not_allowed`, `origin_not_allowed`, `path_not_allowed` */
+            /** @description The path is not below an import root. Codes: `host_not_allowed`, `origin_not_allowed`, `path_not_allowed`, `insufficient_scope` */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4328,7 +10429,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The model is incomplete or of an unsupported kind. Codes: `idempotency_key_reused`, `invalid_spec`, `no_rewards`, `rollout_set_too_large` */
+            /** @description The model is incomplete or of an unsupported kind. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4358,7 +10459,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The model, or the name of a built-in one */
+                /** @description An imported model, a finished one (`ckpt_...`), or the name of a built-in one */
                 id: string;
             };
             cookie?: never;
@@ -4377,7 +10478,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No such model. Codes: `not_found`, `no_such_route` */
+            /** @description No such model. Codes: `not_found`, `no_such_route`, `model_not_found` */
             404: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4390,6 +10491,57 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The model */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such model. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A job that is not finished uses the model, or it was not imported. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
         };
     };
     list_objectives: {
@@ -4416,6 +10568,154 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    list_projects: {
+        parameters: {
+            query?: {
+                /** @description Items to return, 1 to 100. */
+                limit?: number;
+                /** @description Start behind the item with this id. */
+                after?: string;
+                /** @description `desc` (newest first) or `asc`. */
+                order?: components["schemas"]["ListOrder"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectList"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_project: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Project"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No name of a project. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    set_project: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Limits"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Project"];
+                };
+            };
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No name of a project. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["ContentTooLarge"];
+            /** @description A field is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
         };
     };
     get_queue: {
@@ -4470,7 +10770,7 @@ export interface operations {
                     "application/json": components["schemas"]["RolloutSetList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete` */
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4518,7 +10818,7 @@ export interface operations {
                     "application/json": components["schemas"]["RolloutSet"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete` */
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4541,7 +10841,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `idempotency_key_reused`, `invalid_spec`, `no_rewards`, `rollout_set_too_large` */
+            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4590,10 +10890,158 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No such rollout set. Codes: `not_found`, `no_such_route` */
+            /** @description No such rollout set. Codes: `not_found`, `no_such_route`, `model_not_found` */
             404: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_rollout_set: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The rollout set */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such rollout set. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Its job is not finished (`job_not_finished`), or another one needs it (`in_use`). Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    download_rollout_set_archive: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description `bytes=first-last` */
+                Range?: string;
+                /** @description An `ETag` that needs no second download */
+                "If-None-Match"?: string;
+                /** @description Honour `Range` only for this `ETag` */
+                "If-Range"?: string;
+            };
+            path: {
+                /** @description The rollout set */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The archive */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
+                    "Repr-Digest": components["headers"]["ReprDigest"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-tar": string;
+                };
+            };
+            /** @description A part of it */
+            206: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
+                    "Repr-Digest": components["headers"]["ReprDigest"];
+                    "Content-Range": components["headers"]["ContentRange"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-tar": string;
+                };
+            };
+            /** @description Not modified */
+            304: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such rollout set. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The set is not ready. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The range lies behind the end. Codes: `range_not_satisfiable` */
+            416: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Content-Range": components["headers"]["ContentRange"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4667,7 +11115,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No such file. Codes: `not_found`, `no_such_route` */
+            /** @description No such file. Codes: `not_found`, `no_such_route`, `model_not_found` */
             404: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4677,7 +11125,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4730,7 +11178,7 @@ export interface operations {
                     "application/json": components["schemas"]["FrontierAnswer"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete` */
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4742,7 +11190,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No such rollout set. Codes: `not_found`, `no_such_route` */
+            /** @description No such rollout set. Codes: `not_found`, `no_such_route`, `model_not_found` */
             404: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4752,7 +11200,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4773,7 +11221,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is out of its range, or the set has no rewards. Codes: `idempotency_key_reused`, `invalid_spec`, `no_rewards`, `rollout_set_too_large` */
+            /** @description A field is out of its range, or the set has no rewards. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4813,7 +11261,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No such rollout set. Codes: `not_found`, `no_such_route` */
+            /** @description No such rollout set. Codes: `not_found`, `no_such_route`, `model_not_found` */
             404: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4823,7 +11271,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4848,6 +11296,14 @@ export interface operations {
                 limit?: number;
                 /** @description Only the completions of this group. */
                 group?: number;
+                /** @description Only completions sampled after this many optimizer steps. */
+                step?: number;
+                /** @description Only completions for this row of the data set, counted from 0. */
+                prompt?: number;
+                /** @description Only completions with at least this reward. */
+                min_reward?: number;
+                /** @description Only completions with at most this reward. */
+                max_reward?: number;
             };
             header?: never;
             path: {
@@ -4868,7 +11324,7 @@ export interface operations {
                     "application/json": components["schemas"]["RolloutList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete` */
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4880,7 +11336,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No such rollout set. Codes: `not_found`, `no_such_route` */
+            /** @description No such rollout set. Codes: `not_found`, `no_such_route`, `model_not_found` */
             404: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4890,7 +11346,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4904,6 +11360,324 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    create_upload: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
+                 * @example nightly-2026-01-31
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateUpload"];
+            };
+        };
+        responses: {
+            /** @description Made */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Upload"];
+                };
+            };
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Too many uploads are under way. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The file would be too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. Codes: `storage_full` */
+            507: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_upload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The upload */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Upload"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such upload. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The upload has ended already. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    complete_upload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The upload */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CompleteUpload"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Upload"];
+                };
+            };
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such upload. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The upload has ended already. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["ContentTooLarge"];
+            /** @description A part is unknown, or the parts are not the announced file. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. Codes: `storage_full` */
+            507: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_upload_part: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The upload */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": components["schemas"]["CreatePart"];
+            };
+        };
+        responses: {
+            /** @description Made */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadPart"];
+                };
+            };
+            /** @description Not a form, or cut off. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such upload. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The upload takes no more parts. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is missing or unknown. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. Codes: `storage_full` */
+            507: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     list_verifiers: {
@@ -4932,7 +11706,7 @@ export interface operations {
                     "application/json": components["schemas"]["VerifierList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete` */
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4979,7 +11753,7 @@ export interface operations {
                     "application/json": components["schemas"]["Verifier"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete` */
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5002,7 +11776,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The configuration is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `no_rewards`, `rollout_set_too_large` */
+            /** @description The configuration is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5043,6 +11817,7 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5051,7 +11826,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No such verifier. Codes: `not_found`, `no_such_route` */
+            /** @description No such verifier. Codes: `not_found`, `no_such_route`, `model_not_found` */
             404: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5064,6 +11839,1372 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_verifier: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The verifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such verifier. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A job that is not finished uses it. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    update_verifier: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The verifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateLabels"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Verifier"];
+                };
+            };
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such verifier. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. Codes: `storage_full` */
+            507: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    audit_verifier: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The verifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AuditVerifier"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerifierAudit"];
+                };
+            };
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such verifier. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is invalid, or there is no such data set. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    test_verifier: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The verifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestVerifier"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerifierTest"];
+                };
+            };
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such verifier. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    get_webhook_delivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The delivery */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such delivery. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    redeliver_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The delivery */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such delivery. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The endpoint is disabled. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. Codes: `storage_full` */
+            507: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_webhook_endpoints: {
+        parameters: {
+            query?: {
+                /** @description Items to return, 1 to 100. */
+                limit?: number;
+                /** @description Start behind the item with this id. */
+                after?: string;
+                /** @description `desc` (newest first) or `asc`. */
+                order?: components["schemas"]["ListOrder"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointList"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_webhook_endpoint: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
+                 * @example nightly-2026-01-31
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateWebhookEndpoint"];
+            };
+        };
+        responses: {
+            /** @description Made */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There are too many endpoints. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is invalid, or the URL is not at a public address. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. Codes: `storage_full` */
+            507: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_webhook_endpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such endpoint. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_webhook_endpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such endpoint. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    update_webhook_endpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateWebhookEndpoint"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such endpoint. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is invalid, or the URL is not at a public address. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. Codes: `storage_full` */
+            507: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_webhook_deliveries: {
+        parameters: {
+            query?: {
+                /** @description Only deliveries that are `pending`, `succeeded` or `failed`. */
+                status?: string;
+                /** @description Items to return, 1 to 100. */
+                limit?: number;
+                /** @description Start behind the item with this id. */
+                after?: string;
+                /** @description `desc` (newest first) or `asc`. */
+                order?: components["schemas"]["ListOrder"];
+            };
+            header?: never;
+            path: {
+                /** @description The endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryList"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such endpoint. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotate_webhook_secret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such endpoint. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. Codes: `storage_full` */
+            507: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    test_webhook_endpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Made */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such endpoint. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The endpoint is disabled. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. Codes: `storage_full` */
+            507: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    on_job_queued: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names the message; the same in every try */
+                "webhook-id": string;
+                /** @description When this try was made, in Unix seconds; refuse what is older than five minutes */
+                "webhook-timestamp": string;
+                /** @description `v1,` and the base64 of the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` by the bytes of the secret; several, separated by spaces, while a secret is rotated */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description Disables the endpoint */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message has arrived */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message is sent again later */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_job_starting: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names the message; the same in every try */
+                "webhook-id": string;
+                /** @description When this try was made, in Unix seconds; refuse what is older than five minutes */
+                "webhook-timestamp": string;
+                /** @description `v1,` and the base64 of the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` by the bytes of the secret; several, separated by spaces, while a secret is rotated */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description Disables the endpoint */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message has arrived */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message is sent again later */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_job_running: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names the message; the same in every try */
+                "webhook-id": string;
+                /** @description When this try was made, in Unix seconds; refuse what is older than five minutes */
+                "webhook-timestamp": string;
+                /** @description `v1,` and the base64 of the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` by the bytes of the secret; several, separated by spaces, while a secret is rotated */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description Disables the endpoint */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message has arrived */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message is sent again later */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_job_pausing: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names the message; the same in every try */
+                "webhook-id": string;
+                /** @description When this try was made, in Unix seconds; refuse what is older than five minutes */
+                "webhook-timestamp": string;
+                /** @description `v1,` and the base64 of the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` by the bytes of the secret; several, separated by spaces, while a secret is rotated */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description Disables the endpoint */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message has arrived */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message is sent again later */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_job_paused: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names the message; the same in every try */
+                "webhook-id": string;
+                /** @description When this try was made, in Unix seconds; refuse what is older than five minutes */
+                "webhook-timestamp": string;
+                /** @description `v1,` and the base64 of the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` by the bytes of the secret; several, separated by spaces, while a secret is rotated */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description Disables the endpoint */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message has arrived */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message is sent again later */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_job_cancelling: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names the message; the same in every try */
+                "webhook-id": string;
+                /** @description When this try was made, in Unix seconds; refuse what is older than five minutes */
+                "webhook-timestamp": string;
+                /** @description `v1,` and the base64 of the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` by the bytes of the secret; several, separated by spaces, while a secret is rotated */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description Disables the endpoint */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message has arrived */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message is sent again later */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_job_succeeded: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names the message; the same in every try */
+                "webhook-id": string;
+                /** @description When this try was made, in Unix seconds; refuse what is older than five minutes */
+                "webhook-timestamp": string;
+                /** @description `v1,` and the base64 of the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` by the bytes of the secret; several, separated by spaces, while a secret is rotated */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description Disables the endpoint */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message has arrived */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message is sent again later */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_job_failed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names the message; the same in every try */
+                "webhook-id": string;
+                /** @description When this try was made, in Unix seconds; refuse what is older than five minutes */
+                "webhook-timestamp": string;
+                /** @description `v1,` and the base64 of the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` by the bytes of the secret; several, separated by spaces, while a secret is rotated */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description Disables the endpoint */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message has arrived */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message is sent again later */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_job_cancelled: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names the message; the same in every try */
+                "webhook-id": string;
+                /** @description When this try was made, in Unix seconds; refuse what is older than five minutes */
+                "webhook-timestamp": string;
+                /** @description `v1,` and the base64 of the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` by the bytes of the secret; several, separated by spaces, while a secret is rotated */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description Disables the endpoint */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message has arrived */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message is sent again later */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_checkpoint_created: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names the message; the same in every try */
+                "webhook-id": string;
+                /** @description When this try was made, in Unix seconds; refuse what is older than five minutes */
+                "webhook-timestamp": string;
+                /** @description `v1,` and the base64 of the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` by the bytes of the secret; several, separated by spaces, while a secret is rotated */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description Disables the endpoint */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message has arrived */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message is sent again later */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_evaluation_completed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names the message; the same in every try */
+                "webhook-id": string;
+                /** @description When this try was made, in Unix seconds; refuse what is older than five minutes */
+                "webhook-timestamp": string;
+                /** @description `v1,` and the base64 of the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` by the bytes of the secret; several, separated by spaces, while a secret is rotated */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description Disables the endpoint */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message has arrived */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message is sent again later */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_rollout_set_created: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names the message; the same in every try */
+                "webhook-id": string;
+                /** @description When this try was made, in Unix seconds; refuse what is older than five minutes */
+                "webhook-timestamp": string;
+                /** @description `v1,` and the base64 of the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` by the bytes of the secret; several, separated by spaces, while a secret is rotated */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description Disables the endpoint */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message has arrived */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message is sent again later */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
 }

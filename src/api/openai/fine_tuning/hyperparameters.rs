@@ -31,13 +31,22 @@ pub struct Hyperparameters {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ChosenHyperparameters {
     /// A number, or `auto` for a job whose steps were given instead.
-    #[schema(value_type = Object, example = 3)]
+    #[schema(value_type = NumberOrAuto, example = 3)]
     pub n_epochs: Value,
-    #[schema(value_type = Object, example = 16)]
+    #[schema(value_type = NumberOrAuto, example = 16)]
     pub batch_size: Value,
     /// Of the default learning rate.
-    #[schema(value_type = Object, example = 1.0)]
+    #[schema(value_type = NumberOrAuto, example = 1.0)]
     pub learning_rate_multiplier: Value,
+}
+
+/// A number, or the word `auto`.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it only describes what JSON values may be")]
+pub enum NumberOrAuto {
+    Number(f64),
+    Word(String),
 }
 
 impl Hyperparameters {

@@ -9,19 +9,60 @@ from .advantage_power import AdvantagePower
 from .advantage_power_settings import AdvantagePowerSettings
 from .advantage_weighted import AdvantageWeighted
 from .advantage_weighted_settings import AdvantageWeightedSettings
+from .api_key import ApiKey
+from .api_key_list import ApiKeyList
+from .assistant_message import AssistantMessage
+from .attempt import Attempt
+from .attempt_list import AttemptList
+from .audit_entry import AuditEntry
+from .audit_entry_list import AuditEntryList
+from .audit_example import AuditExample
+from .audit_verifier import AuditVerifier
 from .auto import Auto
+from .budget_spec import BudgetSpec
 from .candidate_device import CandidateDevice
+from .chat_choice import ChatChoice
+from .chat_completion import ChatCompletion
+from .chat_completion_chunk import ChatCompletionChunk
+from .chat_content_part import ChatContentPart
+from .chat_content_part_type import ChatContentPartType
+from .chat_delta import ChatDelta
+from .chat_logprobs import ChatLogprobs
+from .chat_message import ChatMessage
+from .chat_request import ChatRequest
 from .checkpoint import Checkpoint
 from .checkpoint_file import CheckpointFile
 from .checkpoint_kind import CheckpointKind
 from .checkpoint_list import CheckpointList
+from .checkpoint_metrics import CheckpointMetrics
 from .checkpoint_spec import CheckpointSpec
+from .chosen_hyperparameters import ChosenHyperparameters
+from .compare_evaluations import CompareEvaluations
+from .complete_upload import CompleteUpload
+from .completion import Completion
+from .completion_choice import CompletionChoice
+from .completion_logprobs import CompletionLogprobs
+from .completion_logprobs_top_logprobs_type_0_item import CompletionLogprobsTopLogprobsType0Item
+from .completion_request import CompletionRequest
+from .create_api_key import CreateApiKey
+from .create_file import CreateFile
+from .create_fine_tuning_job import CreateFineTuningJob
+from .create_fine_tuning_job_integrations_type_0_item import CreateFineTuningJobIntegrationsType0Item
+from .create_part import CreatePart
+from .create_upload import CreateUpload
 from .create_verifier import CreateVerifier
+from .create_webhook_endpoint import CreateWebhookEndpoint
 from .dataset import Dataset
 from .dataset_columns import DatasetColumns
 from .dataset_list import DatasetList
+from .dataset_row import DatasetRow
+from .dataset_row_list import DatasetRowList
 from .dataset_spec import DatasetSpec
 from .dataset_version import DatasetVersion
+from .dataset_version_list import DatasetVersionList
+from .deleted import Deleted
+from .delivery_attempt import DeliveryAttempt
+from .delta import Delta
 from .device import Device
 from .device_list import DeviceList
 from .device_process import DeviceProcess
@@ -30,12 +71,40 @@ from .dry_run import DryRun
 from .ema_convention import EmaConvention
 from .entropy_scale import EntropyScale
 from .eval_spec import EvalSpec
+from .evaluation import Evaluation
+from .evaluation_comparison import EvaluationComparison
+from .evaluation_list import EvaluationList
+from .evaluation_prompt import EvaluationPrompt
+from .evaluation_prompt_list import EvaluationPromptList
+from .evaluation_result import EvaluationResult
+from .evaluation_spec import EvaluationSpec
+from .evaluation_split import EvaluationSplit
 from .event_level import EventLevel
+from .expires_after import ExpiresAfter
 from .field_problem import FieldProblem
+from .file_object import FileObject
+from .file_object_list import FileObjectList
+from .fine_tuning_checkpoint import FineTuningCheckpoint
+from .fine_tuning_checkpoint_list import FineTuningCheckpointList
+from .fine_tuning_error import FineTuningError
+from .fine_tuning_event import FineTuningEvent
+from .fine_tuning_event_list import FineTuningEventList
+from .fine_tuning_job import FineTuningJob
+from .fine_tuning_job_list import FineTuningJobList
+from .fork_job import ForkJob
+from .fork_job_patch_item import ForkJobPatchItem
 from .frontier_answer import FrontierAnswer
 from .frontier_coverage import FrontierCoverage
 from .frontier_request import FrontierRequest
 from .frontier_row import FrontierRow
+from .gate import Gate
+from .gate_spec import GateSpec
+from .grader_body import GraderBody
+from .grader_errors import GraderErrors
+from .grader_metadata import GraderMetadata
+from .grader_metadata_scores import GraderMetadataScores
+from .grader_run import GraderRun
+from .grader_run_sub_rewards import GraderRunSubRewards
 from .health import Health
 from .import_model import ImportModel
 from .job import Job
@@ -47,11 +116,16 @@ from .job_kind import JobKind
 from .job_list import JobList
 from .job_metrics import JobMetrics
 from .job_phase import JobPhase
+from .job_rollout import JobRollout
+from .job_rollout_list import JobRolloutList
 from .job_spec import JobSpec
 from .job_status import JobStatus
 from .job_waiting import JobWaiting
 from .json_object import JsonObject
+from .last_metric import LastMetric
+from .leakage import Leakage
 from .learning_rate_schedule import LearningRateSchedule
+from .limits import Limits
 from .list_order import ListOrder
 from .manifest import Manifest
 from .metadata import Metadata
@@ -81,7 +155,9 @@ from .objective_sft_source import ObjectiveSftSource
 from .objective_vopd import ObjectiveVopd
 from .objective_vopd_baseline_top_k import ObjectiveVopdBaselineTopK
 from .objective_vopd_estimator import ObjectiveVopdEstimator
+from .on_exhausted import OnExhausted
 from .optimizer_spec import OptimizerSpec
+from .pass_rate import PassRate
 from .precision import Precision
 from .preflight import Preflight
 from .preflight_memory import PreflightMemory
@@ -90,11 +166,20 @@ from .preflight_rows import PreflightRows
 from .preflight_warning import PreflightWarning
 from .problem import Problem
 from .problem_error import ProblemError
+from .project import Project
+from .project_list import ProjectList
+from .project_usage import ProjectUsage
 from .prompt_format import PromptFormat
 from .queue import Queue
 from .queue_counts import QueueCounts
 from .queued_job import QueuedJob
+from .report import Report
+from .report_format import ReportFormat
+from .reported_checkpoint import ReportedCheckpoint
+from .reported_checkpoint_sha_256 import ReportedCheckpointSha256
+from .reported_warning import ReportedWarning
 from .resource_spec import ResourceSpec
+from .role import Role
 from .rollout import Rollout
 from .rollout_list import RolloutList
 from .rollout_set import RolloutSet
@@ -103,17 +188,48 @@ from .rollout_set_spec import RolloutSetSpec
 from .rollout_set_status import RolloutSetStatus
 from .rollout_set_summary import RolloutSetSummary
 from .rollout_spec import RolloutSpec
+from .run_grader import RunGrader
 from .sampling_spec import SamplingSpec
+from .stream_options import StreamOptions
+from .test_completion import TestCompletion
+from .test_verdict import TestVerdict
+from .test_verifier import TestVerifier
+from .token_logprob import TokenLogprob
+from .token_logprob_top_logprobs_item import TokenLogprobTopLogprobsItem
 from .train_spec import TrainSpec
+from .update_job import UpdateJob
+from .update_job_metadata_type_0 import UpdateJobMetadataType0
+from .update_labels import UpdateLabels
+from .update_webhook_endpoint import UpdateWebhookEndpoint
+from .upload import Upload
+from .upload_part import UploadPart
+from .usage import Usage
+from .verdict import Verdict
 from .verifier import Verifier
+from .verifier_audit import VerifierAudit
 from .verifier_exact import VerifierExact
 from .verifier_exact_extract import VerifierExactExtract
 from .verifier_list import VerifierList
+from .verifier_multi import VerifierMulti
+from .verifier_multi_graders import VerifierMultiGraders
+from .verifier_multi_graders_additional_property import VerifierMultiGradersAdditionalProperty
 from .verifier_numeric import VerifierNumeric
 from .verifier_numeric_extract import VerifierNumericExtract
 from .verifier_numeric_percent import VerifierNumericPercent
 from .verifier_regex import VerifierRegex
 from .verifier_regex_must import VerifierRegexMust
+from .verifier_string_check import VerifierStringCheck
+from .verifier_string_check_operation import VerifierStringCheckOperation
+from .verifier_test import VerifierTest
+from .verifier_text_similarity import VerifierTextSimilarity
+from .verifier_text_similarity_metric import VerifierTextSimilarityMetric
+from .webhook_delivery import WebhookDelivery
+from .webhook_delivery_list import WebhookDeliveryList
+from .webhook_endpoint import WebhookEndpoint
+from .webhook_endpoint_list import WebhookEndpointList
+from .webhook_job import WebhookJob
+from .webhook_message import WebhookMessage
+from .webhook_message_data import WebhookMessageData
 from .weight_dtype import WeightDtype
 
 __all__ = (
@@ -126,19 +242,60 @@ __all__ = (
     "AdvantagePowerSettings",
     "AdvantageWeighted",
     "AdvantageWeightedSettings",
+    "ApiKey",
+    "ApiKeyList",
+    "AssistantMessage",
+    "Attempt",
+    "AttemptList",
+    "AuditEntry",
+    "AuditEntryList",
+    "AuditExample",
+    "AuditVerifier",
     "Auto",
+    "BudgetSpec",
     "CandidateDevice",
+    "ChatChoice",
+    "ChatCompletion",
+    "ChatCompletionChunk",
+    "ChatContentPart",
+    "ChatContentPartType",
+    "ChatDelta",
+    "ChatLogprobs",
+    "ChatMessage",
+    "ChatRequest",
     "Checkpoint",
     "CheckpointFile",
     "CheckpointKind",
     "CheckpointList",
+    "CheckpointMetrics",
     "CheckpointSpec",
+    "ChosenHyperparameters",
+    "CompareEvaluations",
+    "CompleteUpload",
+    "Completion",
+    "CompletionChoice",
+    "CompletionLogprobs",
+    "CompletionLogprobsTopLogprobsType0Item",
+    "CompletionRequest",
+    "CreateApiKey",
+    "CreateFile",
+    "CreateFineTuningJob",
+    "CreateFineTuningJobIntegrationsType0Item",
+    "CreatePart",
+    "CreateUpload",
     "CreateVerifier",
+    "CreateWebhookEndpoint",
     "Dataset",
     "DatasetColumns",
     "DatasetList",
+    "DatasetRow",
+    "DatasetRowList",
     "DatasetSpec",
     "DatasetVersion",
+    "DatasetVersionList",
+    "Deleted",
+    "DeliveryAttempt",
+    "Delta",
     "Device",
     "DeviceList",
     "DeviceProcess",
@@ -147,12 +304,40 @@ __all__ = (
     "EmaConvention",
     "EntropyScale",
     "EvalSpec",
+    "Evaluation",
+    "EvaluationComparison",
+    "EvaluationList",
+    "EvaluationPrompt",
+    "EvaluationPromptList",
+    "EvaluationResult",
+    "EvaluationSpec",
+    "EvaluationSplit",
     "EventLevel",
+    "ExpiresAfter",
     "FieldProblem",
+    "FileObject",
+    "FileObjectList",
+    "FineTuningCheckpoint",
+    "FineTuningCheckpointList",
+    "FineTuningError",
+    "FineTuningEvent",
+    "FineTuningEventList",
+    "FineTuningJob",
+    "FineTuningJobList",
+    "ForkJob",
+    "ForkJobPatchItem",
     "FrontierAnswer",
     "FrontierCoverage",
     "FrontierRequest",
     "FrontierRow",
+    "Gate",
+    "GateSpec",
+    "GraderBody",
+    "GraderErrors",
+    "GraderMetadata",
+    "GraderMetadataScores",
+    "GraderRun",
+    "GraderRunSubRewards",
     "Health",
     "ImportModel",
     "Job",
@@ -164,11 +349,16 @@ __all__ = (
     "JobList",
     "JobMetrics",
     "JobPhase",
+    "JobRollout",
+    "JobRolloutList",
     "JobSpec",
     "JobStatus",
     "JobWaiting",
     "JsonObject",
+    "LastMetric",
+    "Leakage",
     "LearningRateSchedule",
+    "Limits",
     "ListOrder",
     "Manifest",
     "Metadata",
@@ -198,7 +388,9 @@ __all__ = (
     "ObjectiveVopd",
     "ObjectiveVopdBaselineTopK",
     "ObjectiveVopdEstimator",
+    "OnExhausted",
     "OptimizerSpec",
+    "PassRate",
     "Precision",
     "Preflight",
     "PreflightMemory",
@@ -207,11 +399,20 @@ __all__ = (
     "PreflightWarning",
     "Problem",
     "ProblemError",
+    "Project",
+    "ProjectList",
+    "ProjectUsage",
     "PromptFormat",
     "Queue",
     "QueueCounts",
     "QueuedJob",
+    "Report",
+    "ReportedCheckpoint",
+    "ReportedCheckpointSha256",
+    "ReportedWarning",
+    "ReportFormat",
     "ResourceSpec",
+    "Role",
     "Rollout",
     "RolloutList",
     "RolloutSet",
@@ -220,16 +421,47 @@ __all__ = (
     "RolloutSetStatus",
     "RolloutSetSummary",
     "RolloutSpec",
+    "RunGrader",
     "SamplingSpec",
+    "StreamOptions",
+    "TestCompletion",
+    "TestVerdict",
+    "TestVerifier",
+    "TokenLogprob",
+    "TokenLogprobTopLogprobsItem",
     "TrainSpec",
+    "UpdateJob",
+    "UpdateJobMetadataType0",
+    "UpdateLabels",
+    "UpdateWebhookEndpoint",
+    "Upload",
+    "UploadPart",
+    "Usage",
+    "Verdict",
     "Verifier",
+    "VerifierAudit",
     "VerifierExact",
     "VerifierExactExtract",
     "VerifierList",
+    "VerifierMulti",
+    "VerifierMultiGraders",
+    "VerifierMultiGradersAdditionalProperty",
     "VerifierNumeric",
     "VerifierNumericExtract",
     "VerifierNumericPercent",
     "VerifierRegex",
     "VerifierRegexMust",
+    "VerifierStringCheck",
+    "VerifierStringCheckOperation",
+    "VerifierTest",
+    "VerifierTextSimilarity",
+    "VerifierTextSimilarityMetric",
+    "WebhookDelivery",
+    "WebhookDeliveryList",
+    "WebhookEndpoint",
+    "WebhookEndpointList",
+    "WebhookJob",
+    "WebhookMessage",
+    "WebhookMessageData",
     "WeightDtype",
 )

@@ -23,7 +23,7 @@ class CandidateDevice:
             status (DeviceStatus): Whether a device takes jobs.
             memory_total (int):
             memory_free (int):
-            job (None | str | Unset): The job that holds it.
+            job (None | str | Unset): The job that holds it; null where that is another project's.
             free_at (int | None | Unset): Unix seconds at which its job will probably have ended.
      """
 

@@ -9,6 +9,7 @@ from attrs import field as _attrs_field
 from ..types import UNSET, Unset
 
 from ..models.checkpoint_kind import CheckpointKind
+from ..types import UNSET, Unset
 from typing import cast
 from typing import Literal, cast
 
@@ -31,6 +32,8 @@ class Checkpoint:
             bytes_ (int): Of all files together.
             files (list[CheckpointFile]):
             created_at (int): Unix seconds.
+            score (float | None | Unset): Mean pass@k, for the first k of `eval.pass_at`, of the evaluation at its step;
+                null where there was none.
      """
 
     id: str
@@ -42,6 +45,7 @@ class Checkpoint:
     bytes_: int
     files: list[CheckpointFile]
     created_at: int
+    score: float | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,6 +71,12 @@ class Checkpoint:
 
         created_at = self.created_at
 
+        score: float | None | Unset
+        if isinstance(self.score, Unset):
+            score = UNSET
+        else:
+            score = self.score
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({
@@ -80,6 +90,8 @@ class Checkpoint:
             "files": files,
             "created_at": created_at,
         })
+        if score is not UNSET:
+            field_dict["score"] = score
 
         return field_dict
 
@@ -112,6 +124,15 @@ class Checkpoint:
 
         created_at = d.pop("created_at")
 
+        def _parse_score(data: object) -> float | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(float | None | Unset, data)
+
+        score = _parse_score(d.pop("score", UNSET))
+
         checkpoint = cls(
             id=id,
             object_=object_,
@@ -122,6 +143,7 @@ class Checkpoint:
             bytes_=bytes_,
             files=files,
             created_at=created_at,
+            score=score,
         )
 
         checkpoint.additional_properties = d

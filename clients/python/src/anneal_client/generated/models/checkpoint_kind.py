@@ -1,6 +1,7 @@
 from enum import StrEnum
 
 class CheckpointKind(StrEnum):
+    EVALUATION = "evaluation"
     INFERENCE = "inference"
     ROLLOUTS = "rollouts"
     TRAINING = "training"

@@ -21,17 +21,22 @@ class CheckpointSpec:
             every_steps (int | Unset): Save the training state every so many optimizer steps, so that a lost worker costs no
                 more than these. Default: 50.
             keep_last (int | Unset): Training checkpoints to keep. Default: 2.
+            keep_best (int | Unset): Training checkpoints to keep besides these: the ones with the best evaluations at their
+                steps.
             dtype (WeightDtype | Unset): Number format of exported weights.
      """
 
     every_steps: int | Unset = 50
     keep_last: int | Unset = 2
+    keep_best: int | Unset = UNSET
     dtype: WeightDtype | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         every_steps = self.every_steps
 
         keep_last = self.keep_last
+
+        keep_best = self.keep_best
 
         dtype: str | Unset = UNSET
         if not isinstance(self.dtype, Unset):
@@ -45,6 +50,8 @@ class CheckpointSpec:
             field_dict["every_steps"] = every_steps
         if keep_last is not UNSET:
             field_dict["keep_last"] = keep_last
+        if keep_best is not UNSET:
+            field_dict["keep_best"] = keep_best
         if dtype is not UNSET:
             field_dict["dtype"] = dtype
 
@@ -57,6 +64,8 @@ class CheckpointSpec:
 
         keep_last = d.pop("keep_last", UNSET)
 
+        keep_best = d.pop("keep_best", UNSET)
+
         _dtype = d.pop("dtype", UNSET)
         dtype: WeightDtype | Unset
         if isinstance(_dtype,  Unset):
@@ -67,6 +76,7 @@ class CheckpointSpec:
         checkpoint_spec = cls(
             every_steps=every_steps,
             keep_last=keep_last,
+            keep_best=keep_best,
             dtype=dtype,
         )
 

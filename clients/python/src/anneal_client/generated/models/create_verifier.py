@@ -12,9 +12,13 @@ from ..types import UNSET, Unset
 from typing import cast
 
 if TYPE_CHECKING:
+  from ..models.metadata import Metadata
   from ..models.verifier_exact import VerifierExact
+  from ..models.verifier_multi import VerifierMulti
   from ..models.verifier_numeric import VerifierNumeric
   from ..models.verifier_regex import VerifierRegex
+  from ..models.verifier_string_check import VerifierStringCheck
+  from ..models.verifier_text_similarity import VerifierTextSimilarity
 
 T = TypeVar("T", bound="CreateVerifier")
 
@@ -23,21 +27,35 @@ class CreateVerifier:
     """ A verifier to store.
 
         Attributes:
-            config (VerifierExact | VerifierNumeric | VerifierRegex): How completions are scored; `type` says by which rule.
+            config (VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck |
+                VerifierTextSimilarity): How completions are scored; `type` says by which rule.
             name (None | str | Unset): A name for people.
+            metadata (Metadata | Unset): Pairs of your own: at most 16, keys of at most 64 characters, values of at most
+                512.
      """
 
-    config: VerifierExact | VerifierNumeric | VerifierRegex
+    config: VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity
     name: None | str | Unset = UNSET
+    metadata: Metadata | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
+        from ..models.metadata import Metadata # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
         from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
         from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
+        from ..models.verifier_string_check import VerifierStringCheck # noqa: PLC0415
+        from ..models.verifier_text_similarity import VerifierTextSimilarity # noqa: PLC0415
         config: dict[str, Any]
         if isinstance(self.config, VerifierExact):
             config = self.config.to_dict()
         elif isinstance(self.config, VerifierNumeric):
+            config = self.config.to_dict()
+        elif isinstance(self.config, VerifierRegex):
+            config = self.config.to_dict()
+        elif isinstance(self.config, VerifierStringCheck):
+            config = self.config.to_dict()
+        elif isinstance(self.config, VerifierTextSimilarity):
             config = self.config.to_dict()
         else:
             config = self.config.to_dict()
@@ -48,6 +66,10 @@ class CreateVerifier:
         else:
             name = self.name
 
+        metadata: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.metadata, Unset):
+            metadata = self.metadata.to_dict()
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update({
@@ -55,16 +77,22 @@ class CreateVerifier:
         })
         if name is not UNSET:
             field_dict["name"] = name
+        if metadata is not UNSET:
+            field_dict["metadata"] = metadata
 
         return field_dict
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.metadata import Metadata # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
         from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
         from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
+        from ..models.verifier_string_check import VerifierStringCheck # noqa: PLC0415
+        from ..models.verifier_text_similarity import VerifierTextSimilarity # noqa: PLC0415
         d = dict(src_dict)
-        def _parse_config(data: object) -> VerifierExact | VerifierNumeric | VerifierRegex:
+        def _parse_config(data: object) -> VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
@@ -81,11 +109,35 @@ class CreateVerifier:
                 return componentsschemas_verifier_spec_type_1
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_2 = VerifierRegex.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_2
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_3 = VerifierStringCheck.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_3
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_4 = VerifierTextSimilarity.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_4
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
             if not isinstance(data, dict):
                 raise TypeError()
-            componentsschemas_verifier_spec_type_2 = VerifierRegex.from_dict(data)
+            componentsschemas_verifier_spec_type_5 = VerifierMulti.from_dict(data)
 
-            return componentsschemas_verifier_spec_type_2
+            return componentsschemas_verifier_spec_type_5
 
         config = _parse_config(d.pop("config"))
 
@@ -98,9 +150,17 @@ class CreateVerifier:
 
         name = _parse_name(d.pop("name", UNSET))
 
+        _metadata = d.pop("metadata", UNSET)
+        metadata: Metadata | Unset
+        if isinstance(_metadata,  Unset):
+            metadata = UNSET
+        else:
+            metadata = Metadata.from_dict(_metadata)
+
         create_verifier = cls(
             config=config,
             name=name,
+            metadata=metadata,
         )
 
         return create_verifier

@@ -37,7 +37,8 @@ class Device:
             uuid (None | str | Unset): What the driver knows a GPU by.
             compute_capability (None | str | Unset): Of a GPU.
             driver_version (None | str | Unset):
-            job (None | str | Unset): The job that holds it, or that it is reserved for.
+            job (None | str | Unset): The job that holds it, or that it is reserved for; null where that is another
+                project's.
             fault (None | str | Unset): Why it takes no jobs.
             faulted_at (int | None | Unset): Unix seconds.
             worker (None | str | Unset): The worker process that tends it; null while none does.

@@ -40,10 +40,12 @@ class Job:
             memory_bytes (int): Bytes that it needs on each of its devices, by an estimate.
             devices (list[str]): The devices that its newest attempt holds or held, the leading one first; empty while it
                 waits.
+            device_seconds (float): Seconds of attempts times the devices that they held; of an attempt under way only whole
+                seconds count.
             last_seq (int): The number of the newest event.
             spec (JsonObject): Any JSON object.
             spec_resolved (JsonObject): Any JSON object.
-            spec_digest (str): `sha256:` and the digest of the resolved spec without name, priority and metadata.
+            spec_digest (str): `sha256:` and the digest of the resolved spec without name, priority, metadata and budget.
             metadata (Metadata): Pairs of your own: at most 16, keys of at most 64 characters, values of at most 512.
             name (None | str | Unset):
             phase (JobPhase | None | Unset): What a running job does: `loading`, `sampling`, `verifying`, `training`,
@@ -53,10 +55,14 @@ class Job:
             finished_at (int | None | Unset): Unix seconds.
             objective (None | str | Unset): The objective's type; null when nothing is trained.
             waiting (JobWaiting | None | Unset): Why a queued job waits, and for what; only here and not in listings.
-            result (JsonObject | None | Unset): What the finished job has to show: `checkpoint`, `weights_sha256`, and
-                evaluations `before` and `after`.
+            result (JsonObject | None | Unset): What the finished job has to show: `checkpoint`, `weights_sha256`,
+                evaluations `before` and `after`, `gate` where
+                the spec has one, and `verify_resume` of a job that was made for it.
             failure (JobFailure | None | Unset): Why the job failed.
             rollout_set (None | str | Unset): The rollout set that the job fills, by itself or because of `rollouts.keep`.
+            forked_from (None | str | Unset): The job whose spec this one was made from.
+            verifies (None | str | Unset): The job that this one repeats to prove that it resumes bit for bit.
+            evaluation (None | str | Unset): The evaluation that the job makes.
      """
 
     id: str
@@ -70,6 +76,7 @@ class Job:
     priority: int
     memory_bytes: int
     devices: list[str]
+    device_seconds: float
     last_seq: int
     spec: JsonObject
     spec_resolved: JsonObject
@@ -84,6 +91,9 @@ class Job:
     result: JsonObject | None | Unset = UNSET
     failure: JobFailure | None | Unset = UNSET
     rollout_set: None | str | Unset = UNSET
+    forked_from: None | str | Unset = UNSET
+    verifies: None | str | Unset = UNSET
+    evaluation: None | str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -112,6 +122,8 @@ class Job:
         memory_bytes = self.memory_bytes
 
         devices = self.devices
+
+        device_seconds = self.device_seconds
 
         last_seq = self.last_seq
 
@@ -185,6 +197,24 @@ class Job:
         else:
             rollout_set = self.rollout_set
 
+        forked_from: None | str | Unset
+        if isinstance(self.forked_from, Unset):
+            forked_from = UNSET
+        else:
+            forked_from = self.forked_from
+
+        verifies: None | str | Unset
+        if isinstance(self.verifies, Unset):
+            verifies = UNSET
+        else:
+            verifies = self.verifies
+
+        evaluation: None | str | Unset
+        if isinstance(self.evaluation, Unset):
+            evaluation = UNSET
+        else:
+            evaluation = self.evaluation
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({
@@ -199,6 +229,7 @@ class Job:
             "priority": priority,
             "memory_bytes": memory_bytes,
             "devices": devices,
+            "device_seconds": device_seconds,
             "last_seq": last_seq,
             "spec": spec,
             "spec_resolved": spec_resolved,
@@ -223,6 +254,12 @@ class Job:
             field_dict["failure"] = failure
         if rollout_set is not UNSET:
             field_dict["rollout_set"] = rollout_set
+        if forked_from is not UNSET:
+            field_dict["forked_from"] = forked_from
+        if verifies is not UNSET:
+            field_dict["verifies"] = verifies
+        if evaluation is not UNSET:
+            field_dict["evaluation"] = evaluation
 
         return field_dict
 
@@ -256,6 +293,8 @@ class Job:
         memory_bytes = d.pop("memory_bytes")
 
         devices = cast(list[str], d.pop("devices"))
+
+        device_seconds = d.pop("device_seconds")
 
         last_seq = d.pop("last_seq")
 
@@ -380,6 +419,33 @@ class Job:
 
         rollout_set = _parse_rollout_set(d.pop("rollout_set", UNSET))
 
+        def _parse_forked_from(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        forked_from = _parse_forked_from(d.pop("forked_from", UNSET))
+
+        def _parse_verifies(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        verifies = _parse_verifies(d.pop("verifies", UNSET))
+
+        def _parse_evaluation(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        evaluation = _parse_evaluation(d.pop("evaluation", UNSET))
+
         job = cls(
             id=id,
             object_=object_,
@@ -392,6 +458,7 @@ class Job:
             priority=priority,
             memory_bytes=memory_bytes,
             devices=devices,
+            device_seconds=device_seconds,
             last_seq=last_seq,
             spec=spec,
             spec_resolved=spec_resolved,
@@ -406,6 +473,9 @@ class Job:
             result=result,
             failure=failure,
             rollout_set=rollout_set,
+            forked_from=forked_from,
+            verifies=verifies,
+            evaluation=evaluation,
         )
 
         job.additional_properties = d

@@ -1,6 +1,7 @@
 from enum import StrEnum
 
 class JobFailureKind(StrEnum):
+    BUDGET_EXHAUSTED = "budget_exhausted"
     DEVICE_LOST = "device_lost"
     DIVERGED = "diverged"
     INTERNAL = "internal"

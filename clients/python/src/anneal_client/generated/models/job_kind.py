@@ -1,6 +1,7 @@
 from enum import StrEnum
 
 class JobKind(StrEnum):
+    EVALUATION = "evaluation"
     ROLLOUTS = "rollouts"
     TRAIN = "train"
 

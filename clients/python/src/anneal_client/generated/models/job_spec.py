@@ -12,9 +12,11 @@ from ..types import UNSET, Unset
 from typing import cast
 
 if TYPE_CHECKING:
+  from ..models.budget_spec import BudgetSpec
   from ..models.checkpoint_spec import CheckpointSpec
   from ..models.dataset_spec import DatasetSpec
   from ..models.eval_spec import EvalSpec
+  from ..models.gate_spec import GateSpec
   from ..models.metadata import Metadata
   from ..models.objective_bolt import ObjectiveBolt
   from ..models.objective_fade import ObjectiveFade
@@ -29,8 +31,11 @@ if TYPE_CHECKING:
   from ..models.sampling_spec import SamplingSpec
   from ..models.train_spec import TrainSpec
   from ..models.verifier_exact import VerifierExact
+  from ..models.verifier_multi import VerifierMulti
   from ..models.verifier_numeric import VerifierNumeric
   from ..models.verifier_regex import VerifierRegex
+  from ..models.verifier_string_check import VerifierStringCheck
+  from ..models.verifier_text_similarity import VerifierTextSimilarity
 
 T = TypeVar("T", bound="JobSpec")
 
@@ -45,8 +50,8 @@ class JobSpec:
             objective (ObjectiveBolt | ObjectiveFade | ObjectiveGrpo | ObjectiveP3O | ObjectivePolicyGradient | ObjectiveSft
                 | ObjectiveVopd): What is optimised; `type` says by which rule.
             name (None | str | Unset): A name for people; need not be unique.
-            verifier (None | str | Unset | VerifierExact | VerifierNumeric | VerifierRegex): A stored verifier (`vf_...`) or
-                an inline one.
+            verifier (None | str | Unset | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex |
+                VerifierStringCheck | VerifierTextSimilarity): A stored verifier (`vf_...`) or an inline one.
             sampling (SamplingSpec | Unset): How completions are sampled.
             optimizer (OptimizerSpec | Unset): AdamW (Loshchilov and Hutter, arXiv 1711.05101) and its learning-rate
                 schedule.
@@ -55,6 +60,8 @@ class JobSpec:
             eval_ (EvalSpec | Unset): How held-out accuracy is measured.
             checkpoints (CheckpointSpec | Unset): What is kept on the way and how the result is written.
             resources (ResourceSpec | Unset): What a job runs on.
+            budget (BudgetSpec | None | Unset): What the job may use of the devices; without it there is no limit.
+            gate (GateSpec | None | Unset): What the finished model must reach; `result.gate` says whether it does.
             priority (int | Unset): Jobs with a higher priority are claimed first; equal ones in the order of submission.
                 Default: 0.
             seed (int | Unset): The root of every random choice of the job. Default: 0.
@@ -66,7 +73,7 @@ class JobSpec:
     dataset: DatasetSpec
     objective: ObjectiveBolt | ObjectiveFade | ObjectiveGrpo | ObjectiveP3O | ObjectivePolicyGradient | ObjectiveSft | ObjectiveVopd
     name: None | str | Unset = UNSET
-    verifier: None | str | Unset | VerifierExact | VerifierNumeric | VerifierRegex = UNSET
+    verifier: None | str | Unset | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity = UNSET
     sampling: SamplingSpec | Unset = UNSET
     optimizer: OptimizerSpec | Unset = UNSET
     train: TrainSpec | Unset = UNSET
@@ -74,14 +81,18 @@ class JobSpec:
     eval_: EvalSpec | Unset = UNSET
     checkpoints: CheckpointSpec | Unset = UNSET
     resources: ResourceSpec | Unset = UNSET
+    budget: BudgetSpec | None | Unset = UNSET
+    gate: GateSpec | None | Unset = UNSET
     priority: int | Unset = 0
     seed: int | Unset = 0
     metadata: Metadata | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
+        from ..models.budget_spec import BudgetSpec # noqa: PLC0415
         from ..models.checkpoint_spec import CheckpointSpec # noqa: PLC0415
         from ..models.dataset_spec import DatasetSpec # noqa: PLC0415
         from ..models.eval_spec import EvalSpec # noqa: PLC0415
+        from ..models.gate_spec import GateSpec # noqa: PLC0415
         from ..models.metadata import Metadata # noqa: PLC0415
         from ..models.objective_bolt import ObjectiveBolt # noqa: PLC0415
         from ..models.objective_fade import ObjectiveFade # noqa: PLC0415
@@ -96,8 +107,11 @@ class JobSpec:
         from ..models.sampling_spec import SamplingSpec # noqa: PLC0415
         from ..models.train_spec import TrainSpec # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
         from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
         from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
+        from ..models.verifier_string_check import VerifierStringCheck # noqa: PLC0415
+        from ..models.verifier_text_similarity import VerifierTextSimilarity # noqa: PLC0415
         model = self.model
 
         dataset = self.dataset.to_dict()
@@ -133,6 +147,12 @@ class JobSpec:
             verifier = self.verifier.to_dict()
         elif isinstance(self.verifier, VerifierRegex):
             verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierStringCheck):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierTextSimilarity):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierMulti):
+            verifier = self.verifier.to_dict()
         else:
             verifier = self.verifier
 
@@ -163,6 +183,22 @@ class JobSpec:
         resources: dict[str, Any] | Unset = UNSET
         if not isinstance(self.resources, Unset):
             resources = self.resources.to_dict()
+
+        budget: dict[str, Any] | None | Unset
+        if isinstance(self.budget, Unset):
+            budget = UNSET
+        elif isinstance(self.budget, BudgetSpec):
+            budget = self.budget.to_dict()
+        else:
+            budget = self.budget
+
+        gate: dict[str, Any] | None | Unset
+        if isinstance(self.gate, Unset):
+            gate = UNSET
+        elif isinstance(self.gate, GateSpec):
+            gate = self.gate.to_dict()
+        else:
+            gate = self.gate
 
         priority = self.priority
 
@@ -197,6 +233,10 @@ class JobSpec:
             field_dict["checkpoints"] = checkpoints
         if resources is not UNSET:
             field_dict["resources"] = resources
+        if budget is not UNSET:
+            field_dict["budget"] = budget
+        if gate is not UNSET:
+            field_dict["gate"] = gate
         if priority is not UNSET:
             field_dict["priority"] = priority
         if seed is not UNSET:
@@ -208,9 +248,11 @@ class JobSpec:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.budget_spec import BudgetSpec # noqa: PLC0415
         from ..models.checkpoint_spec import CheckpointSpec # noqa: PLC0415
         from ..models.dataset_spec import DatasetSpec # noqa: PLC0415
         from ..models.eval_spec import EvalSpec # noqa: PLC0415
+        from ..models.gate_spec import GateSpec # noqa: PLC0415
         from ..models.metadata import Metadata # noqa: PLC0415
         from ..models.objective_bolt import ObjectiveBolt # noqa: PLC0415
         from ..models.objective_fade import ObjectiveFade # noqa: PLC0415
@@ -225,8 +267,11 @@ class JobSpec:
         from ..models.sampling_spec import SamplingSpec # noqa: PLC0415
         from ..models.train_spec import TrainSpec # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
         from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
         from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
+        from ..models.verifier_string_check import VerifierStringCheck # noqa: PLC0415
+        from ..models.verifier_text_similarity import VerifierTextSimilarity # noqa: PLC0415
         d = dict(src_dict)
         model = d.pop("model")
 
@@ -298,7 +343,7 @@ class JobSpec:
 
         name = _parse_name(d.pop("name", UNSET))
 
-        def _parse_verifier(data: object) -> None | str | Unset | VerifierExact | VerifierNumeric | VerifierRegex:
+        def _parse_verifier(data: object) -> None | str | Unset | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity:
             if data is None:
                 return data
             if isinstance(data, Unset):
@@ -327,7 +372,31 @@ class JobSpec:
                 return componentsschemas_verifier_spec_type_2
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
-            return cast(None | str | Unset | VerifierExact | VerifierNumeric | VerifierRegex, data)
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_3 = VerifierStringCheck.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_3
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_4 = VerifierTextSimilarity.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_4
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_5 = VerifierMulti.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_5
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | str | Unset | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity, data)
 
         verifier = _parse_verifier(d.pop("verifier", UNSET))
 
@@ -380,6 +449,40 @@ class JobSpec:
         else:
             resources = ResourceSpec.from_dict(_resources)
 
+        def _parse_budget(data: object) -> BudgetSpec | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                budget_type_0 = BudgetSpec.from_dict(data)
+
+                return budget_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(BudgetSpec | None | Unset, data)
+
+        budget = _parse_budget(d.pop("budget", UNSET))
+
+        def _parse_gate(data: object) -> GateSpec | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                gate_type_0 = GateSpec.from_dict(data)
+
+                return gate_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(GateSpec | None | Unset, data)
+
+        gate = _parse_gate(d.pop("gate", UNSET))
+
         priority = d.pop("priority", UNSET)
 
         seed = d.pop("seed", UNSET)
@@ -404,6 +507,8 @@ class JobSpec:
             eval_=eval_,
             checkpoints=checkpoints,
             resources=resources,
+            budget=budget,
+            gate=gate,
             priority=priority,
             seed=seed,
             metadata=metadata,

@@ -4,6 +4,8 @@ class JobStatus(StrEnum):
     CANCELLED = "cancelled"
     CANCELLING = "cancelling"
     FAILED = "failed"
+    PAUSED = "paused"
+    PAUSING = "pausing"
     QUEUED = "queued"
     RUNNING = "running"
     STARTING = "starting"

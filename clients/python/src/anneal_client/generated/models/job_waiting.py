@@ -21,16 +21,16 @@ class JobWaiting:
     """ Why a job waits, and for what.
 
         Attributes:
-            code (str): `starting`, `devices_busy`, `devices_reserved`, `behind`, `memory`, `device_faulted`, `device_taken`
-                or
-                `no_device`.
+            code (str): `starting`, `devices_busy`, `devices_reserved`, `behind`, `memory`, `device_faulted`,
+                `device_taken`,
+                `no_device` or `project_limit`.
             message (str): The same as a sentence.
             position (int): Place in the queue; 1 is next.
             devices_needed (int): Devices that it needs.
             devices_idle (int): Devices that it could use now if it were first.
             memory_needed (int): Bytes that it needs on each of its devices, by an estimate.
             candidates (list[CandidateDevice]): Every device of the server, with what makes it fit or not.
-            behind (None | str | Unset): The job ahead that it waits for to start.
+            behind (None | str | Unset): The job ahead that it waits for to start; null where that is another project's.
             expected_start (int | None | Unset): Unix seconds, from the progress of the jobs that run; null when it cannot
                 be told, as behind another job.
      """

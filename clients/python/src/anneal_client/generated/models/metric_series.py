@@ -8,23 +8,33 @@ from attrs import field as _attrs_field
 
 from ..types import UNSET, Unset
 
+from ..types import UNSET, Unset
 from typing import cast
 
 T = TypeVar("T", bound="MetricSeries")
 
 @_attrs_define
 class MetricSeries:
-    """ One metric over the steps.
+    """ One metric over the steps. Where a point stands for several values, `values` are their means, `steps` their last
+    steps, and `min`, `max`, `last` and `count` are there too.
 
         Attributes:
             name (str):
             steps (list[int]):
             values (list[float]):
+            min_ (list[float] | None | Unset):
+            max_ (list[float] | None | Unset):
+            last (list[float] | None | Unset):
+            count (list[int] | None | Unset): How many values each point stands for.
      """
 
     name: str
     steps: list[int]
     values: list[float]
+    min_: list[float] | None | Unset = UNSET
+    max_: list[float] | None | Unset = UNSET
+    last: list[float] | None | Unset = UNSET
+    count: list[int] | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -34,6 +44,42 @@ class MetricSeries:
 
         values = self.values
 
+        min_: list[float] | None | Unset
+        if isinstance(self.min_, Unset):
+            min_ = UNSET
+        elif isinstance(self.min_, list):
+            min_ = self.min_
+
+        else:
+            min_ = self.min_
+
+        max_: list[float] | None | Unset
+        if isinstance(self.max_, Unset):
+            max_ = UNSET
+        elif isinstance(self.max_, list):
+            max_ = self.max_
+
+        else:
+            max_ = self.max_
+
+        last: list[float] | None | Unset
+        if isinstance(self.last, Unset):
+            last = UNSET
+        elif isinstance(self.last, list):
+            last = self.last
+
+        else:
+            last = self.last
+
+        count: list[int] | None | Unset
+        if isinstance(self.count, Unset):
+            count = UNSET
+        elif isinstance(self.count, list):
+            count = self.count
+
+        else:
+            count = self.count
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({
@@ -41,6 +87,14 @@ class MetricSeries:
             "steps": steps,
             "values": values,
         })
+        if min_ is not UNSET:
+            field_dict["min"] = min_
+        if max_ is not UNSET:
+            field_dict["max"] = max_
+        if last is not UNSET:
+            field_dict["last"] = last
+        if count is not UNSET:
+            field_dict["count"] = count
 
         return field_dict
 
@@ -53,10 +107,82 @@ class MetricSeries:
 
         values = cast(list[float], d.pop("values"))
 
+        def _parse_min_(data: object) -> list[float] | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, list):
+                    raise TypeError()
+                min_type_0 = cast(list[float], data)
+
+                return min_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(list[float] | None | Unset, data)
+
+        min_ = _parse_min_(d.pop("min", UNSET))
+
+        def _parse_max_(data: object) -> list[float] | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, list):
+                    raise TypeError()
+                max_type_0 = cast(list[float], data)
+
+                return max_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(list[float] | None | Unset, data)
+
+        max_ = _parse_max_(d.pop("max", UNSET))
+
+        def _parse_last(data: object) -> list[float] | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, list):
+                    raise TypeError()
+                last_type_0 = cast(list[float], data)
+
+                return last_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(list[float] | None | Unset, data)
+
+        last = _parse_last(d.pop("last", UNSET))
+
+        def _parse_count(data: object) -> list[int] | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, list):
+                    raise TypeError()
+                count_type_0 = cast(list[int], data)
+
+                return count_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(list[int] | None | Unset, data)
+
+        count = _parse_count(d.pop("count", UNSET))
+
         metric_series = cls(
             name=name,
             steps=steps,
             values=values,
+            min_=min_,
+            max_=max_,
+            last=last,
+            count=count,
         )
 
         metric_series.additional_properties = d

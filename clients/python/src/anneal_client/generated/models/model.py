@@ -21,8 +21,10 @@ class Model:
         Attributes:
             id (str):
             object_ (Literal['model']):
-            source (str): Where it came from.
+            source (str): Where it came from: a path, a job (`job_...`) or `builtin`.
             created_at (int): Unix seconds; 0 for a built-in.
+            created (int): The same, as OpenAI clients read it.
+            owned_by (str): `import`, `anneal` for a built-in, or the job that made it.
             name (None | str | Unset):
             format_ (None | str | Unset): `safetensors` or `gguf`.
             architecture (None | str | Unset):
@@ -38,6 +40,8 @@ class Model:
     object_: Literal['model']
     source: str
     created_at: int
+    created: int
+    owned_by: str
     name: None | str | Unset = UNSET
     format_: None | str | Unset = UNSET
     architecture: None | str | Unset = UNSET
@@ -57,6 +61,10 @@ class Model:
         source = self.source
 
         created_at = self.created_at
+
+        created = self.created
+
+        owned_by = self.owned_by
 
         name: None | str | Unset
         if isinstance(self.name, Unset):
@@ -119,6 +127,8 @@ class Model:
             "object": object_,
             "source": source,
             "created_at": created_at,
+            "created": created,
+            "owned_by": owned_by,
         })
         if name is not UNSET:
             field_dict["name"] = name
@@ -153,6 +163,10 @@ class Model:
         source = d.pop("source")
 
         created_at = d.pop("created_at")
+
+        created = d.pop("created")
+
+        owned_by = d.pop("owned_by")
 
         def _parse_name(data: object) -> None | str | Unset:
             if data is None:
@@ -240,6 +254,8 @@ class Model:
             object_=object_,
             source=source,
             created_at=created_at,
+            created=created,
+            owned_by=owned_by,
             name=name,
             format_=format_,
             architecture=architecture,

@@ -8,9 +8,11 @@ from attrs import field as _attrs_field
 
 from ..types import UNSET, Unset
 
+from ..types import UNSET, Unset
 from typing import cast
 
 if TYPE_CHECKING:
+  from ..models.leakage import Leakage
   from ..models.preflight_memory import PreflightMemory
   from ..models.preflight_rows import PreflightRows
 
@@ -29,6 +31,7 @@ class PreflightPlan:
                 `memory`.
             memory (PreflightMemory): The parts of a job's memory, in bytes.
             rows_checked (PreflightRows): How many rows of each data set were looked at.
+            leakage (Leakage | None | Unset): Held-out prompts that are also trained on; null when nothing is evaluated.
      """
 
     rounds: int
@@ -38,9 +41,11 @@ class PreflightPlan:
     memory_bytes: int
     memory: PreflightMemory
     rows_checked: PreflightRows
+    leakage: Leakage | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
+        from ..models.leakage import Leakage # noqa: PLC0415
         from ..models.preflight_memory import PreflightMemory # noqa: PLC0415
         from ..models.preflight_rows import PreflightRows # noqa: PLC0415
         rounds = self.rounds
@@ -57,6 +62,14 @@ class PreflightPlan:
 
         rows_checked = self.rows_checked.to_dict()
 
+        leakage: dict[str, Any] | None | Unset
+        if isinstance(self.leakage, Unset):
+            leakage = UNSET
+        elif isinstance(self.leakage, Leakage):
+            leakage = self.leakage.to_dict()
+        else:
+            leakage = self.leakage
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({
@@ -68,11 +81,14 @@ class PreflightPlan:
             "memory": memory,
             "rows_checked": rows_checked,
         })
+        if leakage is not UNSET:
+            field_dict["leakage"] = leakage
 
         return field_dict
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.leakage import Leakage # noqa: PLC0415
         from ..models.preflight_memory import PreflightMemory # noqa: PLC0415
         from ..models.preflight_rows import PreflightRows # noqa: PLC0415
         d = dict(src_dict)
@@ -90,6 +106,23 @@ class PreflightPlan:
 
         rows_checked = PreflightRows.from_dict(d.pop("rows_checked"))
 
+        def _parse_leakage(data: object) -> Leakage | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                leakage_type_0 = Leakage.from_dict(data)
+
+                return leakage_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(Leakage | None | Unset, data)
+
+        leakage = _parse_leakage(d.pop("leakage", UNSET))
+
         preflight_plan = cls(
             rounds=rounds,
             group_size=group_size,
@@ -98,6 +131,7 @@ class PreflightPlan:
             memory_bytes=memory_bytes,
             memory=memory,
             rows_checked=rows_checked,
+            leakage=leakage,
         )
 
         preflight_plan.additional_properties = d

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
   from ..models.resource_spec import ResourceSpec
   from ..models.sampling_spec import SamplingSpec
   from ..models.verifier_exact import VerifierExact
+  from ..models.verifier_multi import VerifierMulti
   from ..models.verifier_numeric import VerifierNumeric
   from ..models.verifier_regex import VerifierRegex
+  from ..models.verifier_string_check import VerifierStringCheck
+  from ..models.verifier_text_similarity import VerifierTextSimilarity
 
 T = TypeVar("T", bound="RolloutSetSpec")
 
@@ -32,8 +35,8 @@ class RolloutSetSpec:
             model (str): The model to sample from, as in a job.
             dataset (DatasetSpec): Which rows are used and how they become prompts.
             name (None | str | Unset): A name for people; need not be unique.
-            verifier (None | str | Unset | VerifierExact | VerifierNumeric | VerifierRegex): A stored verifier (`vf_...`) or
-                an inline one.
+            verifier (None | str | Unset | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex |
+                VerifierStringCheck | VerifierTextSimilarity): A stored verifier (`vf_...`) or an inline one.
             sampling (SamplingSpec | Unset): How completions are sampled.
             group_size (int | Unset): Completions per prompt. Default: 8.
             prompts (int | Unset): Prompts; rows are drawn in random order, each once before any comes again. Default: 128.
@@ -50,7 +53,7 @@ class RolloutSetSpec:
     model: str
     dataset: DatasetSpec
     name: None | str | Unset = UNSET
-    verifier: None | str | Unset | VerifierExact | VerifierNumeric | VerifierRegex = UNSET
+    verifier: None | str | Unset | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity = UNSET
     sampling: SamplingSpec | Unset = UNSET
     group_size: int | Unset = 8
     prompts: int | Unset = 128
@@ -66,8 +69,11 @@ class RolloutSetSpec:
         from ..models.resource_spec import ResourceSpec # noqa: PLC0415
         from ..models.sampling_spec import SamplingSpec # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
         from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
         from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
+        from ..models.verifier_string_check import VerifierStringCheck # noqa: PLC0415
+        from ..models.verifier_text_similarity import VerifierTextSimilarity # noqa: PLC0415
         model = self.model
 
         dataset = self.dataset.to_dict()
@@ -86,6 +92,12 @@ class RolloutSetSpec:
         elif isinstance(self.verifier, VerifierNumeric):
             verifier = self.verifier.to_dict()
         elif isinstance(self.verifier, VerifierRegex):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierStringCheck):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierTextSimilarity):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierMulti):
             verifier = self.verifier.to_dict()
         else:
             verifier = self.verifier
@@ -150,8 +162,11 @@ class RolloutSetSpec:
         from ..models.resource_spec import ResourceSpec # noqa: PLC0415
         from ..models.sampling_spec import SamplingSpec # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
         from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
         from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
+        from ..models.verifier_string_check import VerifierStringCheck # noqa: PLC0415
+        from ..models.verifier_text_similarity import VerifierTextSimilarity # noqa: PLC0415
         d = dict(src_dict)
         model = d.pop("model")
 
@@ -166,7 +181,7 @@ class RolloutSetSpec:
 
         name = _parse_name(d.pop("name", UNSET))
 
-        def _parse_verifier(data: object) -> None | str | Unset | VerifierExact | VerifierNumeric | VerifierRegex:
+        def _parse_verifier(data: object) -> None | str | Unset | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity:
             if data is None:
                 return data
             if isinstance(data, Unset):
@@ -195,7 +210,31 @@ class RolloutSetSpec:
                 return componentsschemas_verifier_spec_type_2
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
-            return cast(None | str | Unset | VerifierExact | VerifierNumeric | VerifierRegex, data)
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_3 = VerifierStringCheck.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_3
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_4 = VerifierTextSimilarity.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_4
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_5 = VerifierMulti.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_5
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | str | Unset | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity, data)
 
         verifier = _parse_verifier(d.pop("verifier", UNSET))
 

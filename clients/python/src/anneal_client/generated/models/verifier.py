@@ -13,9 +13,13 @@ from typing import cast
 from typing import Literal, cast
 
 if TYPE_CHECKING:
+  from ..models.metadata import Metadata
   from ..models.verifier_exact import VerifierExact
+  from ..models.verifier_multi import VerifierMulti
   from ..models.verifier_numeric import VerifierNumeric
   from ..models.verifier_regex import VerifierRegex
+  from ..models.verifier_string_check import VerifierStringCheck
+  from ..models.verifier_text_similarity import VerifierTextSimilarity
 
 T = TypeVar("T", bound="Verifier")
 
@@ -26,24 +30,31 @@ class Verifier:
         Attributes:
             id (str):
             object_ (Literal['verifier']):
-            config (VerifierExact | VerifierNumeric | VerifierRegex): How completions are scored; `type` says by which rule.
+            config (VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck |
+                VerifierTextSimilarity): How completions are scored; `type` says by which rule.
             digest (str): `sha256:` and the digest of the configuration.
+            metadata (Metadata): Pairs of your own: at most 16, keys of at most 64 characters, values of at most 512.
             created_at (int): Unix seconds.
             name (None | str | Unset):
      """
 
     id: str
     object_: Literal['verifier']
-    config: VerifierExact | VerifierNumeric | VerifierRegex
+    config: VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity
     digest: str
+    metadata: Metadata
     created_at: int
     name: None | str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
+        from ..models.metadata import Metadata # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
         from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
         from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
+        from ..models.verifier_string_check import VerifierStringCheck # noqa: PLC0415
+        from ..models.verifier_text_similarity import VerifierTextSimilarity # noqa: PLC0415
         id = self.id
 
         object_ = self.object_
@@ -53,10 +64,18 @@ class Verifier:
             config = self.config.to_dict()
         elif isinstance(self.config, VerifierNumeric):
             config = self.config.to_dict()
+        elif isinstance(self.config, VerifierRegex):
+            config = self.config.to_dict()
+        elif isinstance(self.config, VerifierStringCheck):
+            config = self.config.to_dict()
+        elif isinstance(self.config, VerifierTextSimilarity):
+            config = self.config.to_dict()
         else:
             config = self.config.to_dict()
 
         digest = self.digest
+
+        metadata = self.metadata.to_dict()
 
         created_at = self.created_at
 
@@ -73,6 +92,7 @@ class Verifier:
             "object": object_,
             "config": config,
             "digest": digest,
+            "metadata": metadata,
             "created_at": created_at,
         })
         if name is not UNSET:
@@ -82,9 +102,13 @@ class Verifier:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.metadata import Metadata # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
         from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
         from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
+        from ..models.verifier_string_check import VerifierStringCheck # noqa: PLC0415
+        from ..models.verifier_text_similarity import VerifierTextSimilarity # noqa: PLC0415
         d = dict(src_dict)
         id = d.pop("id")
 
@@ -92,7 +116,7 @@ class Verifier:
         if object_ != 'verifier':
             raise ValueError(f"object must match const 'verifier', got '{object_}'")
 
-        def _parse_config(data: object) -> VerifierExact | VerifierNumeric | VerifierRegex:
+        def _parse_config(data: object) -> VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
@@ -109,15 +133,41 @@ class Verifier:
                 return componentsschemas_verifier_spec_type_1
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_2 = VerifierRegex.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_2
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_3 = VerifierStringCheck.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_3
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_4 = VerifierTextSimilarity.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_4
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
             if not isinstance(data, dict):
                 raise TypeError()
-            componentsschemas_verifier_spec_type_2 = VerifierRegex.from_dict(data)
+            componentsschemas_verifier_spec_type_5 = VerifierMulti.from_dict(data)
 
-            return componentsschemas_verifier_spec_type_2
+            return componentsschemas_verifier_spec_type_5
 
         config = _parse_config(d.pop("config"))
 
         digest = d.pop("digest")
+
+        metadata = Metadata.from_dict(d.pop("metadata"))
 
         created_at = d.pop("created_at")
 
@@ -135,6 +185,7 @@ class Verifier:
             object_=object_,
             config=config,
             digest=digest,
+            metadata=metadata,
             created_at=created_at,
             name=name,
         )

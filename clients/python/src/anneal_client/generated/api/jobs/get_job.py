@@ -10,25 +10,41 @@ from ... import errors
 
 from ...models.job import Job
 from ...models.problem import Problem
+from ...types import UNSET, Unset
 from typing import cast
 
 def _get_kwargs(
     id: str,
+    *,
+    if_none_match: str | Unset = UNSET,
 
 ) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+    if not isinstance(if_none_match, Unset):
+        headers["If-None-Match"] = if_none_match
 
     _kwargs: dict[str, Any] = {
         "method": "get",
         "url": "/v1/jobs/{id}".format(id=quote(str(id), safe=""),),
     }
 
+    _kwargs["headers"] = headers
     return _kwargs
 
-def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Job | Problem | None:
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Any | Job | Problem | None:
     if response.status_code == 200:
         response_200 = Job.from_dict(response.json())
 
         return response_200
+
+    if response.status_code == 304:
+        response_304 = cast(Any, None)
+        return response_304
+
+    if response.status_code == 400:
+        response_400 = Problem.from_dict(response.json())
+
+        return response_400
 
     if response.status_code == 401:
         response_401 = Problem.from_dict(response.json())
@@ -65,7 +81,7 @@ def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Res
     else:
         return None
 
-def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[Job | Problem]:
+def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[Any | Job | Problem]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -77,23 +93,28 @@ def sync_detailed(
     id: str,
     *,
     client: AuthenticatedClient | Client,
+    if_none_match: str | Unset = UNSET,
 
-) -> Response[Job | Problem]:
+) -> Response[Any | Job | Problem]:
     """ Get a job
+
+     The `ETag` changes with everything that the answer shows, so with every step of a running job.
 
     Args:
         id (str):
+        if_none_match (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[Job | Problem]
+        Response[Any | Job | Problem]
      """
 
     kwargs = _get_kwargs(
         id=id,
+if_none_match=if_none_match,
 
     )
 
@@ -107,24 +128,29 @@ def sync(
     id: str,
     *,
     client: AuthenticatedClient | Client,
+    if_none_match: str | Unset = UNSET,
 
-) -> Job | Problem | None:
+) -> Any | Job | Problem | None:
     """ Get a job
+
+     The `ETag` changes with everything that the answer shows, so with every step of a running job.
 
     Args:
         id (str):
+        if_none_match (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Job | Problem
+        Any | Job | Problem
      """
 
     return sync_detailed(
         id=id,
 client=client,
+if_none_match=if_none_match,
 
     ).parsed
 
@@ -132,23 +158,28 @@ async def asyncio_detailed(
     id: str,
     *,
     client: AuthenticatedClient | Client,
+    if_none_match: str | Unset = UNSET,
 
-) -> Response[Job | Problem]:
+) -> Response[Any | Job | Problem]:
     """ Get a job
+
+     The `ETag` changes with everything that the answer shows, so with every step of a running job.
 
     Args:
         id (str):
+        if_none_match (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[Job | Problem]
+        Response[Any | Job | Problem]
      """
 
     kwargs = _get_kwargs(
         id=id,
+if_none_match=if_none_match,
 
     )
 
@@ -162,23 +193,28 @@ async def asyncio(
     id: str,
     *,
     client: AuthenticatedClient | Client,
+    if_none_match: str | Unset = UNSET,
 
-) -> Job | Problem | None:
+) -> Any | Job | Problem | None:
     """ Get a job
+
+     The `ETag` changes with everything that the answer shows, so with every step of a running job.
 
     Args:
         id (str):
+        if_none_match (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Job | Problem
+        Any | Job | Problem
      """
 
     return (await asyncio_detailed(
         id=id,
 client=client,
+if_none_match=if_none_match,
 
     )).parsed

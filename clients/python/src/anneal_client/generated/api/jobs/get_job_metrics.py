@@ -118,6 +118,12 @@ def sync_detailed(
 ) -> Response[JobMetrics | Problem]:
     """ Get a job's metrics
 
+     As CSV there is one row per step and one column per metric, empty where a step lacks the metric. A
+    metric whose
+    points stand for several values has the columns `NAME` (their mean), `NAME:min`, `NAME:max`,
+    `NAME:last` and
+    `NAME:count`.
+
     Args:
         id (str):
         keys (str | Unset):
@@ -163,6 +169,12 @@ def sync(
 ) -> JobMetrics | Problem | None:
     """ Get a job's metrics
 
+     As CSV there is one row per step and one column per metric, empty where a step lacks the metric. A
+    metric whose
+    points stand for several values has the columns `NAME` (their mean), `NAME:min`, `NAME:max`,
+    `NAME:last` and
+    `NAME:count`.
+
     Args:
         id (str):
         keys (str | Unset):
@@ -202,6 +214,12 @@ async def asyncio_detailed(
 
 ) -> Response[JobMetrics | Problem]:
     """ Get a job's metrics
+
+     As CSV there is one row per step and one column per metric, empty where a step lacks the metric. A
+    metric whose
+    points stand for several values has the columns `NAME` (their mean), `NAME:min`, `NAME:max`,
+    `NAME:last` and
+    `NAME:count`.
 
     Args:
         id (str):
@@ -247,6 +265,12 @@ async def asyncio(
 
 ) -> JobMetrics | Problem | None:
     """ Get a job's metrics
+
+     As CSV there is one row per step and one column per metric, empty where a step lacks the metric. A
+    metric whose
+    points stand for several values has the columns `NAME` (their mean), `NAME:min`, `NAME:max`,
+    `NAME:last` and
+    `NAME:count`.
 
     Args:
         id (str):

@@ -103,7 +103,7 @@ def sync_detailed(
 ) -> Response[ModelList | Problem]:
     """ List models
 
-     Imported models; the last page ends with the built-in ones.
+     All that jobs can start from: imported models, finished models of jobs, and the built-in ones.
 
     Args:
         limit (int | Unset):
@@ -141,7 +141,7 @@ def sync(
 ) -> ModelList | Problem | None:
     """ List models
 
-     Imported models; the last page ends with the built-in ones.
+     All that jobs can start from: imported models, finished models of jobs, and the built-in ones.
 
     Args:
         limit (int | Unset):
@@ -174,7 +174,7 @@ async def asyncio_detailed(
 ) -> Response[ModelList | Problem]:
     """ List models
 
-     Imported models; the last page ends with the built-in ones.
+     All that jobs can start from: imported models, finished models of jobs, and the built-in ones.
 
     Args:
         limit (int | Unset):
@@ -212,7 +212,7 @@ async def asyncio(
 ) -> ModelList | Problem | None:
     """ List models
 
-     Imported models; the last page ends with the built-in ones.
+     All that jobs can start from: imported models, finished models of jobs, and the built-in ones.
 
     Args:
         limit (int | Unset):

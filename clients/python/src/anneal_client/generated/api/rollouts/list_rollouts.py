@@ -19,6 +19,10 @@ def _get_kwargs(
     after: int | Unset = UNSET,
     limit: int | Unset = UNSET,
     group: int | Unset = UNSET,
+    step: int | Unset = UNSET,
+    prompt: int | Unset = UNSET,
+    min_reward: float | Unset = UNSET,
+    max_reward: float | Unset = UNSET,
 
 ) -> dict[str, Any]:
 
@@ -29,6 +33,14 @@ def _get_kwargs(
     params["limit"] = limit
 
     params["group"] = group
+
+    params["step"] = step
+
+    params["prompt"] = prompt
+
+    params["min_reward"] = min_reward
+
+    params["max_reward"] = max_reward
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -106,6 +118,10 @@ def sync_detailed(
     after: int | Unset = UNSET,
     limit: int | Unset = UNSET,
     group: int | Unset = UNSET,
+    step: int | Unset = UNSET,
+    prompt: int | Unset = UNSET,
+    min_reward: float | Unset = UNSET,
+    max_reward: float | Unset = UNSET,
 
 ) -> Response[Problem | RolloutList]:
     """ Browse a rollout set
@@ -119,6 +135,10 @@ def sync_detailed(
         after (int | Unset):
         limit (int | Unset):
         group (int | Unset):
+        step (int | Unset):
+        prompt (int | Unset):
+        min_reward (float | Unset):
+        max_reward (float | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -133,6 +153,10 @@ def sync_detailed(
 after=after,
 limit=limit,
 group=group,
+step=step,
+prompt=prompt,
+min_reward=min_reward,
+max_reward=max_reward,
 
     )
 
@@ -149,6 +173,10 @@ def sync(
     after: int | Unset = UNSET,
     limit: int | Unset = UNSET,
     group: int | Unset = UNSET,
+    step: int | Unset = UNSET,
+    prompt: int | Unset = UNSET,
+    min_reward: float | Unset = UNSET,
+    max_reward: float | Unset = UNSET,
 
 ) -> Problem | RolloutList | None:
     """ Browse a rollout set
@@ -162,6 +190,10 @@ def sync(
         after (int | Unset):
         limit (int | Unset):
         group (int | Unset):
+        step (int | Unset):
+        prompt (int | Unset):
+        min_reward (float | Unset):
+        max_reward (float | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -177,6 +209,10 @@ client=client,
 after=after,
 limit=limit,
 group=group,
+step=step,
+prompt=prompt,
+min_reward=min_reward,
+max_reward=max_reward,
 
     ).parsed
 
@@ -187,6 +223,10 @@ async def asyncio_detailed(
     after: int | Unset = UNSET,
     limit: int | Unset = UNSET,
     group: int | Unset = UNSET,
+    step: int | Unset = UNSET,
+    prompt: int | Unset = UNSET,
+    min_reward: float | Unset = UNSET,
+    max_reward: float | Unset = UNSET,
 
 ) -> Response[Problem | RolloutList]:
     """ Browse a rollout set
@@ -200,6 +240,10 @@ async def asyncio_detailed(
         after (int | Unset):
         limit (int | Unset):
         group (int | Unset):
+        step (int | Unset):
+        prompt (int | Unset):
+        min_reward (float | Unset):
+        max_reward (float | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -214,6 +258,10 @@ async def asyncio_detailed(
 after=after,
 limit=limit,
 group=group,
+step=step,
+prompt=prompt,
+min_reward=min_reward,
+max_reward=max_reward,
 
     )
 
@@ -230,6 +278,10 @@ async def asyncio(
     after: int | Unset = UNSET,
     limit: int | Unset = UNSET,
     group: int | Unset = UNSET,
+    step: int | Unset = UNSET,
+    prompt: int | Unset = UNSET,
+    min_reward: float | Unset = UNSET,
+    max_reward: float | Unset = UNSET,
 
 ) -> Problem | RolloutList | None:
     """ Browse a rollout set
@@ -243,6 +295,10 @@ async def asyncio(
         after (int | Unset):
         limit (int | Unset):
         group (int | Unset):
+        step (int | Unset):
+        prompt (int | Unset):
+        min_reward (float | Unset):
+        max_reward (float | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -258,5 +314,9 @@ client=client,
 after=after,
 limit=limit,
 group=group,
+step=step,
+prompt=prompt,
+min_reward=min_reward,
+max_reward=max_reward,
 
     )).parsed

@@ -1,0 +1,259 @@
+from http import HTTPStatus
+from typing import Any, cast
+from urllib.parse import quote
+
+import httpx
+
+from ...client import AuthenticatedClient, Client
+from ...types import Response, UNSET
+from ... import errors
+
+from ...models.audit_entry_list import AuditEntryList
+from ...models.list_order import ListOrder
+from ...models.problem import Problem
+from ...types import UNSET, Unset
+from typing import cast
+
+def _get_kwargs(
+    *,
+    limit: int | Unset = UNSET,
+    after: str | Unset = UNSET,
+    order: ListOrder | Unset = UNSET,
+    key: str | Unset = UNSET,
+
+) -> dict[str, Any]:
+
+    params: dict[str, Any] = {}
+
+    params["limit"] = limit
+
+    params["after"] = after
+
+    json_order: str | Unset = UNSET
+    if not isinstance(order, Unset):
+        json_order = order.value
+
+    params["order"] = json_order
+
+    params["key"] = key
+
+    params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
+
+    _kwargs: dict[str, Any] = {
+        "method": "get",
+        "url": "/v1/audit-log",
+        "params": params,
+    }
+
+    return _kwargs
+
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> AuditEntryList | Problem | None:
+    if response.status_code == 200:
+        response_200 = AuditEntryList.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 400:
+        response_400 = Problem.from_dict(response.json())
+
+        return response_400
+
+    if response.status_code == 401:
+        response_401 = Problem.from_dict(response.json())
+
+        return response_401
+
+    if response.status_code == 403:
+        response_403 = Problem.from_dict(response.json())
+
+        return response_403
+
+    if response.status_code == 429:
+        response_429 = Problem.from_dict(response.json())
+
+        return response_429
+
+    if response.status_code == 500:
+        response_500 = Problem.from_dict(response.json())
+
+        return response_500
+
+    if response.status_code == 503:
+        response_503 = Problem.from_dict(response.json())
+
+        return response_503
+
+    if client.raise_on_unexpected_status:
+        raise errors.UnexpectedStatus(response.status_code, response.content)
+    else:
+        return None
+
+def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[AuditEntryList | Problem]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+def sync_detailed(
+    *,
+    client: AuthenticatedClient | Client,
+    limit: int | Unset = UNSET,
+    after: str | Unset = UNSET,
+    order: ListOrder | Unset = UNSET,
+    key: str | Unset = UNSET,
+
+) -> Response[AuditEntryList | Problem]:
+    """ Read the audit log
+
+     Every request that wanted to change something, with what came of it, and every one that was refused
+    for its key.
+    Entries cannot be changed, and not be removed before they are a year old.
+
+    Args:
+        limit (int | Unset):
+        after (str | Unset):
+        order (ListOrder | Unset): The order of a list.
+        key (str | Unset):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[AuditEntryList | Problem]
+     """
+
+    kwargs = _get_kwargs(
+        limit=limit,
+after=after,
+order=order,
+key=key,
+
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+def sync(
+    *,
+    client: AuthenticatedClient | Client,
+    limit: int | Unset = UNSET,
+    after: str | Unset = UNSET,
+    order: ListOrder | Unset = UNSET,
+    key: str | Unset = UNSET,
+
+) -> AuditEntryList | Problem | None:
+    """ Read the audit log
+
+     Every request that wanted to change something, with what came of it, and every one that was refused
+    for its key.
+    Entries cannot be changed, and not be removed before they are a year old.
+
+    Args:
+        limit (int | Unset):
+        after (str | Unset):
+        order (ListOrder | Unset): The order of a list.
+        key (str | Unset):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        AuditEntryList | Problem
+     """
+
+    return sync_detailed(
+        client=client,
+limit=limit,
+after=after,
+order=order,
+key=key,
+
+    ).parsed
+
+async def asyncio_detailed(
+    *,
+    client: AuthenticatedClient | Client,
+    limit: int | Unset = UNSET,
+    after: str | Unset = UNSET,
+    order: ListOrder | Unset = UNSET,
+    key: str | Unset = UNSET,
+
+) -> Response[AuditEntryList | Problem]:
+    """ Read the audit log
+
+     Every request that wanted to change something, with what came of it, and every one that was refused
+    for its key.
+    Entries cannot be changed, and not be removed before they are a year old.
+
+    Args:
+        limit (int | Unset):
+        after (str | Unset):
+        order (ListOrder | Unset): The order of a list.
+        key (str | Unset):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[AuditEntryList | Problem]
+     """
+
+    kwargs = _get_kwargs(
+        limit=limit,
+after=after,
+order=order,
+key=key,
+
+    )
+
+    response = await client.get_async_httpx_client().request(
+        **kwargs
+    )
+
+    return _build_response(client=client, response=response)
+
+async def asyncio(
+    *,
+    client: AuthenticatedClient | Client,
+    limit: int | Unset = UNSET,
+    after: str | Unset = UNSET,
+    order: ListOrder | Unset = UNSET,
+    key: str | Unset = UNSET,
+
+) -> AuditEntryList | Problem | None:
+    """ Read the audit log
+
+     Every request that wanted to change something, with what came of it, and every one that was refused
+    for its key.
+    Entries cannot be changed, and not be removed before they are a year old.
+
+    Args:
+        limit (int | Unset):
+        after (str | Unset):
+        order (ListOrder | Unset): The order of a list.
+        key (str | Unset):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        AuditEntryList | Problem
+     """
+
+    return (await asyncio_detailed(
+        client=client,
+limit=limit,
+after=after,
+order=order,
+key=key,
+
+    )).parsed

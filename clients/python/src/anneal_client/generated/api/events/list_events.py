@@ -1,0 +1,318 @@
+from http import HTTPStatus
+from typing import Any, cast
+from urllib.parse import quote
+
+import httpx
+
+from ...client import AuthenticatedClient, Client
+from ...types import Response, UNSET
+from ... import errors
+
+from ...models.job_event_list import JobEventList
+from ...models.problem import Problem
+from ...types import UNSET, Unset
+from typing import cast
+
+def _get_kwargs(
+    *,
+    after: str | Unset = UNSET,
+    type_: str | Unset = UNSET,
+    job: str | Unset = UNSET,
+    wait: int | Unset = UNSET,
+    limit: int | Unset = UNSET,
+    stream: bool | Unset = UNSET,
+    last_event_id: str | Unset = UNSET,
+
+) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+    if not isinstance(last_event_id, Unset):
+        headers["Last-Event-ID"] = last_event_id
+
+    params: dict[str, Any] = {}
+
+    params["after"] = after
+
+    params["type"] = type_
+
+    params["job"] = job
+
+    params["wait"] = wait
+
+    params["limit"] = limit
+
+    params["stream"] = stream
+
+    params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
+
+    _kwargs: dict[str, Any] = {
+        "method": "get",
+        "url": "/v1/events",
+        "params": params,
+    }
+
+    _kwargs["headers"] = headers
+    return _kwargs
+
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> JobEventList | Problem | None:
+    if response.status_code == 200:
+        response_200 = JobEventList.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 400:
+        response_400 = Problem.from_dict(response.json())
+
+        return response_400
+
+    if response.status_code == 401:
+        response_401 = Problem.from_dict(response.json())
+
+        return response_401
+
+    if response.status_code == 403:
+        response_403 = Problem.from_dict(response.json())
+
+        return response_403
+
+    if response.status_code == 404:
+        response_404 = Problem.from_dict(response.json())
+
+        return response_404
+
+    if response.status_code == 429:
+        response_429 = Problem.from_dict(response.json())
+
+        return response_429
+
+    if response.status_code == 500:
+        response_500 = Problem.from_dict(response.json())
+
+        return response_500
+
+    if response.status_code == 503:
+        response_503 = Problem.from_dict(response.json())
+
+        return response_503
+
+    if client.raise_on_unexpected_status:
+        raise errors.UnexpectedStatus(response.status_code, response.content)
+    else:
+        return None
+
+def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[JobEventList | Problem]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+def sync_detailed(
+    *,
+    client: AuthenticatedClient | Client,
+    after: str | Unset = UNSET,
+    type_: str | Unset = UNSET,
+    job: str | Unset = UNSET,
+    wait: int | Unset = UNSET,
+    limit: int | Unset = UNSET,
+    stream: bool | Unset = UNSET,
+    last_event_id: str | Unset = UNSET,
+
+) -> Response[JobEventList | Problem]:
+    """ Follow the events of all jobs
+
+     In the order in which they were written, each job's own in the order of their `seq`. With
+    `Accept: text/event-stream` (or `?stream=true`) the log is streamed as server-sent events, `id`
+    being the event's
+    id; `Last-Event-ID` or `?after=` resumes behind an event. Otherwise a page of the log is returned,
+    after waiting for
+    it up to `wait` seconds; `last_id` is the next page's `after`.
+
+    Args:
+        after (str | Unset):
+        type_ (str | Unset):
+        job (str | Unset):
+        wait (int | Unset):
+        limit (int | Unset):
+        stream (bool | Unset):
+        last_event_id (str | Unset):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[JobEventList | Problem]
+     """
+
+    kwargs = _get_kwargs(
+        after=after,
+type_=type_,
+job=job,
+wait=wait,
+limit=limit,
+stream=stream,
+last_event_id=last_event_id,
+
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+def sync(
+    *,
+    client: AuthenticatedClient | Client,
+    after: str | Unset = UNSET,
+    type_: str | Unset = UNSET,
+    job: str | Unset = UNSET,
+    wait: int | Unset = UNSET,
+    limit: int | Unset = UNSET,
+    stream: bool | Unset = UNSET,
+    last_event_id: str | Unset = UNSET,
+
+) -> JobEventList | Problem | None:
+    """ Follow the events of all jobs
+
+     In the order in which they were written, each job's own in the order of their `seq`. With
+    `Accept: text/event-stream` (or `?stream=true`) the log is streamed as server-sent events, `id`
+    being the event's
+    id; `Last-Event-ID` or `?after=` resumes behind an event. Otherwise a page of the log is returned,
+    after waiting for
+    it up to `wait` seconds; `last_id` is the next page's `after`.
+
+    Args:
+        after (str | Unset):
+        type_ (str | Unset):
+        job (str | Unset):
+        wait (int | Unset):
+        limit (int | Unset):
+        stream (bool | Unset):
+        last_event_id (str | Unset):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        JobEventList | Problem
+     """
+
+    return sync_detailed(
+        client=client,
+after=after,
+type_=type_,
+job=job,
+wait=wait,
+limit=limit,
+stream=stream,
+last_event_id=last_event_id,
+
+    ).parsed
+
+async def asyncio_detailed(
+    *,
+    client: AuthenticatedClient | Client,
+    after: str | Unset = UNSET,
+    type_: str | Unset = UNSET,
+    job: str | Unset = UNSET,
+    wait: int | Unset = UNSET,
+    limit: int | Unset = UNSET,
+    stream: bool | Unset = UNSET,
+    last_event_id: str | Unset = UNSET,
+
+) -> Response[JobEventList | Problem]:
+    """ Follow the events of all jobs
+
+     In the order in which they were written, each job's own in the order of their `seq`. With
+    `Accept: text/event-stream` (or `?stream=true`) the log is streamed as server-sent events, `id`
+    being the event's
+    id; `Last-Event-ID` or `?after=` resumes behind an event. Otherwise a page of the log is returned,
+    after waiting for
+    it up to `wait` seconds; `last_id` is the next page's `after`.
+
+    Args:
+        after (str | Unset):
+        type_ (str | Unset):
+        job (str | Unset):
+        wait (int | Unset):
+        limit (int | Unset):
+        stream (bool | Unset):
+        last_event_id (str | Unset):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[JobEventList | Problem]
+     """
+
+    kwargs = _get_kwargs(
+        after=after,
+type_=type_,
+job=job,
+wait=wait,
+limit=limit,
+stream=stream,
+last_event_id=last_event_id,
+
+    )
+
+    response = await client.get_async_httpx_client().request(
+        **kwargs
+    )
+
+    return _build_response(client=client, response=response)
+
+async def asyncio(
+    *,
+    client: AuthenticatedClient | Client,
+    after: str | Unset = UNSET,
+    type_: str | Unset = UNSET,
+    job: str | Unset = UNSET,
+    wait: int | Unset = UNSET,
+    limit: int | Unset = UNSET,
+    stream: bool | Unset = UNSET,
+    last_event_id: str | Unset = UNSET,
+
+) -> JobEventList | Problem | None:
+    """ Follow the events of all jobs
+
+     In the order in which they were written, each job's own in the order of their `seq`. With
+    `Accept: text/event-stream` (or `?stream=true`) the log is streamed as server-sent events, `id`
+    being the event's
+    id; `Last-Event-ID` or `?after=` resumes behind an event. Otherwise a page of the log is returned,
+    after waiting for
+    it up to `wait` seconds; `last_id` is the next page's `after`.
+
+    Args:
+        after (str | Unset):
+        type_ (str | Unset):
+        job (str | Unset):
+        wait (int | Unset):
+        limit (int | Unset):
+        stream (bool | Unset):
+        last_event_id (str | Unset):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        JobEventList | Problem
+     """
+
+    return (await asyncio_detailed(
+        client=client,
+after=after,
+type_=type_,
+job=job,
+wait=wait,
+limit=limit,
+stream=stream,
+last_event_id=last_event_id,
+
+    )).parsed

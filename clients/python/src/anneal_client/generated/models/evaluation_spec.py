@@ -1,0 +1,408 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, BinaryIO, TextIO, TYPE_CHECKING, Generator
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
+
+from ..models.evaluation_split import EvaluationSplit
+from ..models.precision import Precision
+from ..models.prompt_format import PromptFormat
+from ..types import UNSET, Unset
+from typing import cast
+
+if TYPE_CHECKING:
+  from ..models.metadata import Metadata
+  from ..models.resource_spec import ResourceSpec
+  from ..models.sampling_spec import SamplingSpec
+  from ..models.verifier_exact import VerifierExact
+  from ..models.verifier_multi import VerifierMulti
+  from ..models.verifier_numeric import VerifierNumeric
+  from ..models.verifier_regex import VerifierRegex
+  from ..models.verifier_string_check import VerifierStringCheck
+  from ..models.verifier_text_similarity import VerifierTextSimilarity
+
+T = TypeVar("T", bound="EvaluationSpec")
+
+@_attrs_define
+class EvaluationSpec:
+    """ Measuring a model without training it: what `POST /v1/evaluations` takes and, with every default filled in, what a
+    worker runs.
+
+        Attributes:
+            model (str): The model to measure, as in a job: `mdl_...`, an inference checkpoint `ckpt_...`, or a built-in.
+            dataset (str): The held-out rows: a data set (`ds_...`, its latest version), a version (`dsv_...`) or a built-
+                in.
+            verifier (str | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck |
+                VerifierTextSimilarity): A stored verifier (`vf_...`) or an inline one.
+            name (None | str | Unset): A name for people; need not be unique.
+            split (EvaluationSplit | None | Unset): The part of a built-in data set; `eval` by default. Uploaded data sets
+                have no parts.
+            format_ (PromptFormat | Unset): How a row's prompt becomes text for the model.
+
+                - `auto`: `chat` when the model has a chat template, otherwise `text`.
+                - `chat`: Through the model's chat template, as one user message (or the row's `messages`).
+                - `text`: As it stands.
+            system (None | str | Unset): A system message put before every prompt (chat format only).
+            template (None | str | Unset): Text around a plain prompt; `{prompt}` stands for the row's prompt.
+            sampling (SamplingSpec | Unset): How completions are sampled.
+            samples (int | Unset): Completions per prompt. Default: 8.
+            pass_at (list[int] | None | Unset): The k of pass@k; none may exceed `samples`. By default 1 and `samples`.
+            prompts (int | Unset): Rows to use, from the first on. Default: 200.
+            precision (Precision | Unset): What the factors of matrix products are rounded to.
+
+                - `bf16`: bf16 with sums in f32; about twice as fast on processors with AVX512-BF16.
+            resources (ResourceSpec | Unset): What a job runs on.
+            priority (int | Unset): Jobs with a higher priority are claimed first. Default: 0.
+            seed (int | Unset): The root of every random choice. With the same seed, two models draw with the same random
+                numbers. Default: 0.
+            metadata (Metadata | Unset): Pairs of your own: at most 16, keys of at most 64 characters, values of at most
+                512.
+     """
+
+    model: str
+    dataset: str
+    verifier: str | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity
+    name: None | str | Unset = UNSET
+    split: EvaluationSplit | None | Unset = UNSET
+    format_: PromptFormat | Unset = UNSET
+    system: None | str | Unset = UNSET
+    template: None | str | Unset = UNSET
+    sampling: SamplingSpec | Unset = UNSET
+    samples: int | Unset = 8
+    pass_at: list[int] | None | Unset = UNSET
+    prompts: int | Unset = 200
+    precision: Precision | Unset = UNSET
+    resources: ResourceSpec | Unset = UNSET
+    priority: int | Unset = 0
+    seed: int | Unset = 0
+    metadata: Metadata | Unset = UNSET
+
+    def to_dict(self) -> dict[str, Any]:
+        from ..models.metadata import Metadata # noqa: PLC0415
+        from ..models.resource_spec import ResourceSpec # noqa: PLC0415
+        from ..models.sampling_spec import SamplingSpec # noqa: PLC0415
+        from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
+        from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
+        from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
+        from ..models.verifier_string_check import VerifierStringCheck # noqa: PLC0415
+        from ..models.verifier_text_similarity import VerifierTextSimilarity # noqa: PLC0415
+        model = self.model
+
+        dataset = self.dataset
+
+        verifier: dict[str, Any] | str
+        if isinstance(self.verifier, VerifierExact):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierNumeric):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierRegex):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierStringCheck):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierTextSimilarity):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierMulti):
+            verifier = self.verifier.to_dict()
+        else:
+            verifier = self.verifier
+
+        name: None | str | Unset
+        if isinstance(self.name, Unset):
+            name = UNSET
+        else:
+            name = self.name
+
+        split: None | str | Unset
+        if isinstance(self.split, Unset):
+            split = UNSET
+        elif isinstance(self.split, EvaluationSplit):
+            split = self.split.value
+        else:
+            split = self.split
+
+        format_: str | Unset = UNSET
+        if not isinstance(self.format_, Unset):
+            format_ = self.format_.value
+
+        system: None | str | Unset
+        if isinstance(self.system, Unset):
+            system = UNSET
+        else:
+            system = self.system
+
+        template: None | str | Unset
+        if isinstance(self.template, Unset):
+            template = UNSET
+        else:
+            template = self.template
+
+        sampling: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.sampling, Unset):
+            sampling = self.sampling.to_dict()
+
+        samples = self.samples
+
+        pass_at: list[int] | None | Unset
+        if isinstance(self.pass_at, Unset):
+            pass_at = UNSET
+        elif isinstance(self.pass_at, list):
+            pass_at = self.pass_at
+
+        else:
+            pass_at = self.pass_at
+
+        prompts = self.prompts
+
+        precision: str | Unset = UNSET
+        if not isinstance(self.precision, Unset):
+            precision = self.precision.value
+
+        resources: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.resources, Unset):
+            resources = self.resources.to_dict()
+
+        priority = self.priority
+
+        seed = self.seed
+
+        metadata: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.metadata, Unset):
+            metadata = self.metadata.to_dict()
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update({
+            "model": model,
+            "dataset": dataset,
+            "verifier": verifier,
+        })
+        if name is not UNSET:
+            field_dict["name"] = name
+        if split is not UNSET:
+            field_dict["split"] = split
+        if format_ is not UNSET:
+            field_dict["format"] = format_
+        if system is not UNSET:
+            field_dict["system"] = system
+        if template is not UNSET:
+            field_dict["template"] = template
+        if sampling is not UNSET:
+            field_dict["sampling"] = sampling
+        if samples is not UNSET:
+            field_dict["samples"] = samples
+        if pass_at is not UNSET:
+            field_dict["pass_at"] = pass_at
+        if prompts is not UNSET:
+            field_dict["prompts"] = prompts
+        if precision is not UNSET:
+            field_dict["precision"] = precision
+        if resources is not UNSET:
+            field_dict["resources"] = resources
+        if priority is not UNSET:
+            field_dict["priority"] = priority
+        if seed is not UNSET:
+            field_dict["seed"] = seed
+        if metadata is not UNSET:
+            field_dict["metadata"] = metadata
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.metadata import Metadata # noqa: PLC0415
+        from ..models.resource_spec import ResourceSpec # noqa: PLC0415
+        from ..models.sampling_spec import SamplingSpec # noqa: PLC0415
+        from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
+        from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
+        from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
+        from ..models.verifier_string_check import VerifierStringCheck # noqa: PLC0415
+        from ..models.verifier_text_similarity import VerifierTextSimilarity # noqa: PLC0415
+        d = dict(src_dict)
+        model = d.pop("model")
+
+        dataset = d.pop("dataset")
+
+        def _parse_verifier(data: object) -> str | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity:
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_0 = VerifierExact.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_1 = VerifierNumeric.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_1
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_2 = VerifierRegex.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_2
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_3 = VerifierStringCheck.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_3
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_4 = VerifierTextSimilarity.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_4
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_5 = VerifierMulti.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_5
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(str | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity, data)
+
+        verifier = _parse_verifier(d.pop("verifier"))
+
+        def _parse_name(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        name = _parse_name(d.pop("name", UNSET))
+
+        def _parse_split(data: object) -> EvaluationSplit | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, str):
+                    raise TypeError()
+                split_type_0 = EvaluationSplit(data)
+
+                return split_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(EvaluationSplit | None | Unset, data)
+
+        split = _parse_split(d.pop("split", UNSET))
+
+        _format_ = d.pop("format", UNSET)
+        format_: PromptFormat | Unset
+        if isinstance(_format_,  Unset):
+            format_ = UNSET
+        else:
+            format_ = PromptFormat(_format_)
+
+        def _parse_system(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        system = _parse_system(d.pop("system", UNSET))
+
+        def _parse_template(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        template = _parse_template(d.pop("template", UNSET))
+
+        _sampling = d.pop("sampling", UNSET)
+        sampling: SamplingSpec | Unset
+        if isinstance(_sampling,  Unset):
+            sampling = UNSET
+        else:
+            sampling = SamplingSpec.from_dict(_sampling)
+
+        samples = d.pop("samples", UNSET)
+
+        def _parse_pass_at(data: object) -> list[int] | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, list):
+                    raise TypeError()
+                pass_at_type_0 = cast(list[int], data)
+
+                return pass_at_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(list[int] | None | Unset, data)
+
+        pass_at = _parse_pass_at(d.pop("pass_at", UNSET))
+
+        prompts = d.pop("prompts", UNSET)
+
+        _precision = d.pop("precision", UNSET)
+        precision: Precision | Unset
+        if isinstance(_precision,  Unset):
+            precision = UNSET
+        else:
+            precision = Precision(_precision)
+
+        _resources = d.pop("resources", UNSET)
+        resources: ResourceSpec | Unset
+        if isinstance(_resources,  Unset):
+            resources = UNSET
+        else:
+            resources = ResourceSpec.from_dict(_resources)
+
+        priority = d.pop("priority", UNSET)
+
+        seed = d.pop("seed", UNSET)
+
+        _metadata = d.pop("metadata", UNSET)
+        metadata: Metadata | Unset
+        if isinstance(_metadata,  Unset):
+            metadata = UNSET
+        else:
+            metadata = Metadata.from_dict(_metadata)
+
+        evaluation_spec = cls(
+            model=model,
+            dataset=dataset,
+            verifier=verifier,
+            name=name,
+            split=split,
+            format_=format_,
+            system=system,
+            template=template,
+            sampling=sampling,
+            samples=samples,
+            pass_at=pass_at,
+            prompts=prompts,
+            precision=precision,
+            resources=resources,
+            priority=priority,
+            seed=seed,
+            metadata=metadata,
+        )
+
+        return evaluation_spec

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, BinaryIO, TextIO, TYPE_CHECKING, Generator
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
+
+from ..types import UNSET, Unset
+from typing import cast
+from typing import Literal, cast
+
+T = TypeVar("T", bound="JobRollout")
+
+@_attrs_define
+class JobRollout:
+    """ One sampled and scored completion of a job.
+
+        Attributes:
+            object_ (Literal['job.rollout']):
+            step (int): Optimizer steps that the sampling policy had taken.
+            row (int): Number of the row in its data set, counted from 0.
+            sample (int): Number of the completion among those for its prompt.
+            prompt (str):
+            completion (str):
+            tokens (list[int]):
+            logprobs (list[float]): Log-probability of each token under the distribution it was drawn from.
+            entropy_sum (float): Entropy of the model's distribution at temperature 1, in nats, summed over the tokens.
+            finish (str): `stop` or `length`.
+            answer (None | str | Unset): What the verifier compared; null where it took nothing out of the completion.
+            status (None | str | Unset): `ok` or `unparsable`; null without a verifier.
+            reward (float | None | Unset): Null without a verifier.
+     """
+
+    object_: Literal['job.rollout']
+    step: int
+    row: int
+    sample: int
+    prompt: str
+    completion: str
+    tokens: list[int]
+    logprobs: list[float]
+    entropy_sum: float
+    finish: str
+    answer: None | str | Unset = UNSET
+    status: None | str | Unset = UNSET
+    reward: float | None | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        object_ = self.object_
+
+        step = self.step
+
+        row = self.row
+
+        sample = self.sample
+
+        prompt = self.prompt
+
+        completion = self.completion
+
+        tokens = self.tokens
+
+        logprobs = self.logprobs
+
+        entropy_sum = self.entropy_sum
+
+        finish = self.finish
+
+        answer: None | str | Unset
+        if isinstance(self.answer, Unset):
+            answer = UNSET
+        else:
+            answer = self.answer
+
+        status: None | str | Unset
+        if isinstance(self.status, Unset):
+            status = UNSET
+        else:
+            status = self.status
+
+        reward: float | None | Unset
+        if isinstance(self.reward, Unset):
+            reward = UNSET
+        else:
+            reward = self.reward
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update({
+            "object": object_,
+            "step": step,
+            "row": row,
+            "sample": sample,
+            "prompt": prompt,
+            "completion": completion,
+            "tokens": tokens,
+            "logprobs": logprobs,
+            "entropy_sum": entropy_sum,
+            "finish": finish,
+        })
+        if answer is not UNSET:
+            field_dict["answer"] = answer
+        if status is not UNSET:
+            field_dict["status"] = status
+        if reward is not UNSET:
+            field_dict["reward"] = reward
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        object_ = cast(Literal['job.rollout'] , d.pop("object"))
+        if object_ != 'job.rollout':
+            raise ValueError(f"object must match const 'job.rollout', got '{object_}'")
+
+        step = d.pop("step")
+
+        row = d.pop("row")
+
+        sample = d.pop("sample")
+
+        prompt = d.pop("prompt")
+
+        completion = d.pop("completion")
+
+        tokens = cast(list[int], d.pop("tokens"))
+
+        logprobs = cast(list[float], d.pop("logprobs"))
+
+        entropy_sum = d.pop("entropy_sum")
+
+        finish = d.pop("finish")
+
+        def _parse_answer(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        answer = _parse_answer(d.pop("answer", UNSET))
+
+        def _parse_status(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        status = _parse_status(d.pop("status", UNSET))
+
+        def _parse_reward(data: object) -> float | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(float | None | Unset, data)
+
+        reward = _parse_reward(d.pop("reward", UNSET))
+
+        job_rollout = cls(
+            object_=object_,
+            step=step,
+            row=row,
+            sample=sample,
+            prompt=prompt,
+            completion=completion,
+            tokens=tokens,
+            logprobs=logprobs,
+            entropy_sum=entropy_sum,
+            finish=finish,
+            answer=answer,
+            status=status,
+            reward=reward,
+        )
+
+        job_rollout.additional_properties = d
+        return job_rollout
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties
