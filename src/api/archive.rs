@@ -43,7 +43,7 @@ pub async fn serve(
     };
     Ok(match what.select(headers) {
         Ok(part) => what.answer(part, body(pieces, part.first, part.length)),
-        Err(answer) => answer,
+        Err(answer) => *answer,
     })
 }
 

@@ -55,7 +55,7 @@ impl Representation {
     pub async fn serve(&self, location: &Path, headers: &HeaderMap) -> Result<Response, Problem> {
         let part = match self.select(headers) {
             Ok(part) => part,
-            Err(answer) => return Ok(answer),
+            Err(answer) => return Ok(*answer),
         };
         let mut reader = File::open(location).await?;
         reader.seek(SeekFrom::Start(part.first)).await?;
@@ -64,10 +64,10 @@ impl Representation {
     }
 
     /// Which bytes a request gets, or the answer to one that gets none.
-    pub fn select(&self, headers: &HeaderMap) -> Result<Part, Response> {
+    pub fn select(&self, headers: &HeaderMap) -> Result<Part, Box<Response>> {
         let etag = format!("\"{}\"", self.etag);
         if text(headers, header::IF_NONE_MATCH).is_some_and(|tags| tags == "*" || tags.contains(&etag)) {
-            return Err((StatusCode::NOT_MODIFIED, [(header::ETAG, etag)]).into_response());
+            return Err(Box::new((StatusCode::NOT_MODIFIED, [(header::ETAG, etag)]).into_response()));
         }
         let fresh = text(headers, header::IF_RANGE).is_none_or(|tag| tag == etag);
         let range = match text(headers, header::RANGE).filter(|_| fresh) {
@@ -82,7 +82,7 @@ impl Representation {
                 let mut response =
                     Problem::new(StatusCode::RANGE_NOT_SATISFIABLE, "range_not_satisfiable", detail).into_response();
                 response.headers_mut().insert(header::CONTENT_RANGE, header_value(&format!("bytes */{}", self.size)));
-                Err(response)
+                Err(Box::new(response))
             }
         }
     }
