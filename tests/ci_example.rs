@@ -90,7 +90,7 @@ fn a_refused_spec_is_a_failed_step_in_every_report() {
     assert!(said.out.contains("## Failed") && said.out.contains("/train/stepz"), "{}", said.out);
     assert_eq!(pipeline.text("summary.md"), said.out);
     let junit = pipeline.text("junit.xml");
-    assert!(junit.contains("tests=\"2\" failures=\"1\"") && junit.contains("/train/stepz"), "{junit}");
+    assert!(junit.contains("tests=\"3\" failures=\"1\"") && junit.contains("/train/stepz"), "{junit}");
     let decision = pipeline.decision();
     assert_eq!((decision["decision"].as_str(), decision["step"].as_str()), (Some("failed"), Some("train")));
     assert!(pipeline.champion().is_none());

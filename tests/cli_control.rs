@@ -61,8 +61,8 @@ fn a_pause_ends_waiting_with_40_and_a_resumed_job_with_0() {
     let server = Server::start(data.path());
     let program = Program::of(&server.base);
     let mut spec = small_spec();
-    spec["train"]["steps"] = json!(600);
-    spec["checkpoints"]["every_steps"] = json!(100);
+    spec["train"]["steps"] = json!(100);
+    spec["checkpoints"]["every_steps"] = json!(50);
     let id = server.submit(&spec);
     server.wait_until(&id, |job| job["step"].as_u64() > Some(0));
     let watching = program.start(&["jobs", "wait", &id, "--json"], std::process::Stdio::null());
@@ -145,11 +145,11 @@ fn a_verifier_is_tried_on_completions() {
     let test = ["verifiers", "test", id, "--completion", "42", "--completion", "41", "--row", row];
     let results = program.json(&test);
     let rewards: Vec<f64> =
-        results["results"].as_array().unwrap().iter().map(|result| result["reward"].as_f64().unwrap()).collect();
+        results["data"].as_array().unwrap().iter().map(|result| result["reward"].as_f64().unwrap()).collect();
     assert_eq!(rewards, [1.0, 0.0]);
     assert!(program.text(&test).contains("REWARD"));
     let lines = program.file("samples.jsonl", &format!("{{\"completion\": \"42\", \"row\": {row}}}\n"));
-    assert_eq!(program.json(&["verifiers", "test", id, "--file", &lines])["results"].as_array().unwrap().len(), 1);
+    assert_eq!(program.json(&["verifiers", "test", id, "--file", &lines])["data"].as_array().unwrap().len(), 1);
     assert_eq!(program.run(&["verifiers", "test", id]).code, Some(1));
 }
 
@@ -182,16 +182,24 @@ fn evaluations_are_made_once_for_a_key_and_compared() {
 
 #[test]
 fn a_key_is_shown_once_and_can_be_revoked() {
-    let program = program();
-    let said = program.run(&["keys", "create", "ci", "--scopes", "read,write", "--expires-in-days", "90"]);
+    // The first key closes a server to everybody else.
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let program = Program::of(&server.base);
+    let local = ["--local", "--data-dir", data.path().to_str().unwrap()];
+    let admin = program.run(&[&["keys", "create", "admin", "--scopes", "read,admin"], &local[..]].concat());
+    assert_eq!(admin.code, Some(0), "{}", admin.err);
+    let admin = ["--api-key", admin.out.trim()];
+    let create = ["keys", "create", "ci", "--scopes", "read,write", "--expires-in-days", "90"];
+    let said = program.run(&[&create[..], &admin].concat());
     assert_eq!(said.code, Some(0), "{}", said.err);
     let key = said.out.trim();
     assert!(!key.is_empty() && !key.contains(char::is_whitespace) && !said.err.contains(key), "{}", said.err);
-    let listed = program.json(&["keys", "list"]);
+    let listed = program.json(&[&["keys", "list"], &admin[..]].concat());
     assert!(!listed.to_string().contains(key));
     let id = listed["data"].as_array().unwrap().iter().find(|item| item["name"] == "ci").unwrap()["id"].clone();
     assert_eq!(program.run(&["jobs", "list", "--api-key", key]).code, Some(0));
-    program.json(&["keys", "revoke", id.as_str().unwrap()]);
+    program.json(&[&["keys", "revoke", id.as_str().unwrap()], &admin[..]].concat());
     let refused = program.run(&["jobs", "list", "--api-key", key]);
     assert!(refused.code == Some(1) && refused.err.contains("does not accept the key"), "{}", refused.err);
 }
