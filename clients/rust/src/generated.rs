@@ -1093,12 +1093,9 @@ model's own.*/
     ///The numbers that a job runs with, as clients read them.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct ChosenHyperparameters {
-        pub batch_size: ::serde_json::Map<::std::string::String, ::serde_json::Value>,
-        pub learning_rate_multiplier: ::serde_json::Map<
-            ::std::string::String,
-            ::serde_json::Value,
-        >,
-        pub n_epochs: ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+        pub batch_size: NumberOrAuto,
+        pub learning_rate_multiplier: NumberOrAuto,
+        pub n_epochs: NumberOrAuto,
     }
     ///Which evaluations to compare.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -3715,6 +3712,26 @@ steps, and `min`, `max`, `last` and `count` are there too.*/
         pub last_id: ::std::option::Option<::std::string::String>,
         pub object: ::std::string::String,
     }
+    ///A number, or the word `auto`.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum NumberOrAuto {
+        Double(f64),
+        String(::std::string::String),
+    }
+    impl ::std::fmt::Display for NumberOrAuto {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match self {
+                Self::Double(x) => x.fmt(f),
+                Self::String(x) => x.fmt(f),
+            }
+        }
+    }
+    impl ::std::convert::From<f64> for NumberOrAuto {
+        fn from(value: f64) -> Self {
+            Self::Double(value)
+        }
+    }
     ///A training objective.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Objective {
@@ -5525,7 +5542,7 @@ of AdamW.*/
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub weights_sha256: ::std::option::Option<::std::string::String>,
     }
-    ///How a report is written.
+    ///The form of a report.
     #[derive(
         ::serde::Deserialize,
         ::serde::Serialize,

@@ -2397,10 +2397,10 @@ export interface components {
         /** @description The numbers that a job runs with, as clients read them. */
         ChosenHyperparameters: {
             /** @description A number, or `auto` for a job whose steps were given instead. */
-            n_epochs: components["schemas"]["JsonObject"];
-            batch_size: components["schemas"]["JsonObject"];
+            n_epochs: components["schemas"]["NumberOrAuto"];
+            batch_size: components["schemas"]["NumberOrAuto"];
             /** @description Of the default learning rate. */
-            learning_rate_multiplier: components["schemas"]["JsonObject"];
+            learning_rate_multiplier: components["schemas"]["NumberOrAuto"];
         };
         /** @description Which evaluations to compare. */
         CompareEvaluations: {
@@ -4252,6 +4252,8 @@ export interface components {
             first_id?: string | null;
             last_id?: string | null;
         };
+        /** @description A number, or the word `auto`. */
+        NumberOrAuto: number | string;
         /** @description A training objective. */
         Objective: {
             /**
@@ -4958,7 +4960,7 @@ export interface components {
             metadata: components["schemas"]["Metadata"];
         };
         /**
-         * @description How a report is written.
+         * @description The form of a report.
          * @enum {string}
          */
         ReportFormat: "json" | "markdown" | "junit";

@@ -10,9 +10,6 @@ from ..types import UNSET, Unset
 
 from typing import cast
 
-if TYPE_CHECKING:
-  from ..models.json_object import JsonObject
-
 T = TypeVar("T", bound="ChosenHyperparameters")
 
 @_attrs_define
@@ -20,23 +17,25 @@ class ChosenHyperparameters:
     """ The numbers that a job runs with, as clients read them.
 
         Attributes:
-            n_epochs (JsonObject): Any JSON object.
-            batch_size (JsonObject): Any JSON object.
-            learning_rate_multiplier (JsonObject): Any JSON object.
+            n_epochs (float | str): A number, or the word `auto`.
+            batch_size (float | str): A number, or the word `auto`.
+            learning_rate_multiplier (float | str): A number, or the word `auto`.
      """
 
-    n_epochs: JsonObject
-    batch_size: JsonObject
-    learning_rate_multiplier: JsonObject
+    n_epochs: float | str
+    batch_size: float | str
+    learning_rate_multiplier: float | str
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        from ..models.json_object import JsonObject # noqa: PLC0415
-        n_epochs = self.n_epochs.to_dict()
+        n_epochs: float | str
+        n_epochs = self.n_epochs
 
-        batch_size = self.batch_size.to_dict()
+        batch_size: float | str
+        batch_size = self.batch_size
 
-        learning_rate_multiplier = self.learning_rate_multiplier.to_dict()
+        learning_rate_multiplier: float | str
+        learning_rate_multiplier = self.learning_rate_multiplier
 
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
@@ -50,13 +49,21 @@ class ChosenHyperparameters:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.json_object import JsonObject # noqa: PLC0415
         d = dict(src_dict)
-        n_epochs = JsonObject.from_dict(d.pop("n_epochs"))
+        def _parse_n_epochs(data: object) -> float | str:
+            return cast(float | str, data)
 
-        batch_size = JsonObject.from_dict(d.pop("batch_size"))
+        n_epochs = _parse_n_epochs(d.pop("n_epochs"))
 
-        learning_rate_multiplier = JsonObject.from_dict(d.pop("learning_rate_multiplier"))
+        def _parse_batch_size(data: object) -> float | str:
+            return cast(float | str, data)
+
+        batch_size = _parse_batch_size(d.pop("batch_size"))
+
+        def _parse_learning_rate_multiplier(data: object) -> float | str:
+            return cast(float | str, data)
+
+        learning_rate_multiplier = _parse_learning_rate_multiplier(d.pop("learning_rate_multiplier"))
 
         chosen_hyperparameters = cls(
             n_epochs=n_epochs,

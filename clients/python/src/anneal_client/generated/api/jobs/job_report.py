@@ -110,7 +110,7 @@ def sync_detailed(
 
     Args:
         id (str):
-        format_ (ReportFormat | Unset): How a report is written.
+        format_ (ReportFormat | Unset): The form of a report.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -149,7 +149,7 @@ def sync(
 
     Args:
         id (str):
-        format_ (ReportFormat | Unset): How a report is written.
+        format_ (ReportFormat | Unset): The form of a report.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -183,7 +183,7 @@ async def asyncio_detailed(
 
     Args:
         id (str):
-        format_ (ReportFormat | Unset): How a report is written.
+        format_ (ReportFormat | Unset): The form of a report.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -222,7 +222,7 @@ async def asyncio(
 
     Args:
         id (str):
-        format_ (ReportFormat | Unset): How a report is written.
+        format_ (ReportFormat | Unset): The form of a report.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
