@@ -1,9 +1,11 @@
 //! Passes over operations: names, parameters, the answers and headers that every operation may give.
 
+use axum::http::Method;
 use serde_json::{Map, Value, json};
 
 use super::refer;
 use super::schemas::codes_of;
+use crate::api::access::required_scope;
 
 const PROBLEM: &str = "application/problem+json";
 
@@ -68,7 +70,7 @@ pub fn complete(document: &mut Value) {
             add_errors(path, method, operation, keyed);
             let tagged = has_parameter(operation, "If-None-Match") || (revisable && method != "delete");
             answers(operation, keyed, tagged);
-            if !path.starts_with("/v1/") {
+            if is_public(path) {
                 operation.insert(String::from("security"), json!([]));
             }
         }
@@ -133,6 +135,11 @@ fn has_parameter(operation: &Map<String, Value>, name: &str) -> bool {
         .any(|p| p["name"] == name || (key && p["$ref"] == "#/components/parameters/IdempotencyKey"))
 }
 
+/// Whether anybody may ask, with a key or without.
+fn is_public(path: &str) -> bool {
+    required_scope(&Method::GET, path).is_none()
+}
+
 /// Which of the shared errors an operation may answer with, by what it takes and what it does.
 fn applies(status: &str, path: &str, method: &str, operation: &Map<String, Value>, keyed: bool) -> bool {
     let versioned = path.starts_with("/v1/");
@@ -145,7 +152,7 @@ fn applies(status: &str, path: &str, method: &str, operation: &Map<String, Value
     };
     match status {
         "400" => body || keyed || takes("query") || takes("header"),
-        "401" | "429" | "503" => versioned,
+        "401" | "429" | "503" => !is_public(path),
         "403" | "500" => true,
         "404" => of_one,
         "409" => writes && (of_one || keyed),
