@@ -126,7 +126,9 @@ async def follow(port, job, delays, until):
                 assert last is None or seq == last + 1, (job, last, seq)
                 last = seq
             elif line.startswith(b"data: "):
-                delays.append(time.time() - json.loads(line[6:])["data"]["at"])
+                at = json.loads(line[6:])["data"].get("at")
+                if at:
+                    delays.append(time.time() - at)
     except asyncio.TimeoutError:
         pass
     finally:
