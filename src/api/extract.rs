@@ -27,34 +27,27 @@ const LITTLE_TIME: Duration = Duration::from_millis(500);
 /// Reads a refused body on for a while without keeping anything: many clients look for an answer only after they have
 /// sent all.
 pub async fn drain(chunks: &mut BodyDataStream) {
-    let mut bytes = 0;
-    let reading = async {
-        while let Some(Ok(chunk)) = chunks.next().await {
-            bytes += chunk.len();
-            if bytes > DRAIN_BYTES {
-                break;
-            }
-        }
-    };
-    // Whoever is slower than this has to live with a broken connection.
-    drop(tokio::time::timeout(DRAIN_TIME, reading).await);
+    drain_up_to(chunks, DRAIN_BYTES, DRAIN_TIME).await;
 }
 
 /// Reads what a refused stranger has sent, if it is little: a connection with an unread body cannot be used again, and
 /// the client finds out only with its next request.
 pub async fn drain_little(body: Body) {
-    let mut chunks = body.into_data_stream();
+    drain_up_to(&mut body.into_data_stream(), LITTLE_BYTES, LITTLE_TIME).await;
+}
+
+async fn drain_up_to(chunks: &mut BodyDataStream, most: usize, time: Duration) {
     let mut bytes = 0;
     let reading = async {
         while let Some(Ok(chunk)) = chunks.next().await {
             bytes += chunk.len();
-            if bytes > LITTLE_BYTES {
+            if bytes > most {
                 break;
             }
         }
     };
-    // What is not here by then is not worth waiting for.
-    drop(tokio::time::timeout(LITTLE_TIME, reading).await);
+    // Whoever is slower than this has to live with a broken connection.
+    drop(tokio::time::timeout(time, reading).await);
 }
 
 /// A JSON body, not yet read as anything.
