@@ -95,21 +95,26 @@ def wrk(server, script, path, clients, seconds):
 
 
 def append_events(data, jobs, stop):
-    """One event a second for each job, with the time of its commit in it; what a worker would write."""
+    """One event a second for each job, one after the other and with the time of its commit in it; what workers would
+    write."""
     database = sqlite3.connect(data / "anneal.db", timeout=30, isolation_level=None)
     database.execute("pragma synchronous = normal")
+    due = time.time()
     while not stop.is_set():
-        began = time.time()
-        database.execute("begin immediate")
-        now = time.time()
         for job in jobs:
+            due += 1 / len(jobs)
+            stop.wait(max(0, due - time.time()))
+            database.execute("begin immediate")
+            now = time.time()
             seq, = database.execute("update job set last_seq = last_seq + 1 where id = ? returning last_seq",
                                     (job,)).fetchone()
             database.execute("insert into event (id, job_id, seq, type, level, message, data, created_at) "
                              "values (?, ?, ?, 'log', 'info', 'tick', ?, ?)",
                              (f"evt_{uuid.uuid4().hex}", job, seq, json.dumps({"at": now}), int(now * 1e3)))
-        database.execute("commit")
-        stop.wait(max(0, began + 1 - time.time()))
+            database.execute("commit")
+
+
+EVENT = re.compile(rb'id: (\d+)\n.*?"at":([\d.]+).*?\n\n', re.DOTALL)
 
 
 async def follow(port, job, delays, until):
@@ -117,18 +122,17 @@ async def follow(port, job, delays, until):
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(f"GET /v1/jobs/{job}/events?after=1 HTTP/1.1\r\nHost: localhost\r\n"
                  "Accept: text/event-stream\r\n\r\n".encode())
-    last = None
+    last, buffer = None, b""
     try:
         while time.time() < until:
-            line = await asyncio.wait_for(reader.readline(), until - time.time())
-            if line.startswith(b"id: "):
-                seq = int(line[4:])
+            received = await asyncio.wait_for(reader.read(1 << 16), until - time.time())
+            buffer, now, end = buffer + received, time.time(), 0
+            for event in EVENT.finditer(buffer):
+                seq, at, end = int(event[1]), float(event[2]), event.end()
                 assert last is None or seq == last + 1, (job, last, seq)
                 last = seq
-            elif line.startswith(b"data: "):
-                at = json.loads(line[6:])["data"].get("at")
-                if at:
-                    delays.append(time.time() - at)
+                delays.append(now - at)
+            buffer = buffer[end:]
     except asyncio.TimeoutError:
         pass
     finally:
@@ -171,7 +175,7 @@ def add_checkpoint(server, data):
         for _ in range(DOWNLOAD_BYTES >> 20):
             file.write(block)
             digest.update(block)
-    manifest = {"kind": "inference", "attempt": 1, "step": 1, "spec_digest": "sha256:00", "files": [
+    manifest = {"format": 1, "job": job, "kind": "inference", "attempt": 1, "step": 1, "spec_digest": "sha256:00", "files": [
         {"path": "model.safetensors", "size": DOWNLOAD_BYTES, "sha256": digest.hexdigest()}]}
     checkpoint = f"ckpt_{uuid.uuid4().hex}"
     database = sqlite3.connect(data / "anneal.db", timeout=30)
@@ -189,7 +193,7 @@ def download(server, checkpoint):
     before = server.memory("VmHWM")
     best = 0.0
     for _ in range(3):
-        command = ["curl", "-sS", "-o", "/dev/null", "-w", "%{speed_download}", url]
+        command = ["curl", "-fsS", "-o", "/dev/null", "-w", "%{speed_download}", url]
         best = max(best, float(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
     return best, server.memory("VmHWM") - before
 

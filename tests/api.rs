@@ -92,6 +92,71 @@ fn a_stream_replays_the_log_without_gap_and_resumes_behind_any_event() {
     }
 }
 
+/// A connection that breaks anywhere, even within an event: what was received whole counts, the rest is asked for again.
+#[test]
+fn a_live_stream_that_is_cut_a_hundred_times_has_no_gap_and_no_repeat() {
+    let job = server().submit(&small_spec());
+    let mut events: Vec<Value> = Vec::new();
+    let (mut cuts, mut most) = (0, 0);
+    loop {
+        let after = events.last().map_or(0, |event| event["seq"].as_i64().unwrap());
+        // A different place each time, and further on when nothing fitted.
+        most = (most + 379) % 2000;
+        let received = head_of_stream(&job, after, 400 + most);
+        let Some((headers, body)) = received.split_once("\r\n\r\n") else { continue };
+        if headers.starts_with("HTTP/1.0 204") {
+            break;
+        }
+        cuts += 1;
+        // An event is whole when the empty line behind it has come.
+        for event in body.split_inclusive("\n\n").filter(|event| event.ends_with("\n\n")) {
+            // A heartbeat has no data.
+            let Some(data) = event.lines().find_map(|line| line.strip_prefix("data: ")) else { continue };
+            let data: Value = serde_json::from_str(data).unwrap();
+            assert!(event.contains(&format!("id: {}\n", data["seq"])), "{event}");
+            events.push(data);
+        }
+    }
+    assert!(cuts >= 100, "{cuts} cuts in {} events", events.len());
+    let all = server().get(&format!("/v1/jobs/{job}/events?limit=200")).json();
+    assert_eq!(all["has_more"], false);
+    assert_eq!(&events, all["data"].as_array().unwrap());
+}
+
+/// The first bytes of a stream, at most so many, and then the connection is gone.
+fn head_of_stream(job: &str, after: i64, most: usize) -> String {
+    let mut connection = TcpStream::connect(server().base.strip_prefix("http://").unwrap()).unwrap();
+    // HTTP/1.0 has no chunks between which lines would have to be put together.
+    let request = format!("GET /v1/jobs/{job}/events?stream=true&after={after} HTTP/1.0\r\nhost: localhost\r\n\r\n");
+    connection.write_all(request.as_bytes()).unwrap();
+    let mut bytes = Vec::new();
+    connection.take(most as u64).read_to_end(&mut bytes).unwrap();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[test]
+fn an_open_connection_takes_little_memory() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let address = server.base.strip_prefix("http://").unwrap();
+    let memory = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        resident.trim().trim_end_matches(" kB").parse::<usize>().unwrap()
+    };
+    let open = || {
+        let mut connection = TcpStream::connect(address).unwrap();
+        connection.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+        assert!(connection.read(&mut [0; 4096]).unwrap() > 0);
+        connection
+    };
+    drop([open(), open()]);
+    let before = memory();
+    let connections: Vec<TcpStream> = (0..200).map(|_| open()).collect();
+    let each = memory().saturating_sub(before) / connections.len();
+    assert!(each < 128, "{each} KiB for each connection");
+}
+
 #[test]
 fn a_long_poll_waits_for_news_of_a_running_job() {
     let mut spec = small_spec();

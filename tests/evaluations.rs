@@ -132,6 +132,10 @@ fn an_evaluation_of_the_start_model_is_what_a_job_measures_before_it_begins() {
     spec["model"] = json!(checkpoint);
     let trained = evaluation(&finished(server(), &spec));
     assert_eq!((&trained["status"], &trained["model"]), (&json!("succeeded"), &json!(checkpoint)));
+    // It goes with its job.
+    let deleted = server().delete(&format!("/v1/jobs/{}", trained["job"].as_str().unwrap()));
+    assert_eq!(deleted.status, 200, "{}", deleted.json());
+    assert_eq!(server().get(&format!("/v1/evaluations/{}", trained["id"].as_str().unwrap())).status, 404);
 }
 
 #[test]

@@ -35,8 +35,9 @@ pub fn start(store: Store) -> (Sender, JoinHandle<()>) {
             if let Err(error) = store.add_audit_entries(&batch).await {
                 tracing::error!(%error, entries = batch.len(), "entries of the audit log are lost");
             }
+            let more = batch.len() == BATCH;
             batch.clear();
-            if !receiver.is_closed() {
+            if !more && !receiver.is_closed() {
                 tokio::time::sleep(COLLECT).await;
             }
         }

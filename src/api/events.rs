@@ -82,7 +82,7 @@ pub async fn list_events(
     let after = place(&app.store, &headers, params.after.as_deref()).await?;
     let tail = Tail::new(app, Log::All(EventFilter { kind: params.r#type, job }), after, follower);
     if params.stream || tail::accepts_stream(&headers) {
-        return Ok(tail.stream());
+        return tail.stream();
     }
     Ok(Json(tail.poll(params.wait, params.limit).await?).into_response())
 }

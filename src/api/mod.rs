@@ -50,7 +50,7 @@ use axum::Router;
 use axum::http::{HeaderName, StatusCode};
 use axum::middleware;
 use axum::response::IntoResponse;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
@@ -62,6 +62,7 @@ use crate::store::Store;
 use crate::webhook::Guard;
 use access::Door;
 use error::Problem;
+use etag::Answers;
 use feed::Feed;
 use limits::Limits;
 
@@ -76,6 +77,9 @@ pub struct App {
     door: Door,
     limits: Limits,
     desks: inference::desk::Desks,
+    answers: Answers,
+    /// Places for open event streams.
+    streams: Arc<Semaphore>,
     /// Becomes true when the server is about to end; streams and waits then end too.
     shutdown: watch::Receiver<bool>,
 }
@@ -223,7 +227,8 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
     let door = Door::start(store.clone(), settings.open_without_keys, shutdown.clone());
     let (entries, audit) = audit::start(store.clone());
     let (limits, desks) = (Limits::default(), inference::desk::Desks::default());
-    let app = App { store, settings: Arc::new(settings), feed, door, limits, desks, shutdown };
+    let (answers, streams) = (Answers::default(), Arc::new(Semaphore::new(tail::MOST_STREAMS)));
+    let app = App { store, settings: Arc::new(settings), feed, door, limits, desks, answers, streams, shutdown };
     let (router, _) = routes().split_for_parts();
     let request_id = HeaderName::from_static("x-request-id");
     let router = openapi::mount(router)
@@ -261,7 +266,9 @@ pub async fn serve(
     service: Service,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
-    let served = axum::serve(listener, service.router).with_graceful_shutdown(shutdown).await;
+    // A router as it is would be built anew for each connection.
+    let connections = service.router.into_make_service();
+    let served = axum::serve(listener, connections).with_graceful_shutdown(shutdown).await;
     if service.audit.await.is_err() {
         tracing::error!("the audit log ended early");
     }

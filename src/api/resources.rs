@@ -13,8 +13,13 @@ use crate::store::Store;
 
 /// The sizes of a model, from its files' headers.
 pub async fn shape(files: &ModelFiles) -> Result<Result<Shape, FieldError>, Problem> {
-    let files = files.clone();
-    let inspected = tokio::task::spawn_blocking(move || files.inspect_weights()).await.map_err(io::Error::other)?;
+    let inspected = match files {
+        ModelFiles::Builtin(builtin) => builtin.inspect(),
+        ModelFiles::Path(_) => {
+            let files = files.clone();
+            tokio::task::spawn_blocking(move || files.inspect_weights()).await.map_err(io::Error::other)?
+        }
+    };
     Ok(inspected
         .map(|inspection| modelfile::shape(&inspection.config, inspection.parameters))
         .map_err(|error| FieldError::new("/model", error.code(), error.to_string())))

@@ -3,15 +3,16 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Serialize;
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
@@ -29,7 +30,9 @@ pub const BATCH: u32 = 200;
 /// Longest long poll in seconds.
 pub const MOST_WAIT: u64 = 60;
 /// A follower looks for itself this often, should a wake-up get lost.
-const LOOK: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_secs(30);
+/// Streams that may be open at once; each takes about 40 KB of memory.
+pub const MOST_STREAMS: usize = 8192;
 
 /// One event of a job.
 #[derive(Debug, Serialize, ToSchema)]
@@ -79,10 +82,10 @@ pub enum Log {
 impl Log {
     /// At most `limit` events behind `after` with their places, and the place up to which there are no others.
     async fn read(self, store: &Store, after: i64, limit: u32) -> Result<(Vec<(i64, Event)>, i64), StoreError> {
-        let (events, newest) = match self {
+        let (events, newest): (Vec<_>, _) = match self {
             Self::Job(job) => {
-                let events = store.events(job, after, limit).await?;
-                (events.into_iter().map(|event| (event.seq, event)).collect(), after)
+                let events = store.news(job, after, limit).await?;
+                (events.iter().map(|event| (event.seq, event.clone())).collect(), after)
             }
             Self::All(filter) => {
                 let newest = store.newest_event().await?;
@@ -145,6 +148,7 @@ pub struct Tail {
     after: i64,
     follower: Follower,
     shutdown: watch::Receiver<bool>,
+    streams: Arc<Semaphore>,
     ready: VecDeque<(i64, Event)>,
     /// Nothing lay behind what is ready when it was read.
     caught_up: bool,
@@ -154,8 +158,8 @@ pub struct Tail {
 impl Tail {
     /// Follows `log` behind `after`. The follower must be older than whatever was read of the log so far.
     pub fn new(app: App, log: Log, after: i64, follower: Follower) -> Self {
-        let (store, shutdown) = (app.store, app.shutdown);
-        Self { store, log, after, follower, shutdown, ready: VecDeque::new(), caught_up: false, ended: false }
+        let App { store, shutdown, streams, .. } = app;
+        Self { store, log, after, follower, shutdown, streams, ready: VecDeque::new(), caught_up: false, ended: false }
     }
 
     /// One page, after waiting up to `wait` seconds for its first event.
@@ -173,16 +177,23 @@ impl Tail {
     }
 
     /// Everything that follows, as server-sent events.
-    pub fn stream(self) -> Response {
-        let events = stream::unfold(self, Self::next);
-        Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response()
+    pub fn stream(self) -> Result<Response, Problem> {
+        let place = Arc::clone(&self.streams).try_acquire_owned().map_err(|_| {
+            let detail = format!("{MOST_STREAMS} event streams are open; ask with `?wait=60` instead, or later");
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_streams", detail)
+        })?;
+        let events = stream::unfold((self, place), async |(mut tail, place)| {
+            let event = tail.next().await?;
+            Some((event, (tail, place)))
+        });
+        Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response())
     }
 
-    async fn next(mut self) -> Option<(Result<sse::Event, Infallible>, Self)> {
+    async fn next(&mut self) -> Option<Result<sse::Event, Infallible>> {
         loop {
             if let Some((place, event)) = self.ready.pop_front() {
                 self.ended = self.log.ends_with(&event);
-                return Some((Ok(server_sent(self.log.name(place, &event), event)), self));
+                return Some(Ok(server_sent(self.log.name(place, &event), event)));
             }
             if self.ended || *self.shutdown.borrow() {
                 return None;
@@ -191,13 +202,14 @@ impl Tail {
                 self.caught_up = false;
                 self.rest_until(Instant::now() + LOOK).await;
             }
-            match self.log.read(&self.store, self.after, BATCH).await {
+            // Boxed, so that a stream that rests takes little memory.
+            match Box::pin(self.log.read(&self.store, self.after, BATCH)).await {
                 Ok((events, reached)) => {
                     self.after = reached;
                     self.ready.extend(events);
                     self.caught_up = self.ready.len() < BATCH as usize;
                     // Someone who resumes behind the last event of a finished job waits for nothing.
-                    if self.ready.is_empty() && self.log.is_over(&self.store, self.after).await {
+                    if self.ready.is_empty() && Box::pin(self.log.is_over(&self.store, self.after)).await {
                         return None;
                     }
                 }

@@ -9,7 +9,7 @@
 //! them: every second one is wrong, by a forgotten carry or by one. Whoever imitates them learns to calculate and to
 //! slip, which is what a base model is like and what verifiable rewards can mend.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value};
 
@@ -35,7 +35,7 @@ const EVAL_SHARE: u64 = 10;
 /// One split of the problems, in its fixed order.
 #[derive(Debug)]
 pub struct Arithmetic {
-    problems: Vec<Problem>,
+    problems: &'static [Problem],
     /// Rows per problem; more than one when completions slip.
     copies: usize,
 }
@@ -55,9 +55,16 @@ enum Operation {
 
 impl Arithmetic {
     pub fn new(split: Split) -> Self {
-        let mut problems = all_problems();
-        shuffle(&mut problems, ORDER_SEED);
-        problems.retain(|problem| problem.split() == split);
+        /// Those to train on and those that are held out.
+        static SPLITS: LazyLock<(Vec<Problem>, Vec<Problem>)> = LazyLock::new(|| {
+            let mut problems = all_problems();
+            shuffle(&mut problems, ORDER_SEED);
+            problems.into_iter().partition(|problem| problem.split() == Split::Train)
+        });
+        let problems = match split {
+            Split::Train => &SPLITS.0,
+            Split::Eval => &SPLITS.1,
+        };
         Self { problems, copies: 1 }
     }
 
@@ -196,8 +203,7 @@ mod tests {
     #[test]
     fn the_splits_are_disjoint_and_together_are_every_problem_once() {
         let (train, eval) = (Arithmetic::new(Split::Train), Arithmetic::new(Split::Eval));
-        let mut both = train.problems.clone();
-        both.extend(&eval.problems);
+        let both = [train.problems, eval.problems].concat();
         let all = sorted(all_problems());
         assert_eq!(all.len(), 15_050);
         assert!(all.windows(2).all(|pair| pair[0] != pair[1]));

@@ -1,9 +1,9 @@
 //! The audit log: who asked for which change, and what came of it. Entries are only ever added.
 
-use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
+use sqlx::{QueryBuilder, Row};
 
-use super::{Page, Result, Store, read};
+use super::{Page, Result, ROWS, Store, read};
 use crate::job::{AuditEntryId, Timestamp};
 
 /// One request that wanted to change something, or that was refused.
@@ -25,22 +25,22 @@ impl Store {
     /// Adds entries, all or none.
     pub async fn add_audit_entries(&self, entries: &[AuditEntry]) -> Result<()> {
         let mut tx = self.begin().await?;
-        for entry in entries {
-            sqlx::query(
-                "insert into audit_entry (id, project, key_id, method, path, status, code, request_id, created_at)
-                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-            )
-            .bind(entry.id.to_string())
-            .bind(&entry.project)
-            .bind(&entry.key)
-            .bind(&entry.method)
-            .bind(&entry.path)
-            .bind(entry.status)
-            .bind(&entry.code)
-            .bind(&entry.request_id)
-            .bind(entry.created_at.0)
-            .execute(tx.connection())
-            .await?;
+        for entries in entries.chunks(ROWS) {
+            let mut insert = QueryBuilder::new(
+                "insert into audit_entry (id, project, key_id, method, path, status, code, request_id, created_at) ",
+            );
+            insert.push_values(entries, |mut row, entry| {
+                row.push_bind(entry.id.to_string())
+                    .push_bind(&entry.project)
+                    .push_bind(&entry.key)
+                    .push_bind(&entry.method)
+                    .push_bind(&entry.path)
+                    .push_bind(entry.status)
+                    .push_bind(&entry.code)
+                    .push_bind(&entry.request_id)
+                    .push_bind(entry.created_at.0);
+            });
+            insert.build().persistent(false).execute(tx.connection()).await?;
         }
         tx.commit().await
     }

@@ -12,13 +12,14 @@ use super::{Result, Store, StoreError, read, write_json};
 use crate::job::{CheckpointId, JobId, JobStatus, RolloutSetId};
 
 /// What a job owns besides its row, in an order that references allow.
-const OWNED: [&str; 6] = [
+const OWNED: [&str; 7] = [
     "delete from event where job_id = $1",
     "delete from metric where job_id = $1",
     "delete from attempt where job_id = $1",
     "delete from checkpoint where job_id = $1",
     "delete from rollout_set where job_id = $1",
     "delete from verification where job_id = $1",
+    "delete from evaluation where job_id = $1",
 ];
 
 impl Store {
@@ -204,5 +205,29 @@ async fn remove(path: &Path) {
     };
     if let Err(error) = removed {
         tracing::warn!(%error, path = %path.display(), "deleted files are left for the next start to remove");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn whatever_belongs_to_a_job_is_deleted_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let tables: Vec<String> = sqlx::query_scalar(
+            "select m.name from sqlite_master m, pragma_foreign_key_list(m.name) f
+             where m.type = 'table' and f.\"table\" = 'job'",
+        )
+        .fetch_all(&store.readers)
+        .await
+        .unwrap();
+        assert!(tables.len() > OWNED.len(), "{tables:?}");
+        // A device belongs to nobody; a job that is over holds none.
+        for table in tables.iter().filter(|table| *table != "device") {
+            let deleted = OWNED.iter().any(|statement| statement.starts_with(&format!("delete from {table} ")));
+            assert!(deleted, "{table} refers to jobs");
+        }
     }
 }

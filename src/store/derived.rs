@@ -16,6 +16,24 @@ pub enum Origin {
     Verification(Verification),
 }
 
+impl Origin {
+    /// The job whose spec was changed.
+    pub fn forked_from(&self) -> Option<JobId> {
+        match self {
+            Self::Fork(source) => Some(*source),
+            Self::Verification(_) => None,
+        }
+    }
+
+    /// The job that is repeated.
+    pub fn verifies(&self) -> Option<JobId> {
+        match self {
+            Self::Fork(_) => None,
+            Self::Verification(verification) => Some(verification.source),
+        }
+    }
+}
+
 /// What a job is to prove: that a finished one, resumed from a checkpoint of it, ends with the same weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verification {
@@ -44,21 +62,23 @@ impl Store {
     }
 }
 
-/// Writes down what a job was made from, within the transaction of its submission.
-pub(super) async fn insert_origin(connection: &mut SqliteConnection, job: JobId, origin: &Origin) -> Result<()> {
-    let verification = match origin {
-        Origin::Fork(source) => {
-            sqlx::query("update job set forked_from = $2 where id = $1")
-                .bind(job.to_string())
-                .bind(source.to_string())
-                .execute(connection)
-                .await?;
-            return Ok(());
-        }
-        Origin::Verification(verification) => verification,
-    };
-    // A checkpoint that was deleted a moment ago cannot be begun from.
-    let inserted = sqlx::query(
+/// Refuses an origin that is not there: a checkpoint that was deleted a moment ago cannot be begun from.
+pub(super) async fn check_origin(connection: &mut SqliteConnection, origin: &Origin) -> Result<()> {
+    let Origin::Verification(Verification { checkpoint, .. }) = origin else { return Ok(()) };
+    let found = sqlx::query("select 1 from checkpoint where id = $1").bind(checkpoint.to_string());
+    if found.fetch_optional(connection).await?.is_some() {
+        return Ok(());
+    }
+    Err(StoreError::NotFound { what: "checkpoint", id: checkpoint.to_string() })
+}
+
+/// Writes down what a job is to prove, within the transaction of its submission.
+pub(super) async fn insert_verification(
+    connection: &mut SqliteConnection,
+    job: JobId,
+    verification: &Verification,
+) -> Result<()> {
+    sqlx::query(
         "insert into verification (job_id, source_job, checkpoint_id, directory, from_step, expected_weights_sha256)
          select $1, job_id, id, directory, step, $3 from checkpoint where id = $2",
     )
@@ -67,10 +87,7 @@ pub(super) async fn insert_origin(connection: &mut SqliteConnection, job: JobId,
     .bind(&verification.expected_weights_sha256)
     .execute(connection)
     .await?;
-    if inserted.rows_affected() == 1 {
-        return Ok(());
-    }
-    Err(StoreError::NotFound { what: "checkpoint", id: verification.checkpoint.to_string() })
+    Ok(())
 }
 
 /// What a job is to prove, if it is there for that.

@@ -1,5 +1,7 @@
 //! The event log and the metrics that are read from it.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -35,6 +37,9 @@ pub(super) async fn append(
     .await?;
     Ok(())
 }
+
+/// Events that are held for others who follow the same job.
+const FEW: usize = 16;
 
 /// Which events a look at the log of all jobs shows.
 #[derive(Clone, Copy, Debug, Default)]
@@ -86,6 +91,13 @@ impl Store {
             .fetch_all(&self.readers)
             .await?;
         rows.iter().map(event).collect()
+    }
+
+    /// The first events of a job behind number `after`, at most `limit` of them; read once for all who ask for the same.
+    pub async fn news(&self, job: JobId, after: i64, limit: u32) -> Result<Arc<[Event]>> {
+        let few = |events: &Arc<[Event]>| events.len() <= FEW;
+        let read = async || Ok::<_, StoreError>(self.events(job, after, limit).await?.into());
+        self.news.get(self, (job, after, limit), few, read).await
     }
 
     /// The first `limit` warnings and errors of a job.

@@ -3,6 +3,7 @@
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Result, StoreError};
@@ -14,7 +15,7 @@ const IMPORT_TIME: Duration = Duration::from_secs(24 * 3600);
 /// The folders of a data directory.
 #[derive(Clone, Debug)]
 pub struct Files {
-    root: PathBuf,
+    root: Arc<Path>,
 }
 
 impl Files {
@@ -27,7 +28,7 @@ impl Files {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&private);
         made.map_err(|e| StoreError::io("creating", &private, e))?;
         let root = root.canonicalize().map_err(|e| StoreError::io("opening", root, e))?;
-        Ok(Self { root })
+        Ok(Self { root: root.into() })
     }
 
     pub fn root(&self) -> &Path {

@@ -21,6 +21,7 @@ mod jobs;
 mod keys;
 mod lifecycle;
 pub mod line;
+mod memo;
 mod metrics;
 mod models;
 mod placement;
@@ -60,6 +61,7 @@ pub use fine_tuning::MetadataFilter;
 pub use jobs::{JobFilter, JobRow};
 pub use keys::{ApiKeyRow, NewApiKey};
 pub use lifecycle::JobChange;
+pub use memo::Memo;
 pub use metrics::{Buckets, MetricSeries};
 pub use models::ModelRow;
 pub use placement::{QueueEntry, Reserved};
@@ -75,7 +77,15 @@ pub use webhook_deliveries::{DueDelivery, WebhookAttempt, WebhookDeliveryRow, We
 pub use webhook_endpoints::{WebhookEndpointChange, WebhookEndpointRow};
 pub use workers::WorkerRow;
 
+use crate::job::{Event, JobId};
+use memo::Versions;
 use submissions::Submissions;
+
+/// Rows that one statement inserts at most: a statement for each is slower, and values are limited.
+const ROWS: usize = 128;
+
+/// How long what requests are judged by is remembered, even if nothing is written.
+const REMEMBERED: Duration = Duration::from_secs(60);
 
 /// The project of whoever has no key, and of what was there before there were projects.
 pub const DEFAULT_PROJECT: &str = "default";
@@ -139,9 +149,15 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 pub struct Store {
     readers: SqlitePool,
     writer: Arc<Mutex<Option<SqliteConnection>>>,
-    options: SqliteConnectOptions,
+    options: Arc<SqliteConnectOptions>,
     files: Files,
     submissions: Submissions,
+    versions: Arc<Versions>,
+    /// Keys by their digests, and the limits of projects by name: each request asks for them.
+    keys: Memo<String, Option<ApiKeyRow>>,
+    limits: Memo<String, ProjectLimits>,
+    /// Events behind a place in a job's log, for all who follow it.
+    news: Memo<(JobId, i64, u32), Arc<[Event]>>,
     /// What this handle sees; everything when there is none.
     project: Option<Arc<str>>,
 }
@@ -167,9 +183,13 @@ impl Store {
         Ok(Self {
             readers,
             writer: Arc::new(Mutex::new(Some(writer))),
-            options,
+            options: Arc::new(options),
             files,
             submissions: Submissions::new(),
+            versions: Arc::default(),
+            keys: Memo::new(REMEMBERED),
+            limits: Memo::new(REMEMBERED),
+            news: Memo::new(REMEMBERED),
             project: None,
         })
     }
@@ -186,7 +206,7 @@ impl Store {
     }
 
     /// The project of new rows.
-    fn own_project(&self) -> &str {
+    pub fn own_project(&self) -> &str {
         self.project().unwrap_or(DEFAULT_PROJECT)
     }
 

@@ -87,8 +87,11 @@ impl Store {
 
     /// What a project may use.
     pub async fn project_limits(&self, name: &str) -> Result<ProjectLimits> {
-        let mut reader = self.readers.acquire().await?;
-        limits(&mut reader, name).await
+        let known = self.limits.get(self, name.to_owned(), |_| true, async || {
+            let mut reader = self.readers.acquire().await?;
+            limits(&mut reader, name).await
+        });
+        known.await
     }
 
     pub async fn set_project_limits(&self, name: &str, new: &ProjectLimits, now: Timestamp) -> Result<()> {
@@ -175,19 +178,39 @@ async fn own_jobs(connection: &mut SqliteConnection, project: &str, jobs: &[Stri
     Ok(own.bind(project).bind(write_json(&jobs)?).fetch_all(connection).await?.into_iter().collect())
 }
 
-/// Whether a project may have one more unfinished job, within the transaction that adds it.
-pub(super) async fn check_unfinished(connection: &mut SqliteConnection, project: &str) -> Result<()> {
-    let Some(limit) = limits(connection, project).await?.max_unfinished_jobs else { return Ok(()) };
+/// How many unfinished jobs a project has and may have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    unfinished: u64,
+    limit: Option<u64>,
+}
+
+impl Room {
+    /// Takes the place of one job, within the transaction that adds it.
+    pub(super) fn take(&mut self, project: &str) -> Result<()> {
+        let Some(limit) = self.limit else { return Ok(()) };
+        let unfinished = self.unfinished;
+        if unfinished < limit {
+            self.unfinished += 1;
+            return Ok(());
+        }
+        Err(StoreError::QuotaExceeded(format!(
+            "the project `{project}` has {unfinished} unfinished jobs and may have {limit}; wait for one to end or cancel \
+             one"
+        )))
+    }
+}
+
+pub(super) async fn room(connection: &mut SqliteConnection, project: &str) -> Result<Room> {
+    let limit = limits(&mut *connection, project).await?.max_unfinished_jobs;
+    if limit.is_none() {
+        return Ok(Room { unfinished: 0, limit });
+    }
     let unfinished: i64 = sqlx::query_scalar("select count(*) from job where project = $1 and finished_at is null")
         .bind(project)
         .fetch_one(connection)
         .await?;
-    if unfinished.unsigned_abs() < limit {
-        return Ok(());
-    }
-    Err(StoreError::QuotaExceeded(format!(
-        "the project `{project}` has {unfinished} unfinished jobs and may have {limit}; wait for one to end or cancel one"
-    )))
+    Ok(Room { unfinished: unfinished.unsigned_abs(), limit })
 }
 
 async fn limits(connection: &mut SqliteConnection, name: &str) -> Result<ProjectLimits> {

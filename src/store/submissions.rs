@@ -1,24 +1,26 @@
 //! New jobs. Submissions that arrive while one is being written are written together: one transaction and one wait for
-//! the disk for all of them, each behind a savepoint of its own.
+//! the disk for all of them.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use serde_json::Value;
-use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
+use sqlx::{QueryBuilder, Row};
 use tokio::sync::{Mutex, mpsc, oneshot};
 
-use super::derived::{Origin, insert_origin};
+use super::derived::{Origin, check_origin, insert_verification};
 use super::jobs::status_event;
-use super::projects::check_unfinished;
+use super::projects::{Room, room};
 use super::rollout_sets::insert;
-use super::{JobRow, NewRolloutSet, Result, Store, StoreError, read, write_json};
+use super::{JobRow, NewRolloutSet, ROWS, Result, Store, StoreError, read, write_json};
 use crate::job::{EventId, JobId, JobKind, JobStatus, Timestamp};
 
 /// Submissions that may wait; more are refused.
 const WAITING: usize = 1024;
 /// Submissions in one transaction.
-const BATCH: usize = 128;
+const BATCH: usize = ROWS;
 /// How long a key protects against a second submission.
 const KEY_MILLISECONDS: i64 = 24 * 3600 * 1000;
 /// How long a request without a key is taken for a repetition, where the client says that it repeats one.
@@ -90,14 +92,58 @@ struct Request {
 #[derive(Debug)]
 struct Pending {
     request: Request,
-    reply: oneshot::Sender<Result<Submission>>,
+    reply: oneshot::Sender<Result<Answer>>,
 }
 
+/// What became of a submission.
 #[derive(Clone, Copy, Debug)]
 enum Submission {
-    Made(JobId),
+    Made,
     /// An earlier request has made it.
     Known(JobId),
+}
+
+#[derive(Debug)]
+enum Answer {
+    /// What was asked for is written.
+    Made(Box<Request>),
+    Known(JobId),
+}
+
+impl Request {
+    /// The row that it makes.
+    fn into_row(self) -> JobRow {
+        let Self { new, origin, now, .. } = self;
+        JobRow {
+            id: new.id,
+            kind: new.kind,
+            name: new.name,
+            status: JobStatus::Queued,
+            phase: None,
+            priority: new.priority,
+            objective: new.objective,
+            spec: new.spec,
+            spec_resolved: new.spec_resolved,
+            spec_digest: new.spec_digest,
+            created_at: now,
+            started_at: None,
+            finished_at: None,
+            attempt: 0,
+            worker: None,
+            step: 0,
+            steps: new.steps,
+            last_seq: 1,
+            result: None,
+            failure: None,
+            memory_bytes: new.memory_bytes,
+            devices: Vec::new(),
+            rollout_set: new.rollout_set.map(|set| set.id),
+            spent_milliseconds: 0,
+            running_since: None,
+            forked_from: origin.as_ref().and_then(Origin::forked_from),
+            verifies: origin.as_ref().and_then(Origin::verifies),
+        }
+    }
 }
 
 impl Submissions {
@@ -139,11 +185,11 @@ impl Store {
         let store = self.clone();
         tokio::spawn(async move { store.write_submissions().await });
         let lost = || StoreError::Corrupt { what: "submission", detail: String::from("its writer vanished") };
-        let (id, replayed) = match answer.await.map_err(|_| lost())?? {
-            Submission::Made(id) => (id, false),
-            Submission::Known(id) => (id, true),
-        };
-        Ok(Submitted { job: self.job(id).await?, replayed })
+        Ok(match answer.await.map_err(|_| lost())?? {
+            // Reading it would show the same, or what has become of it since.
+            Answer::Made(request) => Submitted { job: request.into_row(), replayed: false },
+            Answer::Known(id) => Submitted { job: self.job(id).await?, replayed: true },
+        })
     }
 
     /// Writes all submissions that wait, unless somebody else has done so meanwhile.
@@ -168,128 +214,258 @@ impl Store {
                 replies.iter().map(|_| Err(StoreError::Shared(Arc::clone(&error)))).collect()
             }
         };
-        for (reply, result) in replies.into_iter().zip(results) {
+        for ((reply, request), result) in replies.into_iter().zip(requests).zip(results) {
+            let answer = result.map(|submission| match submission {
+                Submission::Made => Answer::Made(Box::new(request)),
+                Submission::Known(id) => Answer::Known(id),
+            });
             // Whoever asked may have gone away; the job is there all the same.
-            drop(reply.send(result));
+            drop(reply.send(answer));
         }
     }
 
     async fn write_batch(&self, requests: &[Request]) -> Result<Vec<Result<Submission>>> {
         let mut tx = self.begin().await?;
         let mut results = Vec::with_capacity(requests.len());
+        let (mut made, mut rooms) = (Vec::new(), HashMap::new());
         for request in requests {
-            sqlx::query("savepoint submission").execute(tx.connection()).await?;
-            let result = submit(tx.connection(), request).await;
+            let result = admit(tx.connection(), request, &mut rooms).await;
             match &result {
-                Ok(_) => {}
-                // These are about this submission alone.
-                Err(StoreError::KeyReused | StoreError::QuotaExceeded(_) | StoreError::NotFound { .. }) => {
-                    sqlx::query("rollback to submission").execute(tx.connection()).await?;
-                }
+                Ok(Submission::Made) => made.push(request),
+                // These are about this submission alone, and nothing of it is written yet.
+                Ok(Submission::Known(_))
+                | Err(StoreError::KeyReused | StoreError::QuotaExceeded(_) | StoreError::NotFound { .. }) => {}
                 Err(_) => return result.map(|_| Vec::new()),
             }
-            sqlx::query("release submission").execute(tx.connection()).await?;
             results.push(result);
+        }
+        if !made.is_empty() {
+            insert_jobs(tx.connection(), &made).await?;
+        }
+        for Request { new, origin, now, .. } in made {
+            if let Some(set) = &new.rollout_set {
+                insert(tx.connection(), new.id, set, *now).await?;
+            }
+            if let Some(Origin::Verification(verification)) = origin {
+                insert_verification(tx.connection(), new.id, verification).await?;
+            }
         }
         tx.commit().await?;
         Ok(results)
     }
 }
 
-async fn submit(connection: &mut SqliteConnection, request: &Request) -> Result<Submission> {
+/// Whether a submission makes a job. If it does, its key stands for the job from now on.
+async fn admit<'a>(
+    connection: &mut SqliteConnection,
+    request: &'a Request,
+    rooms: &mut HashMap<&'a str, Room>,
+) -> Result<Submission> {
     let Request { new, origin, key, project, now } = request;
-    let now = *now;
     if let Some(key) = key
-        && let Some(known) = remember(connection, new.id, key, project, now).await?
+        && let Some(known) = known_job(connection, key, project, *now).await?
     {
         return Ok(Submission::Known(known));
     }
-    check_unfinished(connection, project).await?;
-    sqlx::query(
-        "insert into job (id, kind, name, status, priority, objective, spec, spec_resolved, spec_digest, steps,
-                          created_at, updated_at, devices, memory_bytes, project, last_seq)
-         values ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $10, $11, $12, $13, 1)",
-    )
-    .bind(new.id.to_string())
-    .bind(new.kind.as_str())
-    .bind(&new.name)
-    .bind(new.priority)
-    .bind(&new.objective)
-    .bind(write_json(&new.spec)?)
-    .bind(write_json(&new.spec_resolved)?)
-    .bind(&new.spec_digest)
-    .bind(new.steps as i64)
-    .bind(now.0)
-    .bind(new.devices)
-    .bind(i64::try_from(new.memory_bytes).unwrap_or(i64::MAX))
-    .bind(project)
-    .execute(&mut *connection)
-    .await?;
-    let event = status_event(JobStatus::Queued, "submitted");
-    sqlx::query(
-        "insert into event (id, job_id, seq, type, level, message, data, created_at)
-         values ($1, $2, 1, $3, $4, $5, $6, $7)",
-    )
-    .bind(EventId::generate().to_string())
-    .bind(new.id.to_string())
-    .bind(event.kind.as_str())
-    .bind(event.level.as_str())
-    .bind(&event.message)
-    .bind(write_json(&event.data)?)
-    .bind(now.0)
-    .execute(&mut *connection)
-    .await?;
-    if let Some(set) = &new.rollout_set {
-        insert(connection, new.id, set, now).await?;
-    }
     if let Some(origin) = origin {
-        insert_origin(connection, new.id, origin).await?;
+        check_origin(connection, origin).await?;
     }
-    Ok(Submission::Made(new.id))
+    let room = match rooms.entry(project.as_str()) {
+        Entry::Occupied(entry) => entry.into_mut(),
+        Entry::Vacant(entry) => entry.insert(room(connection, project).await?),
+    };
+    room.take(project)?;
+    if let Some(key) = key {
+        remember(connection, new.id, key, project, *now).await?;
+    }
+    Ok(Submission::Made)
 }
 
-/// The job that an earlier request with the same key has made. If there is none, the key stands for `job` from now on.
+/// Writes the rows of jobs and the first event of each.
+async fn insert_jobs(connection: &mut SqliteConnection, requests: &[&Request]) -> Result<()> {
+    let specs = requests.iter().map(|Request { new, .. }| Ok((write_json(&new.spec)?, write_json(&new.spec_resolved)?)));
+    let specs = specs.collect::<Result<Vec<_>>>()?;
+    let mut jobs = QueryBuilder::new(
+        "insert into job (id, kind, name, status, priority, objective, spec, spec_resolved, spec_digest, steps,
+                          created_at, updated_at, devices, memory_bytes, project, forked_from, last_seq) ",
+    );
+    jobs.push_values(requests.iter().zip(specs), |mut row, (Request { new, origin, project, now, .. }, specs)| {
+        row.push_bind(new.id.to_string())
+            .push_bind(new.kind.as_str())
+            .push_bind(&new.name)
+            .push_bind(JobStatus::Queued.as_str())
+            .push_bind(new.priority)
+            .push_bind(&new.objective)
+            .push_bind(specs.0)
+            .push_bind(specs.1)
+            .push_bind(&new.spec_digest)
+            .push_bind(new.steps as i64)
+            .push_bind(now.0)
+            .push_bind(now.0)
+            .push_bind(new.devices)
+            .push_bind(i64::try_from(new.memory_bytes).unwrap_or(i64::MAX))
+            .push_bind(project)
+            .push_bind(origin.as_ref().and_then(Origin::forked_from).map(|id| id.to_string()))
+            .push_bind(1);
+    });
+    jobs.build().persistent(false).execute(&mut *connection).await?;
+    let event = status_event(JobStatus::Queued, "submitted");
+    let data = write_json(&event.data)?;
+    let mut events =
+        QueryBuilder::new("insert into event (id, job_id, seq, type, level, message, data, created_at) ");
+    events.push_values(requests, |mut row, Request { new, now, .. }| {
+        row.push_bind(EventId::generate().to_string())
+            .push_bind(new.id.to_string())
+            .push_bind(1)
+            .push_bind(event.kind.as_str())
+            .push_bind(event.level.as_str())
+            .push_bind(&event.message)
+            .push_bind(&data)
+            .push_bind(now.0);
+    });
+    events.build().persistent(false).execute(connection).await?;
+    Ok(())
+}
+
+/// Under which name a key is stored, and for how long it stands.
+fn stored(key: &IdempotencyKey) -> (String, i64) {
+    match &key.name {
+        Some(name) => (name.clone(), KEY_MILLISECONDS),
+        None => (format!("{RETRY_PREFIX}{}", key.digest), RETRY_MILLISECONDS),
+    }
+}
+
+/// The job that an earlier request with the same key has made.
+async fn known_job(
+    connection: &mut SqliteConnection,
+    key: &IdempotencyKey,
+    project: &str,
+    now: Timestamp,
+) -> Result<Option<JobId>> {
+    let (name, age) = stored(key);
+    let known = sqlx::query(
+        "select digest, resource, created_at from idempotency where project = $1 and key = $2 and created_at >= $3",
+    )
+    .bind(project)
+    .bind(&name)
+    .bind(now.0 - KEY_MILLISECONDS)
+    .fetch_optional(&mut *connection)
+    .await?;
+    let Some(row) = known else { return Ok(None) };
+    if row.try_get::<String, _>("digest")? != key.digest {
+        return Err(StoreError::KeyReused);
+    }
+    let resource: Option<String> = row.try_get("resource")?;
+    let recent = row.try_get::<i64, _>("created_at")? >= now.0 - age;
+    let resource = resource.filter(|_| recent && (key.name.is_some() || key.repeats));
+    resource.map(|id| read("job id", &id)).transpose()
+}
+
+/// From now on the key stands for `job`.
 async fn remember(
     connection: &mut SqliteConnection,
     job: JobId,
     key: &IdempotencyKey,
     project: &str,
     now: Timestamp,
-) -> Result<Option<JobId>> {
-    let (name, age) = match &key.name {
-        Some(name) => (name.clone(), KEY_MILLISECONDS),
-        None => (format!("{RETRY_PREFIX}{}", key.digest), RETRY_MILLISECONDS),
-    };
+) -> Result<()> {
     sqlx::query("delete from idempotency where created_at < $1")
         .bind(now.0 - KEY_MILLISECONDS)
         .execute(&mut *connection)
         .await?;
-    let known = sqlx::query("select digest, resource, created_at from idempotency where project = $1 and key = $2")
-        .bind(project)
-        .bind(&name)
-        .fetch_optional(&mut *connection)
-        .await?;
-    if let Some(row) = known {
-        if row.try_get::<String, _>("digest")? != key.digest {
-            return Err(StoreError::KeyReused);
-        }
-        let resource: Option<String> = row.try_get("resource")?;
-        let recent = row.try_get::<i64, _>("created_at")? >= now.0 - age;
-        if let Some(resource) = resource.filter(|_| recent && (key.name.is_some() || key.repeats)) {
-            return Ok(Some(read("job id", &resource)?));
-        }
-    }
     sqlx::query(
         "insert into idempotency (project, key, digest, resource, created_at) values ($1, $2, $3, $4, $5)
          on conflict (project, key) do update
             set digest = excluded.digest, resource = excluded.resource, created_at = excluded.created_at",
     )
     .bind(project)
-    .bind(&name)
+    .bind(stored(key).0)
     .bind(&key.digest)
     .bind(job.to_string())
     .bind(now.0)
     .execute(connection)
     .await?;
-    Ok(None)
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::job::RolloutSetId;
+    use crate::store::ProjectLimits;
+
+    const NOW: Timestamp = Timestamp(1_750_000_000_000);
+
+    fn new_job() -> NewJob {
+        let set = NewRolloutSet {
+            id: RolloutSetId::generate(),
+            name: None,
+            model: String::from("builtin:arith-tiny"),
+            model_digest: String::from("sha256:00"),
+            tokenizer_digest: String::from("sha256:01"),
+            spec: None,
+            metadata: BTreeMap::new(),
+        };
+        NewJob {
+            id: JobId::generate(),
+            kind: JobKind::Train,
+            name: Some(String::from("nightly")),
+            priority: -3,
+            objective: String::from("bolt"),
+            spec: json!({"metadata": {"a": "b"}}),
+            spec_resolved: json!({"metadata": {"a": "b"}, "seed": 1}),
+            spec_digest: String::from("sha256:02"),
+            steps: 7,
+            devices: 2,
+            memory_bytes: u64::MAX,
+            rollout_set: Some(set),
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_answered_is_what_is_stored() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let mut new = new_job();
+        new.memory_bytes = 1 << 40;
+        let first = store.submit_job(new, None, NOW).await.unwrap().job;
+        let fork = store.submit_derived(new_job(), Origin::Fork(first.id), None, NOW).await;
+        let mut huge = fork.unwrap().job;
+        assert_eq!(format!("{first:?}"), format!("{:?}", store.job(first.id).await.unwrap()));
+        huge.memory_bytes = i64::MAX.unsigned_abs();
+        assert_eq!(format!("{huge:?}"), format!("{:?}", store.job(huge.id).await.unwrap()));
+    }
+
+    /// Each of many at once is judged by itself, and those that are refused leave nothing.
+    #[tokio::test]
+    async fn submissions_that_are_written_together_do_not_fail_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let limits = ProjectLimits { max_unfinished_jobs: Some(3), ..ProjectLimits::default() };
+        store.set_project_limits("default", &limits, NOW).await.unwrap();
+        let key = |name: &str, digest: &str| {
+            Some(IdempotencyKey { name: Some(name.to_owned()), digest: digest.to_owned(), repeats: false })
+        };
+        let asked = [key("a", "1"), key("a", "1"), key("a", "2"), None, None, key("b", "1"), key("a", "1")];
+        let submitted =
+            futures_util::future::join_all(asked.into_iter().map(|key| store.submit_job(new_job(), key, NOW))).await;
+        let found: Vec<String> = submitted
+            .iter()
+            .map(|result| match result {
+                Ok(submitted) => format!("replayed: {}", submitted.replayed),
+                Err(error) => format!("{error:?}").split(['(', ' ']).next().unwrap_or_default().to_owned(),
+            })
+            .collect();
+        let (new, old) = ("replayed: false", "replayed: true");
+        assert_eq!(found, [new, old, "KeyReused", new, new, "QuotaExceeded", old]);
+        let first = submitted[0].as_ref().unwrap().job.id;
+        assert!([1, 6].iter().all(|again| submitted[*again].as_ref().unwrap().job.id == first));
+        // The key of the refused one is free.
+        store.set_project_limits("default", &ProjectLimits::default(), NOW).await.unwrap();
+        assert!(!store.submit_job(new_job(), key("b", "2"), NOW).await.unwrap().replayed);
+    }
 }

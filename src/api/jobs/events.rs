@@ -78,7 +78,7 @@ pub async fn job_events(
             // Tells an EventSource not to come back.
             return Ok(StatusCode::NO_CONTENT.into_response());
         }
-        return Ok(tail.stream());
+        return tail.stream();
     }
     Ok(Json(tail.poll(params.wait, params.limit).await?).into_response())
 }

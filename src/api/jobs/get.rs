@@ -1,12 +1,11 @@
 //! `GET /v1/jobs/{id}`
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 
 use super::{Job, shown};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::etag::Tagged;
 use crate::api::extract::Id;
 use crate::job::JobId;
 
@@ -27,7 +26,13 @@ use crate::job::JobId;
         (status = 404, description = "No such job", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
-pub async fn get_job(Access(app): Access, Id(id): Id<JobId>, headers: HeaderMap) -> Result<Response, Problem> {
-    let row = app.store.job(id).await?;
-    Ok(Tagged::new(&shown(&app.store, row).await?)?.respond(&headers))
+pub async fn get_job(
+    Access(app): Access,
+    Id(id): Id<JobId>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let path = uri.path().to_owned();
+    let answer = app.answers.get(&app.store, path, async || shown(&app.store, app.store.job(id).await?).await).await?;
+    Ok(answer.respond(&headers))
 }

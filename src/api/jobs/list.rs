@@ -1,6 +1,7 @@
 //! `GET /v1/jobs`
 
-use axum::Json;
+use axum::http::{HeaderMap, Uri};
+use axum::response::Response;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -18,13 +19,20 @@ pub struct ListJobs {
 }
 
 /// List jobs
+///
+/// The `ETag` is of this page.
 #[utoipa::path(
     get,
     path = "/v1/jobs",
     tag = "jobs",
-    params(PageParams, ListJobs),
+    params(
+        PageParams,
+        ListJobs,
+        ("If-None-Match" = Option<String>, Header, description = "An `ETag` that needs no second answer"),
+    ),
     responses(
-        (status = 200, body = List<Job>),
+        (status = 200, body = List<Job>, headers(("ETag" = String, description = "For `If-None-Match`"))),
+        (status = 304, description = "As it was under that `ETag`"),
         (status = 400, description = "A parameter is invalid", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
@@ -32,9 +40,15 @@ pub async fn list_jobs(
     Access(app): Access,
     Params(page): Params<PageParams>,
     Params(filter): Params<ListJobs>,
-) -> Result<Json<List<Job>>, Problem> {
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
     let status = filter.status.map(|status| status.parse()).transpose();
     let status = status.map_err(|error| Problem::bad_request("invalid_parameter", format!("`status`: {error}")))?;
-    let rows = app.store.jobs(&JobFilter { status }, &page.page()?).await?;
-    Ok(Json(List::new(rows.into_iter().map(Job::from), page.limit, |job| job.id.clone())))
+    let (filter, place) = (JobFilter { status }, page.page()?);
+    let answer = app.answers.get(&app.store, uri.to_string(), async || {
+        let rows = app.store.jobs(&filter, &place).await?;
+        Ok::<_, Problem>(List::new(rows.into_iter().map(Job::from), page.limit, |job| job.id.clone()))
+    });
+    Ok(answer.await?.respond(&headers))
 }
