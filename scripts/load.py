@@ -9,6 +9,7 @@ Needs wrk and target/release/anneal (or $ANNEAL_BIN). Takes about two minutes, a
 
 import argparse
 import asyncio
+import contextlib
 import hashlib
 import json
 import os
@@ -18,6 +19,7 @@ import signal
 import sqlite3
 import subprocess
 import tempfile
+import threading
 import time
 import urllib.request
 import uuid
@@ -101,7 +103,7 @@ def append_events(data, jobs, stop):
     database.execute("pragma synchronous = normal")
     due = time.time()
     while not stop.is_set():
-        for job in jobs:
+        for job, _ in jobs:
             due += 1 / len(jobs)
             stop.wait(max(0, due - time.time()))
             database.execute("begin immediate")
@@ -114,22 +116,40 @@ def append_events(data, jobs, stop):
             database.execute("commit")
 
 
+@contextlib.contextmanager
+def writing(data, jobs):
+    """Events are appended to the jobs' logs meanwhile."""
+    stop = threading.Event()
+    writer = threading.Thread(target=append_events, args=(data, jobs, stop))
+    writer.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        writer.join()
+
+
+def newest_jobs(server):
+    """100 jobs and the number of the newest event of each."""
+    return [(job["id"], job["last_seq"]) for job in server.get("/v1/jobs?limit=100")["data"]]
+
+
 EVENT = re.compile(rb'id: (\d+)\n.*?"at":([\d.]+).*?\n\n', re.DOTALL)
 
 
-async def follow(port, job, delays, until):
-    """Reads a stream and notes how late every event is; each must have the number behind the one before it."""
+async def follow(port, job, last, delays, until):
+    """Reads a stream behind event `last` and notes how late every event is; each must have the next number."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(f"GET /v1/jobs/{job}/events?after=1 HTTP/1.1\r\nHost: localhost\r\n"
+    writer.write(f"GET /v1/jobs/{job}/events?after={last} HTTP/1.1\r\nHost: localhost\r\n"
                  "Accept: text/event-stream\r\n\r\n".encode())
-    last, buffer = None, b""
+    buffer = b""
     try:
         while time.time() < until:
             received = await asyncio.wait_for(reader.read(1 << 16), until - time.time())
             buffer, now, end = buffer + received, time.time(), 0
             for event in EVENT.finditer(buffer):
                 seq, at, end = int(event[1]), float(event[2]), event.end()
-                assert last is None or seq == last + 1, (job, last, seq)
+                assert seq == last + 1, (job, last, seq)
                 last = seq
                 delays.append(now - at)
             buffer = buffer[end:]
@@ -141,22 +161,17 @@ async def follow(port, job, delays, until):
 
 def streams(server, data, count, seconds):
     """The 99th percentile of how late events are, in milliseconds, and bytes of memory a stream."""
-    import threading
-    jobs = [job["id"] for job in server.get("/v1/jobs?limit=100")["data"]][:100]
-    delays, stop = [], threading.Event()
+    jobs, delays = newest_jobs(server), []
     before = server.memory()
 
     async def run():
         until = time.time() + seconds + 5
-        tasks = [asyncio.create_task(follow(server.port, jobs[i % len(jobs)], delays, until)) for i in range(count)]
+        tasks = [asyncio.create_task(follow(server.port, *jobs[i % len(jobs)], delays, until)) for i in range(count)]
         await asyncio.sleep(3)
-        writer = threading.Thread(target=append_events, args=(data, jobs, stop))
-        writer.start()
-        await asyncio.sleep(seconds)
-        memory = server.memory()
-        stop.set()
+        with writing(data, jobs):
+            await asyncio.sleep(seconds)
+            memory = server.memory()
         await asyncio.gather(*tasks)
-        writer.join()
         return memory
 
     after = asyncio.run(run())
@@ -245,6 +260,11 @@ def main():
         row("get job that is over, 64 clients", rate, "/s", "")
         _, p99 = wrk(server, "get.lua", "/v1/jobs?limit=20", 4, options.seconds)
         row(f"list 20 of {JOBS} jobs, 4 clients, 99th percentile", p99, "ms", "<= 10")
+        with writing(data, newest_jobs(server)[:20]):
+            rate, _ = wrk(server, "get.lua", f"/v1/jobs/{job}", 64, options.seconds)
+            row("get job that is over, beside 20 commits a second", rate, "/s", "")
+            _, p99 = wrk(server, "get.lua", "/v1/jobs?limit=20", 4, options.seconds)
+            row("list 20 jobs beside 20 commits a second, 99th p.", p99, "ms", "")
         late, each, events = streams(server, data, options.streams, options.seconds)
         row(f"{options.streams} streams, {events} events, 99th percentile", late, "ms", "<= 300")
         row(f"memory of each of {options.streams} streams", each / 1024, "KiB", "<= 40")

@@ -3,7 +3,7 @@
 use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Row};
 
-use super::{Page, Result, ROWS, Store, read};
+use super::{Page, ROWS, Result, Store, read};
 use crate::job::{AuditEntryId, Timestamp};
 
 /// One request that wanted to change something, or that was refused.

@@ -114,10 +114,15 @@ impl Store {
 
     /// The key with this digest, whatever its project.
     pub async fn api_key_with_digest(&self, digest: &str) -> Result<Option<ApiKeyRow>> {
-        let known = self.keys.get(self, digest.to_owned(), |_| true, async || {
-            let row = sqlx::query("select * from api_key where digest = $1").bind(digest);
-            row.fetch_optional(&self.readers).await?.map(|row| api_key(&row)).transpose()
-        });
+        let known = self.keys.get(
+            self,
+            digest.to_owned(),
+            |_| true,
+            async || {
+                let row = sqlx::query("select * from api_key where digest = $1").bind(digest);
+                row.fetch_optional(&self.readers).await?.map(|row| api_key(&row)).transpose()
+            },
+        );
         known.await
     }
 

@@ -87,10 +87,15 @@ impl Store {
 
     /// What a project may use.
     pub async fn project_limits(&self, name: &str) -> Result<ProjectLimits> {
-        let known = self.limits.get(self, name.to_owned(), |_| true, async || {
-            let mut reader = self.readers.acquire().await?;
-            limits(&mut reader, name).await
-        });
+        let known = self.limits.get(
+            self,
+            name.to_owned(),
+            |_| true,
+            async || {
+                let mut reader = self.readers.acquire().await?;
+                limits(&mut reader, name).await
+            },
+        );
         known.await
     }
 

@@ -283,7 +283,8 @@ async fn admit<'a>(
 
 /// Writes the rows of jobs and the first event of each.
 async fn insert_jobs(connection: &mut SqliteConnection, requests: &[&Request]) -> Result<()> {
-    let specs = requests.iter().map(|Request { new, .. }| Ok((write_json(&new.spec)?, write_json(&new.spec_resolved)?)));
+    let specs =
+        requests.iter().map(|Request { new, .. }| Ok((write_json(&new.spec)?, write_json(&new.spec_resolved)?)));
     let specs = specs.collect::<Result<Vec<_>>>()?;
     let mut jobs = QueryBuilder::new(
         "insert into job (id, kind, name, status, priority, objective, spec, spec_resolved, spec_digest, steps,
@@ -311,8 +312,7 @@ async fn insert_jobs(connection: &mut SqliteConnection, requests: &[&Request]) -
     jobs.build().persistent(false).execute(&mut *connection).await?;
     let event = status_event(JobStatus::Queued, "submitted");
     let data = write_json(&event.data)?;
-    let mut events =
-        QueryBuilder::new("insert into event (id, job_id, seq, type, level, message, data, created_at) ");
+    let mut events = QueryBuilder::new("insert into event (id, job_id, seq, type, level, message, data, created_at) ");
     events.push_values(requests, |mut row, Request { new, now, .. }| {
         row.push_bind(EventId::generate().to_string())
             .push_bind(new.id.to_string())

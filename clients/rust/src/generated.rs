@@ -16033,6 +16033,8 @@ let response = client.resume_fine_tuning_job()
     }
     /**List jobs
 
+The `ETag` is of this page.
+
 Sends a `GET` request to `/v1/jobs`
 
 Arguments:
@@ -16040,12 +16042,14 @@ Arguments:
 - `limit`: Items to return, 1 to 100.
 - `order`: `desc` (newest first) or `asc`.
 - `status`: Only jobs with this status.
+- `if_none_match`: An `ETag` that needs no second answer
 ```ignore
 let response = client.list_jobs()
     .after(after)
     .limit(limit)
     .order(order)
     .status(status)
+    .if_none_match(if_none_match)
     .send()
     .await;
 ```*/
@@ -22199,6 +22203,7 @@ pub mod builder {
         limit: Result<Option<u32>, String>,
         order: Result<Option<types::ListOrder>, String>,
         status: Result<Option<types::JobStatus>, String>,
+        if_none_match: Result<Option<::std::string::String>, String>,
     }
     impl<'a> ListJobs<'a> {
         pub fn new(client: &'a super::Client) -> Self {
@@ -22208,6 +22213,7 @@ pub mod builder {
                 limit: Ok(None),
                 order: Ok(None),
                 status: Ok(None),
+                if_none_match: Ok(None),
             }
         }
         pub fn after<V>(mut self, value: V) -> Self
@@ -22253,17 +22259,31 @@ pub mod builder {
                 .map_err(|_| "conversion to `JobStatus` for status failed".to_string());
             self
         }
+        pub fn if_none_match<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.if_none_match = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for if_none_match failed"
+                        .to_string()
+                });
+            self
+        }
         ///Sends a `GET` request to `/v1/jobs`
         pub async fn send(
             self,
         ) -> Result<ResponseValue<types::JobList>, Error<types::Problem>> {
-            let Self { client, after, limit, order, status } = self;
+            let Self { client, after, limit, order, status, if_none_match } = self;
             let after = after.map_err(Error::InvalidRequest)?;
             let limit = limit.map_err(Error::InvalidRequest)?;
             let order = order.map_err(Error::InvalidRequest)?;
             let status = status.map_err(Error::InvalidRequest)?;
+            let if_none_match = if_none_match.map_err(Error::InvalidRequest)?;
             let url = format!("{}/v1/jobs", client.baseurl,);
-            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(2usize);
             header_map
                 .append(
                     ::reqwest::header::HeaderName::from_static("api-version"),
@@ -22271,6 +22291,9 @@ pub mod builder {
                         super::Client::api_version(),
                     ),
                 );
+            if let Some(value) = if_none_match {
+                header_map.append("If-None-Match", value.to_string().try_into()?);
+            }
             #[allow(unused_mut)]
             let mut request = client
                 .client

@@ -805,7 +805,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List jobs */
+        /**
+         * List jobs
+         * @description The `ETag` is of this page.
+         */
         get: operations["list_jobs"];
         put?: never;
         /**
@@ -6048,7 +6051,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The server is busy or about to end; try again after a while. Codes: `shutting_down`, `database_unavailable`, `overloaded`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
+        /** @description The server is busy or about to end; try again after a while. Codes: `shutting_down`, `database_unavailable`, `overloaded`, `too_many_streams`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
         Unavailable: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -6179,7 +6182,7 @@ export interface operations {
             };
             403: components["responses"]["Forbidden"];
             500: components["responses"]["Internal"];
-            /** @description Not ready. Codes: `shutting_down`, `database_unavailable`, `overloaded`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
+            /** @description Not ready. Codes: `shutting_down`, `database_unavailable`, `overloaded`, `too_many_streams`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6503,7 +6506,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["Internal"];
-            /** @description No device is idle, or the one that answered was needed or failed. Codes: `shutting_down`, `database_unavailable`, `overloaded`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
+            /** @description No device is idle, or the one that answered was needed or failed. Codes: `shutting_down`, `database_unavailable`, `overloaded`, `too_many_streams`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6965,7 +6968,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["Internal"];
-            /** @description No device is idle, or the one that answered was needed or failed. Codes: `shutting_down`, `database_unavailable`, `overloaded`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
+            /** @description No device is idle, or the one that answered was needed or failed. Codes: `shutting_down`, `database_unavailable`, `overloaded`, `too_many_streams`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8958,7 +8961,10 @@ export interface operations {
                 /** @description Only jobs with this status. */
                 status?: components["schemas"]["JobStatus"];
             };
-            header?: never;
+            header?: {
+                /** @description An `ETag` that needs no second answer */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -8968,11 +8974,22 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
+                    /** @description For `If-None-Match` */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["JobList"];
                 };
+            };
+            /** @description As it was under that `ETag` */
+            304: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {

@@ -21,8 +21,12 @@ def _get_kwargs(
     after: str | Unset = UNSET,
     order: ListOrder | Unset = UNSET,
     status: JobStatus | Unset = UNSET,
+    if_none_match: str | Unset = UNSET,
 
 ) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+    if not isinstance(if_none_match, Unset):
+        headers["If-None-Match"] = if_none_match
 
     params: dict[str, Any] = {}
 
@@ -50,13 +54,18 @@ def _get_kwargs(
         "params": params,
     }
 
+    _kwargs["headers"] = headers
     return _kwargs
 
-def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> JobList | Problem | None:
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Any | JobList | Problem | None:
     if response.status_code == 200:
         response_200 = JobList.from_dict(response.json())
 
         return response_200
+
+    if response.status_code == 304:
+        response_304 = cast(Any, None)
+        return response_304
 
     if response.status_code == 400:
         response_400 = Problem.from_dict(response.json())
@@ -93,7 +102,7 @@ def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Res
     else:
         return None
 
-def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[JobList | Problem]:
+def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[Any | JobList | Problem]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -108,9 +117,12 @@ def sync_detailed(
     after: str | Unset = UNSET,
     order: ListOrder | Unset = UNSET,
     status: JobStatus | Unset = UNSET,
+    if_none_match: str | Unset = UNSET,
 
-) -> Response[JobList | Problem]:
+) -> Response[Any | JobList | Problem]:
     """ List jobs
+
+     The `ETag` is of this page.
 
     Args:
         limit (int | Unset):
@@ -118,13 +130,14 @@ def sync_detailed(
         order (ListOrder | Unset): The order of a list.
         status (JobStatus | Unset): Where a job stands; `succeeded`, `failed` and `cancelled` are
             final.
+        if_none_match (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[JobList | Problem]
+        Response[Any | JobList | Problem]
      """
 
     kwargs = _get_kwargs(
@@ -132,6 +145,7 @@ def sync_detailed(
 after=after,
 order=order,
 status=status,
+if_none_match=if_none_match,
 
     )
 
@@ -148,9 +162,12 @@ def sync(
     after: str | Unset = UNSET,
     order: ListOrder | Unset = UNSET,
     status: JobStatus | Unset = UNSET,
+    if_none_match: str | Unset = UNSET,
 
-) -> JobList | Problem | None:
+) -> Any | JobList | Problem | None:
     """ List jobs
+
+     The `ETag` is of this page.
 
     Args:
         limit (int | Unset):
@@ -158,13 +175,14 @@ def sync(
         order (ListOrder | Unset): The order of a list.
         status (JobStatus | Unset): Where a job stands; `succeeded`, `failed` and `cancelled` are
             final.
+        if_none_match (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        JobList | Problem
+        Any | JobList | Problem
      """
 
     return sync_detailed(
@@ -173,6 +191,7 @@ limit=limit,
 after=after,
 order=order,
 status=status,
+if_none_match=if_none_match,
 
     ).parsed
 
@@ -183,9 +202,12 @@ async def asyncio_detailed(
     after: str | Unset = UNSET,
     order: ListOrder | Unset = UNSET,
     status: JobStatus | Unset = UNSET,
+    if_none_match: str | Unset = UNSET,
 
-) -> Response[JobList | Problem]:
+) -> Response[Any | JobList | Problem]:
     """ List jobs
+
+     The `ETag` is of this page.
 
     Args:
         limit (int | Unset):
@@ -193,13 +215,14 @@ async def asyncio_detailed(
         order (ListOrder | Unset): The order of a list.
         status (JobStatus | Unset): Where a job stands; `succeeded`, `failed` and `cancelled` are
             final.
+        if_none_match (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[JobList | Problem]
+        Response[Any | JobList | Problem]
      """
 
     kwargs = _get_kwargs(
@@ -207,6 +230,7 @@ async def asyncio_detailed(
 after=after,
 order=order,
 status=status,
+if_none_match=if_none_match,
 
     )
 
@@ -223,9 +247,12 @@ async def asyncio(
     after: str | Unset = UNSET,
     order: ListOrder | Unset = UNSET,
     status: JobStatus | Unset = UNSET,
+    if_none_match: str | Unset = UNSET,
 
-) -> JobList | Problem | None:
+) -> Any | JobList | Problem | None:
     """ List jobs
+
+     The `ETag` is of this page.
 
     Args:
         limit (int | Unset):
@@ -233,13 +260,14 @@ async def asyncio(
         order (ListOrder | Unset): The order of a list.
         status (JobStatus | Unset): Where a job stands; `succeeded`, `failed` and `cancelled` are
             final.
+        if_none_match (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        JobList | Problem
+        Any | JobList | Problem
      """
 
     return (await asyncio_detailed(
@@ -248,5 +276,6 @@ limit=limit,
 after=after,
 order=order,
 status=status,
+if_none_match=if_none_match,
 
     )).parsed
