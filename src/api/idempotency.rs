@@ -23,8 +23,8 @@ use crate::store::{IdempotencyKey, Recorded};
 
 /// Routes whose handlers know a repeated request themselves.
 const TRANSACTIONAL: [&str; 4] = ["/v1/jobs", "/v1/rollout-sets", "/v1/evaluations", "/v1/fine_tuning/jobs"];
-/// Actions on a job that make another job.
-const TRANSACTIONAL_ACTIONS: [&str; 2] = ["/fork", "/verify-resume"];
+/// Actions that make a job.
+const TRANSACTIONAL_ACTIONS: [&str; 3] = ["/fork", "/verify-resume", "/regrade"];
 
 /// By what the request that makes a job is known again: by its `Idempotency-Key`, or for ten minutes by its body where
 /// the client counts its retries, as OpenAI's clients do.

@@ -152,6 +152,7 @@ fn thing_routes() -> OpenApiRouter<App> {
         .routes(routes!(rollout_sets::rollouts::list_rollouts))
         .routes(routes!(rollout_sets::file::download_rollout_set_file))
         .routes(routes!(rollout_sets::frontier::frontier))
+        .routes(routes!(rollout_sets::regrade::regrade_rollout_set))
         .routes(routes!(checkpoints::archive::download_checkpoint_archive))
         .routes(routes!(rollout_sets::archive::download_rollout_set_archive))
         .routes(routes!(evaluations::create::create_evaluation, evaluations::list::list_evaluations))

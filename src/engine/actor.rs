@@ -18,7 +18,7 @@ use super::random::Stream;
 use super::report::{Progress, Reporter};
 use super::rollout::{Rollout, RolloutGroup};
 use super::sampler::{Completion, Request, Sampler};
-use super::verify::{OwnedCase, VerifyPool};
+use super::verify::{Failures, OwnedCase, VerifyPool};
 use crate::dataset::{Dataset, Row};
 use crate::job::spec::{DatasetSpec, Precision, SamplingSpec};
 use crate::job::{CheckpointKind, JobId, Manifest, Phase};
@@ -30,12 +30,6 @@ use crate::verifier::{self, Score};
 
 /// How often the engine looks whether the last verifications are done.
 const VERIFY_POLL: Duration = Duration::from_millis(2);
-/// Threads that verify completions.
-const VERIFY_THREADS: usize = 2;
-/// Verifications after which an error rate says something.
-const VERIFY_SAMPLE: usize = 200;
-/// Share of failed verifications that stops a job.
-const VERIFY_ERROR_SHARE: f64 = 0.05;
 /// Prompts that are rendered before anything is spent on them.
 const CHECKED_PROMPTS: usize = 10_000;
 
@@ -137,13 +131,12 @@ impl<'a> Actor<'a> {
         };
         spec.collective.join(driver)?;
         let (inspection, weights) = spec.load_weights(&compute)?;
-        let pool = |config: &verifier::Config| VerifyPool::new(config.build(), config.time_limit(), VERIFY_THREADS);
         Ok(Self {
             tokenizer: TextTokenizer::from_inspection(&inspection)?,
             chat: ChatTemplate::from_inspection(&inspection)?,
             decoder: Decoder::new(Arc::clone(&weights), spec.precision.into())?,
             weights,
-            verify: spec.verifier.as_ref().map(pool),
+            verify: spec.verifier.as_ref().map(VerifyPool::of),
             failures: Failures::default(),
             spec,
         })
@@ -181,7 +174,7 @@ impl<'a> Actor<'a> {
             groups.extend(own.groups);
             failures.add(own.failures);
         }
-        self.count_failures(failures)?;
+        self.failures.count(failures)?;
         Ok(groups)
     }
 
@@ -225,19 +218,6 @@ impl<'a> Actor<'a> {
         });
         Ok(RolledOut { groups: groups.collect(), failures })
     }
-
-    /// Ends the job when too many verifications fail.
-    fn count_failures(&mut self, new: Failures) -> Result<(), EngineError> {
-        let none_scored = new.verifications > 0 && new.failed == new.verifications;
-        self.failures.add(new);
-        let Failures { verifications, failed, .. } = self.failures;
-        let share = failed as f64 / verifications.max(1) as f64;
-        if none_scored || (verifications >= VERIFY_SAMPLE && share > VERIFY_ERROR_SHARE) {
-            let last = self.failures.last.clone();
-            return Err(EngineError::VerifierErrors { failed, total: verifications, last });
-        }
-        Ok(())
-    }
 }
 
 /// What one rank has sampled.
@@ -245,36 +225,6 @@ impl<'a> Actor<'a> {
 struct RolledOut {
     groups: Vec<RolloutGroup>,
     failures: Failures,
-}
-
-/// How many verifications there were, how many of them failed, and why the last one did.
-#[derive(Default, Serialize, Deserialize)]
-struct Failures {
-    verifications: usize,
-    failed: usize,
-    last: String,
-}
-
-impl Failures {
-    fn of<'a>(scores: impl Iterator<Item = &'a Score>) -> Self {
-        let mut all = Self::default();
-        for score in scores {
-            all.verifications += 1;
-            if !score.is_scored() {
-                all.failed += 1;
-                all.last = score.detail.clone().unwrap_or_default();
-            }
-        }
-        all
-    }
-
-    fn add(&mut self, other: Self) {
-        self.verifications += other.verifications;
-        self.failed += other.failed;
-        if other.failed > 0 {
-            self.last = other.last;
-        }
-    }
 }
 
 /// Samples all requests, and scores each completion as soon as it is there, beside the sampling of the others. Without a
@@ -325,10 +275,7 @@ fn sample_and_verify(
         let scores = verifying.join();
         let completions = waited?;
         let lost = || EngineError::Internal(String::from("verification stopped without a reason"));
-        let mut scores = scores.ok().flatten().ok_or_else(lost)?;
-        for score in scores.iter_mut().filter(|score| score.is_scored() && !score.reward.is_finite()) {
-            *score = Score::error(format!("the reward {} is not a finite number", score.reward));
-        }
+        let scores = scores.ok().flatten().ok_or_else(lost)?;
         Ok((completions, scores.into_iter().map(Some).collect()))
     })
 }

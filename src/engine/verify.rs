@@ -13,10 +13,18 @@ use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::verifier::{Case, Score, Verifier};
+use super::error::EngineError;
+use crate::verifier::{self, Case, Score, Verifier};
 
+/// Threads that verify the completions of a job.
+const THREADS: usize = 2;
+/// Verifications after which an error rate says something.
+const SAMPLE: usize = 200;
+/// Share of failed verifications that stops a job.
+const MOST_FAILED: f64 = 0.05;
 /// The most threads a pool gives up in its life.
 const MAX_ABANDONED: usize = 8;
 /// How long [`VerifyPool::score`] waits before it looks at the limits again.
@@ -88,9 +96,13 @@ impl VerifyPool {
         Self { verifier, limit, threads, lanes: Vec::new(), next_lane: 0, abandoned: 0, finished_sender, finished }
     }
 
+    /// The pool of a job.
+    pub fn of(config: &verifier::Config) -> Self {
+        Self::new(config.build(), config.time_limit(), THREADS)
+    }
+
     /// The scores of `cases` in their order, or None as soon as `stop` holds, which is asked all the while.
-    #[cfg(test)]
-    fn score_all(&mut self, cases: Vec<OwnedCase>, stop: impl FnMut() -> bool) -> Option<Vec<Score>> {
+    pub fn score_all(&mut self, cases: Vec<OwnedCase>, stop: impl FnMut() -> bool) -> Option<Vec<Score>> {
         let (sender, receiver) = mpsc::channel();
         let count = cases.len();
         cases.into_iter().enumerate().for_each(|case| drop(sender.send(case)));
@@ -230,7 +242,49 @@ fn with_rest(batch: Batch, rest: &Score) -> Vec<Score> {
     batch.scores.into_iter().map(|score| score.unwrap_or_else(|| rest.clone())).collect()
 }
 
-/// One verdict; a panic becomes an error.
+/// How many verifications there were, how many of them failed, and why the last one did.
+#[derive(Default, Serialize, Deserialize)]
+pub struct Failures {
+    verifications: usize,
+    failed: usize,
+    last: String,
+}
+
+impl Failures {
+    pub fn of<'a>(scores: impl Iterator<Item = &'a Score>) -> Self {
+        let mut all = Self::default();
+        for score in scores {
+            all.verifications += 1;
+            if !score.is_scored() {
+                all.failed += 1;
+                all.last = score.detail.clone().unwrap_or_default();
+            }
+        }
+        all
+    }
+
+    pub fn add(&mut self, other: Self) {
+        self.verifications += other.verifications;
+        self.failed += other.failed;
+        if other.failed > 0 {
+            self.last = other.last;
+        }
+    }
+
+    /// Adds those of some more verifications; an error when too many fail.
+    pub fn count(&mut self, new: Self) -> Result<(), EngineError> {
+        let none_scored = new.verifications > 0 && new.failed == new.verifications;
+        self.add(new);
+        let Self { verifications, failed, ref last } = *self;
+        let share = failed as f64 / verifications.max(1) as f64;
+        if none_scored || (verifications >= SAMPLE && share > MOST_FAILED) {
+            return Err(EngineError::VerifierErrors { failed, total: verifications, last: last.clone() });
+        }
+        Ok(())
+    }
+}
+
+/// One verdict; a panic becomes an error, and so does a reward that is no number.
 fn verify(verifier: &dyn Verifier, case: &OwnedCase) -> Score {
     let borrowed = Case {
         prompt: &case.prompt,
@@ -239,8 +293,12 @@ fn verify(verifier: &dyn Verifier, case: &OwnedCase) -> Score {
         row: case.row.as_ref(),
     };
     // A verifier has no state of its own that a panic could leave half-changed.
-    catch_unwind(AssertUnwindSafe(|| verifier.verify(&borrowed)))
-        .unwrap_or_else(|payload| Score::error(format!("the verifier panicked: {}", panic_message(payload.as_ref()))))
+    let score = catch_unwind(AssertUnwindSafe(|| verifier.verify(&borrowed)))
+        .unwrap_or_else(|payload| Score::error(format!("the verifier panicked: {}", panic_message(payload.as_ref()))));
+    if score.is_scored() && !score.reward.is_finite() {
+        return Score::error(format!("the reward {} is not a finite number", score.reward));
+    }
+    score
 }
 
 fn panic_message(payload: &(dyn Any + Send)) -> &str {

@@ -112,6 +112,10 @@ pub struct RolloutSetSpec {
     /// Up to 16 pairs of your own.
     #[serde(default)]
     pub metadata: BTreeMap<String, String>,
+    /// The set whose completions are scored again, instead of sampling any; only `POST /v1/rollout-sets/{id}/regrade`
+    /// sets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regrade_of: Option<String>,
 }
 
 fn default_group_size() -> u32 {

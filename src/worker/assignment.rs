@@ -9,7 +9,7 @@ use crate::dataset::jsonl::JsonlFile;
 use crate::dataset::{self, Columns, Dataset, Split};
 use crate::engine::collective::{Alone, Collective};
 use crate::engine::device::Device;
-use crate::engine::{self, ActorSpec, EngineError, EvaluationJob, Job, Outcome, Reporter, SamplingJob};
+use crate::engine::{self, ActorSpec, EngineError, EvaluationJob, Job, Outcome, RegradingJob, Reporter, SamplingJob};
 use crate::job::evaluation::EvaluationSplit;
 use crate::job::rollout_set::PARTS_FOLDER;
 use crate::job::spec::{DatasetSpec, Precision, SamplingSpec};
@@ -28,6 +28,7 @@ use super::{chain, internal};
 pub enum Work {
     Train(Box<Job>),
     Sample(Box<SamplingJob>),
+    Regrade(Box<RegradingJob>),
     Evaluate(Box<EvaluationJob>),
 }
 
@@ -36,7 +37,7 @@ impl Work {
     pub fn keep(&self) -> Keep {
         match self {
             Self::Train(job) => Keep { last: job.spec.checkpoints.keep_last, best: job.spec.checkpoints.keep_best },
-            Self::Sample(_) | Self::Evaluate(_) => Keep { last: 1, best: 0 },
+            Self::Sample(_) | Self::Regrade(_) | Self::Evaluate(_) => Keep { last: 1, best: 0 },
         }
     }
 
@@ -44,7 +45,7 @@ impl Work {
     pub fn gate(&self) -> Option<GateSpec> {
         match self {
             Self::Train(job) => job.spec.gate,
-            Self::Sample(_) | Self::Evaluate(_) => None,
+            Self::Sample(_) | Self::Regrade(_) | Self::Evaluate(_) => None,
         }
     }
 
@@ -53,6 +54,7 @@ impl Work {
         match self {
             Self::Train(job) => job.actor.collective = collective,
             Self::Sample(job) => job.actor.collective = collective,
+            Self::Regrade(job) => job.actor.collective = collective,
             Self::Evaluate(job) => job.actor.collective = collective,
         }
     }
@@ -62,6 +64,7 @@ impl Work {
         match self {
             Self::Train(job) => engine::run(job, reporter),
             Self::Sample(job) => engine::sample(job, reporter).map(|_saved| None),
+            Self::Regrade(job) => engine::regrade(job, reporter).map(|_saved| None),
             Self::Evaluate(job) => engine::evaluate(job, reporter).map(|_saved| None),
         }
     }
@@ -75,7 +78,7 @@ pub async fn prepare(store: &Store, claim: &Claim, device: &Device) -> Result<Wo
     }
     match claim.kind {
         JobKind::Train => Ok(Work::Train(Box::new(training(store, claim, device).await?))),
-        JobKind::Rollouts => Ok(Work::Sample(Box::new(sampling(store, claim, device).await?))),
+        JobKind::Rollouts => rollouts(store, claim, device).await,
         JobKind::Evaluation => Ok(Work::Evaluate(Box::new(evaluation(store, claim, device).await?))),
     }
 }
@@ -112,7 +115,7 @@ async fn training(store: &Store, claim: &Claim, device: &Device) -> Result<Job, 
     Ok(Job { actor, spec, objective, teacher, stored, train, eval, resume, must_resume })
 }
 
-async fn sampling(store: &Store, claim: &Claim, device: &Device) -> Result<SamplingJob, Failure> {
+async fn rollouts(store: &Store, claim: &Claim, device: &Device) -> Result<Work, Failure> {
     let spec = RolloutSetSpec::parse(&claim.spec_resolved).map_err(invalid)?;
     let rows = dataset(store, &spec.dataset.train, Split::Train).await?;
     let parts = Parts {
@@ -124,7 +127,10 @@ async fn sampling(store: &Store, claim: &Claim, device: &Device) -> Result<Sampl
         seed: spec.seed,
     };
     let actor = actor(store, claim, device, parts).await?;
-    Ok(SamplingJob { actor, spec, rows })
+    Ok(match &spec.regrade_of {
+        None => Work::Sample(Box::new(SamplingJob { actor, spec, rows })),
+        Some(set) => Work::Regrade(Box::new(RegradingJob { actor, source: rollout_set(store, set).await?, rows })),
+    })
 }
 
 async fn evaluation(store: &Store, claim: &Claim, device: &Device) -> Result<EvaluationJob, Failure> {

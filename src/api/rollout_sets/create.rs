@@ -10,7 +10,7 @@ use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::JsonBody;
 use crate::api::idempotency;
 use crate::clock;
-use crate::store::StoreError;
+use crate::store::{IdempotencyKey, NewJob, Store, StoreError};
 
 /// Make a rollout set
 ///
@@ -38,11 +38,16 @@ pub async fn create_rollout_set(
 ) -> Result<Response, Problem> {
     let key = idempotency::key(&headers, &body)?;
     let new = resolve(&app.store, body).await?;
-    let submitted = app.store.submit_job(new, key, clock::now()).await?;
+    submit(&app.store, new, key).await
+}
+
+/// Puts the job of a new set into the queue and answers with the set.
+pub(super) async fn submit(store: &Store, new: NewJob, key: Option<IdempotencyKey>) -> Result<Response, Problem> {
+    let submitted = store.submit_job(new, key, clock::now()).await?;
     // An older job of this key is of the same kind, because no body is valid as a spec of both.
     let job = submitted.job.id;
     let id =
         submitted.job.rollout_set.ok_or(StoreError::NotFound { what: "rollout set of job", id: job.to_string() })?;
-    let row = app.store.rollout_set(id).await?;
+    let row = store.rollout_set(id).await?;
     Ok(idempotency::created(RolloutSet::from(row), submitted.replayed))
 }

@@ -9,6 +9,7 @@ pub mod filter;
 pub mod frontier;
 pub mod get;
 pub mod list;
+pub mod regrade;
 mod resolve;
 pub mod rollouts;
 

@@ -16,6 +16,10 @@ pub async fn resolve(store: &Store, submitted: Value) -> Result<NewJob, Problem>
         let detail = "a rollout set evaluates nothing; leave it out, or name these rows as `train` to sample for them";
         errors.push(FieldError::new("/dataset/eval", "unknown_field", detail));
     }
+    if spec.regrade_of.is_some() {
+        let detail = "POST /v1/rollout-sets/{id}/regrade scores a set again; leave it out to sample a new one";
+        errors.push(FieldError::new("/regrade_of", "unknown_field", detail));
+    }
     errors.extend(resolve::verifier(store, &mut spec.verifier, false).await?);
     let model = match resolve::model(store, &spec.model, spec.seed, ("/model", "unknown_model")).await? {
         Ok(model) => Some(model),
@@ -34,6 +38,17 @@ pub async fn resolve(store: &Store, submitted: Value) -> Result<NewJob, Problem>
     if !errors.is_empty() {
         return Err(Problem::invalid(errors));
     }
+    let model = (model.digest, model.tokenizer_digest);
+    into_job(spec, submitted, model, need.total())
+}
+
+/// The job that fills the set. `model` are the digests of weights and tokenizer.
+pub(super) fn into_job(
+    spec: RolloutSetSpec,
+    submitted: Value,
+    model: (String, String),
+    memory_bytes: u64,
+) -> Result<NewJob, Problem> {
     let resolved = serde_json::to_value(&spec).map_err(|e| Problem::bad_request("invalid_json", e.to_string()))?;
     Ok(NewJob {
         id: JobId::generate(),
@@ -45,13 +60,13 @@ pub async fn resolve(store: &Store, submitted: Value) -> Result<NewJob, Problem>
         spec_digest: resolve::essential_digest(&resolved),
         steps: 0,
         devices: spec.resources.devices,
-        memory_bytes: need.total(),
+        memory_bytes,
         rollout_set: Some(NewRolloutSet {
             id: RolloutSetId::generate(),
             name: spec.name,
             model: spec.model,
-            model_digest: model.digest,
-            tokenizer_digest: model.tokenizer_digest,
+            model_digest: model.0,
+            tokenizer_digest: model.1,
             spec: Some(resolved.clone()),
             metadata: spec.metadata,
         }),
