@@ -1,11 +1,13 @@
 """A proxy that breaks connections, for the end-to-end tests of the clients: event streams after a few hundred bytes,
-downloads after a few hundred kilobytes, in the middle of lines and of chunks, sometimes politely and sometimes not.
+downloads after a few hundred kilobytes, in the middle of lines and of chunks, sometimes politely and sometimes not; some
+downloads end early as if they were whole.
 
     cutting_proxy.py SERVER_URL     prints its own address; GET /cuts answers with how often it has cut
 """
 
 import asyncio
 import random
+import re
 import sys
 from urllib.parse import urlsplit
 
@@ -45,14 +47,17 @@ async def relay(client: asyncio.StreamReader, answer: asyncio.StreamWriter) -> N
         lines = [line for line in raw.rstrip().split(b"\r\n") if not line.lower().startswith(b"connection:")]
         request.write(b"\r\n".join([*lines, b"connection: close", b"", b""]) + body)
         raw, headers = await head(source)
-        answer.write(raw)
         left = budget(headers, path)
+        whole = left is not None and b"content-length" in headers and chance.random() < 0.4
+        if whole:
+            raw = re.sub(rb"(?i)(\r\ncontent-length: *)\d+", rb"\g<1>%d" % left, raw)
+        answer.write(raw)
         while chunk := await source.read(1 << 16):
             if left is not None and len(chunk) >= left:
                 answer.write(chunk[:left])
                 await answer.drain()
                 cuts += 1
-                if chance.random() < 0.5:
+                if not whole and chance.random() < 0.5:
                     answer.transport.abort()
                 return
             left = left and left - len(chunk)

@@ -462,6 +462,71 @@ fn a_preflight_refuses_rows_that_cannot_become_prompts() {
     assert_refused("/v1/jobs?dry_run=preflight", &spec, "/dataset/format", "chat_template_missing");
 }
 
+/// The lines of a set.
+fn lines(set: &str) -> Vec<Value> {
+    server().get(&path(set, "/rollouts?limit=100")).json()["data"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_set_is_scored_again_with_another_verifier() {
+    let body = json!({"verifier": {"type": "numeric"}, "name": "again", "metadata": {"a": "b"}});
+    let headers = [("content-type", "application/json"), ("idempotency-key", "regrade")];
+    let post = |set: &str| {
+        let answer = server().post_bytes(&path(set, "/regrade"), body.to_string().as_bytes(), &headers);
+        (answer.status, answer.json())
+    };
+    let (status, new) = post(&SHARED.unscored);
+    assert_eq!(status, 201, "{new}");
+    assert_eq!((&new["name"], &new["metadata"]["a"]), (&json!("again"), &json!("b")));
+    assert_eq!(new["spec"]["regrade_of"], json!(SHARED.unscored));
+    assert_eq!(post(&SHARED.unscored).1["id"], new["id"], "the same request makes no second set");
+    assert_eq!(post(&SHARED.ready).0, 422, "the key knows the set");
+
+    let job = server().wait(new["job"].as_str().unwrap());
+    assert_eq!((job["status"].as_str(), &job["result"]["rollout_set"]), (Some("succeeded"), &new["id"]), "{job}");
+    let (old, new) = (lines(&SHARED.unscored), lines(new["id"].as_str().unwrap()));
+    assert_eq!((old.len(), new.len()), (GROUPS as usize * GROUP_SIZE as usize, old.len()));
+    let rows = anneal::dataset::builtin("builtin:arithmetic", anneal::dataset::Split::Train).unwrap();
+    for (old, new) in old.iter().zip(&new) {
+        for kept in ["group", "sample", "row", "prompt", "completion", "tokens", "logprobs", "finish"] {
+            assert_eq!(old[kept], new[kept], "{kept}");
+        }
+        assert_eq!(old["reward"], Value::Null);
+        let answer = rows.row(new["row"].as_u64().unwrap() as usize).unwrap().answer.unwrap();
+        assert_eq!(new["reward"], json!(f64::from(u8::from(new["completion"] == answer.as_str()))), "{new}");
+    }
+    let frontier = server().post(&path(job["rollout_set"].as_str().unwrap(), "/frontier"), &json!({}));
+    assert_eq!(frontier.status, 200, "{}", frontier.json());
+
+    let refused = |set: &str, body: Value| server().post(&path(set, "/regrade"), &body);
+    assert_eq!(refused(&SHARED.failed, body.clone()).problem(), "rollout_set_not_ready");
+    for (body, pointer) in [
+        (json!({}), "/verifier"),
+        (json!({"verifier": "vf_00000000000000000000000000000000"}), "/verifier"),
+        (json!({"verifier": {"type": "numeric"}, "metadata": {"x".repeat(100): "y"}}), "/metadata"),
+        (json!({"verifier": {"type": "numeric"}, "prompts": 3}), "/prompts"),
+    ] {
+        let answer = refused(&SHARED.ready, body.clone());
+        assert_eq!((answer.status, answer.json()["errors"][0]["pointer"].as_str()), (422, Some(pointer)), "{body}");
+    }
+    let mut spec = set_spec();
+    spec["regrade_of"] = json!(SHARED.ready);
+    assert_refused("/v1/rollout-sets", &spec, "/regrade_of", "unknown_field");
+}
+
+#[test]
+fn what_a_job_kept_is_scored_again_too() {
+    let mut spec = small_spec();
+    (spec["train"]["steps"], spec["objective"]["rounds"]) = (json!(1), json!(1));
+    spec["rollouts"] = json!({"keep": true});
+    let job = server().wait(&server().submit(&spec));
+    let set = job["rollout_set"].as_str().unwrap();
+    let new = server().post(&path(set, "/regrade"), &json!({"verifier": {"type": "numeric"}})).json();
+    let regraded = server().wait(new["job"].as_str().unwrap_or_else(|| panic!("{new}")));
+    assert_eq!(regraded["status"], "succeeded", "{regraded}");
+    assert_eq!(lines(set), lines(new["id"].as_str().unwrap()), "the same verifier comes to the same rewards");
+}
+
 #[test]
 fn a_set_is_sampled_analysed_downloaded_and_learnt_from() {
     let set = server().post("/v1/rollout-sets", &set_spec()).json();

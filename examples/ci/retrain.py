@@ -148,14 +148,16 @@ def compare(options, champion, candidate):
     answer = anneal(options, "compare", "evaluations", "compare", "--baseline", champion["id"],
                     "--candidate", candidate["id"], "--confidence", str(options.confidence),
                     "--min-improvement", str(options.min_improvement))
-    low, high = answer["low"], answer["high"]
-    if answer["verdict"] == "better" and low > options.min_improvement:
+    low, high, differing = answer["low"], answer["high"], answer["differing"]
+    # As the server does: where few prompts differ, the interval is too narrow.
+    enough = 2 * 0.5 ** differing <= 1 - options.confidence
+    if enough and low > options.min_improvement:
         verdict = "better"
-    elif answer["verdict"] == "worse" or high < options.min_improvement:
+    elif enough and high < options.min_improvement:
         verdict = "worse"
     else:
         verdict = "inconclusive"
-    return verdict, {"mean": answer["difference"], "low": low, "high": high}
+    return verdict, {"mean": answer["difference"], "low": low, "high": high, "differing": differing}
 
 
 def publish(options, record):
@@ -197,7 +199,8 @@ def retrain(options):
     verdict, difference = compare(options, old, new)
     report.update(difference=difference, champion_evaluation=old["id"], candidate_evaluation=new["id"],
                   champion_pass=pass_at_1(old), candidate_pass=pass_at_1(new))
-    why = f"the gain in pass@1 lies between {difference['low']:+.4f} and {difference['high']:+.4f}"
+    why = (f"the gain in pass@1 lies between {difference['low']:+.4f} and {difference['high']:+.4f}, "
+           f"with {difference['differing']} prompts that differ")
     if verdict == "better":
         publish(options, {"checkpoint": checkpoint, "weights_sha256": job["result"].get("weights_sha256"),
                           "job": job["id"], "run": options.run, "dataset_version": version["id"],
@@ -207,7 +210,7 @@ def retrain(options):
         return dict(report, decision="published", why=why)
     if verdict == "worse":
         return dict(report, decision="worse", why=why)
-    return dict(report, decision="inconclusive", why=f"{why}, which decides nothing; more --prompts narrow it")
+    return dict(report, decision="inconclusive", why=f"{why}, which decides nothing; take more --prompts")
 
 
 TITLES = {"published": "Published: the candidate is better", "worse": "Kept the champion: the candidate is not better",

@@ -35,16 +35,16 @@ impl Default for Answers {
 
 impl Answers {
     /// The answer to the caller's question for `path`, by `make` unless it is known.
-    pub async fn get<T: Serialize>(
+    pub async fn get(
         &self,
         store: &Store,
         path: String,
-        make: impl AsyncFnOnce() -> Result<T, Problem>,
+        make: impl AsyncFnOnce() -> Result<Tagged, Problem>,
     ) -> Result<Tagged, Problem> {
         let length = path.len();
         let key = (store.own_project().to_owned(), path);
         let small = |answer: &Tagged| length + answer.body.len() <= SMALL;
-        self.known.get(store, key, small, async || Tagged::new(&make().await?)).await
+        self.known.get(store, key, small, make).await
     }
 }
 
@@ -57,8 +57,15 @@ pub struct Tagged {
 
 impl Tagged {
     pub fn new(body: &impl Serialize) -> Result<Self, Problem> {
+        Self::with_part(body, body)
+    }
+
+    /// As [`new`](Self::new), where `If-Match` is about `part` alone: about what a change of the thing depends on, and
+    /// not about how far it has come. The tag has a half for each.
+    pub fn with_part(body: &impl Serialize, part: &impl Serialize) -> Result<Self, Problem> {
         let body = serde_json::to_vec(body).map_err(std::io::Error::other)?;
-        let tag = format!("\"{}\"", &sha256_hex(&body)[..32]);
+        let part = serde_json::to_vec(part).map_err(std::io::Error::other)?;
+        let tag = format!("\"{}-{}\"", &sha256_hex(&part)[..16], &sha256_hex(&body)[..32]);
         let tag = HeaderValue::try_from(tag).map_err(std::io::Error::other)?;
         Ok(Self { tag, body: body.into() })
     }
@@ -66,8 +73,9 @@ impl Tagged {
     /// Refuses a change of something that is not as the client saw it, where the client says what it saw.
     pub fn check_if_match(&self, headers: &HeaderMap) -> Result<(), Problem> {
         let Some(tags) = listed(headers, header::IF_MATCH) else { return Ok(()) };
+        let own = self.tag.to_str().unwrap_or_default();
         // Only strong tags match here.
-        if tags.iter().any(|tag| tag == "*" || self.tag == *tag) {
+        if tags.iter().any(|tag| tag == "*" || part(tag).is_some_and(|part| own.starts_with(part))) {
             return Ok(());
         }
         let detail = "this has changed since its ETag was read; read it again, and send the change with the new tag, or \
@@ -94,6 +102,11 @@ impl IntoResponse for Tagged {
     }
 }
 
+/// The half of a tag that `If-Match` is about, with what stands around it.
+fn part(tag: &str) -> Option<&str> {
+    tag.starts_with('"').then(|| tag.find('-')).flatten().map(|end| &tag[..=end])
+}
+
 /// The tags of a header that lists some; none when there is no such header.
 fn listed(headers: &HeaderMap, name: HeaderName) -> Option<Vec<String>> {
     let mut values = headers.get_all(name).iter().peekable();
@@ -118,6 +131,16 @@ mod tests {
         let tag = |value| Tagged::new(&value).unwrap().tag;
         assert_eq!(tag(json!({"a": 1})), tag(json!({"a": 1})));
         assert_ne!(tag(json!({"a": 1})), tag(json!({"a": 2})));
+    }
+
+    #[test]
+    fn a_change_is_refused_only_when_what_it_depends_on_has_changed() {
+        let tagged = |step: u64, name: &str| Tagged::with_part(&json!([step, name]), &json!(name)).unwrap();
+        let met =
+            |seen: Tagged, is: Tagged| is.check_if_match(&HeaderMap::from_iter([(header::IF_MATCH, seen.tag)])).is_ok();
+        assert_ne!(tagged(1, "a").tag, tagged(2, "a").tag);
+        assert!(met(tagged(1, "a"), tagged(2, "a")));
+        assert!(!met(tagged(1, "a"), tagged(1, "b")));
     }
 
     #[test]

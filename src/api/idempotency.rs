@@ -4,12 +4,15 @@
 //! ([`key`]). Any other keyed POST is answered from what the first one was answered ([`replay`]); only if the server
 //! dies between the two is the thing made again.
 
+use std::panic::AssertUnwindSafe;
+
 use axum::Json;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -90,7 +93,11 @@ async fn replayed(app: App, request: Request, next: Next) -> Result<Response, Pr
             return Ok(response);
         }
     }
-    let (parts, body) = next.run(request).await.into_parts();
+    let Ok(response) = AssertUnwindSafe(next.run(request)).catch_unwind().await else {
+        store.forget_request(&name).await?;
+        return Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "something went wrong on the server"));
+    };
+    let (parts, body) = response.into_parts();
     let json =
         parts.headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
     if !parts.status.is_success() || !json {
@@ -129,6 +136,11 @@ async fn fingerprint(request: Request) -> Result<(Request, String), Problem> {
     let bytes = to_bytes(body, MAX_JSON_BYTES).await.map_err(|error| {
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", format!("the body cannot be read: {error}"))
     })?;
-    let digest = digest::of_json(&json!([target, String::from_utf8_lossy(&bytes)]));
+    let mut content = String::from_utf8_lossy(&bytes).into_owned();
+    // The same form has another boundary each time.
+    if let Some((_, boundary)) = text(header::CONTENT_TYPE).split_once("boundary=") {
+        content = content.replace(boundary.trim_matches('"'), "");
+    }
+    let digest = digest::of_json(&json!([target, content]));
     Ok((Request::from_parts(parts, Body::from(bytes)), digest))
 }

@@ -25,8 +25,10 @@ use crate::store::{EventFilter, Store, StoreError};
 
 /// Comments that keep a quiet stream open.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// Events read at a time.
+/// Events of a page at most.
 pub const BATCH: u32 = 200;
+/// Events that a stream reads at a time; so many may wait for a slow client.
+const STREAM_BATCH: u32 = 16;
 /// Longest long poll in seconds.
 pub const MOST_WAIT: u64 = 60;
 /// A follower looks for itself this often, should a wake-up get lost.
@@ -167,7 +169,8 @@ impl Tail {
         let deadline = Instant::now() + Duration::from_secs(wait);
         loop {
             let (events, reached) = self.log.read(&self.store, self.after, limit + 1).await?;
-            if !events.is_empty() || Instant::now() >= deadline || *self.shutdown.borrow() {
+            let over = events.is_empty() && self.log.is_over(&self.store, self.after).await;
+            if over || !events.is_empty() || Instant::now() >= deadline || *self.shutdown.borrow() {
                 let events = events.into_iter().map(|(_, event)| JobEvent::from(event));
                 return Ok(List::new(events, limit, |event| event.id.clone()));
             }
@@ -203,11 +206,11 @@ impl Tail {
                 self.rest_until(Instant::now() + LOOK).await;
             }
             // Boxed, so that a stream that rests takes little memory.
-            match Box::pin(self.log.read(&self.store, self.after, BATCH)).await {
+            match Box::pin(self.log.read(&self.store, self.after, STREAM_BATCH)).await {
                 Ok((events, reached)) => {
                     self.after = reached;
                     self.ready.extend(events);
-                    self.caught_up = self.ready.len() < BATCH as usize;
+                    self.caught_up = self.ready.len() < STREAM_BATCH as usize;
                     // Someone who resumes behind the last event of a finished job waits for nothing.
                     if self.ready.is_empty() && Box::pin(self.log.is_over(&self.store, self.after)).await {
                         return None;

@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(500);
     --verifier '{\"type\": \"numeric\"}' --samples 8 --pass-at 1,8 --seed 7 --wait
   anneal evaluations compare --baseline EVALUATION --candidate EVALUATION --min-improvement 0.01
 
-Two evaluations can be compared when they have the same rows and seed.")]
+Two evaluations can be compared when they have the same rows and the same verifier.")]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
@@ -145,7 +145,8 @@ fn wait(client: &Client, mut evaluation: Value, deadline: Option<Instant>) -> an
     let path = format!("/v1/evaluations/{}", escape(&member(&evaluation, "/id")));
     loop {
         match evaluation["status"].as_str() {
-            Some("succeeded" | "ready" | "completed") => return Ok((evaluation, 0)),
+            Some("succeeded") => return Ok((evaluation, 0)),
+            Some("paused") => return Ok((evaluation, exit::PAUSED)),
             Some("failed") => return Ok((evaluation, exit::FAILED)),
             Some("cancelled") => return Ok((evaluation, exit::CANCELLED)),
             _ => {}

@@ -2,10 +2,11 @@
 
 use std::process::ExitCode;
 
+use super::output;
 use crate::api;
 
 /// Prints the document as it is committed in `openapi/openapi.json`.
 pub fn run() -> anyhow::Result<ExitCode> {
-    println!("{}", serde_json::to_string_pretty(&api::document())?);
+    output::print(&serde_json::to_string_pretty(&api::document())?);
     Ok(ExitCode::SUCCESS)
 }

@@ -137,10 +137,12 @@ impl Server {
 /// Removes what deletions have left behind when the server before ended; nobody sees it, so nobody waits for it.
 fn sweep(store: Store) {
     tokio::spawn(async move {
-        match store.sweep_jobs().await {
-            Ok(0) => {}
-            Ok(count) => tracing::info!(count, "files of deleted jobs and checkpoints were removed"),
-            Err(error) => tracing::warn!(%error, "files of deleted jobs could not be swept"),
+        for swept in [store.sweep_jobs().await, store.sweep_unnamed().await] {
+            match swept {
+                Ok(0) => {}
+                Ok(count) => tracing::info!(count, "files that belong to nothing were removed"),
+                Err(error) => tracing::warn!(%error, "files that belong to nothing could not be swept"),
+            }
         }
     });
 }

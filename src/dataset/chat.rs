@@ -28,7 +28,7 @@ pub fn convert(row: u64, line: &[u8]) -> Result<Option<String>, DatasetError> {
         return Ok(None);
     }
     let wrong = |column: &str, detail: String| DatasetError::WrongType { row, column: column.to_owned(), detail };
-    if let Some(column) = REFUSED_COLUMNS.into_iter().find(|column| fields.contains_key(*column)) {
+    if let Some(column) = REFUSED_COLUMNS.into_iter().find(|column| fields.get(*column).is_some_and(is_given)) {
         return Err(wrong(column, String::from("is not supported; prompts are text without tools")));
     }
     let Some(Value::Array(messages)) = fields.get(MESSAGES_COLUMN) else { return Ok(None) };
@@ -53,6 +53,11 @@ pub fn convert(row: u64, line: &[u8]) -> Result<Option<String>, DatasetError> {
     Ok(Some(Value::Object(converted).to_string()))
 }
 
+/// Clients write null, or an empty list, for what a message does not have.
+fn is_given(value: &Value) -> bool {
+    !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty())
+}
+
 fn prompt(mut messages: Vec<Value>) -> Value {
     match messages.as_mut_slice() {
         [one] if one["role"] == "user" => one["content"].take(),
@@ -69,7 +74,7 @@ fn plain(messages: &[Value]) -> Result<Vec<Value>, String> {
             let text = text.ok_or_else(|| format!("message {index}: `content` has a part that is no text"))?;
             message["content"] = Value::String(text);
         }
-        if !message.get("content").is_some_and(Value::is_string) || message.get("tool_calls").is_some() {
+        if !message.get("content").is_some_and(Value::is_string) || message.get("tool_calls").is_some_and(is_given) {
             return Err(format!("message {index}: no text in `content`; calls of tools are not supported"));
         }
         Ok(message)

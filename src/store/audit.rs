@@ -6,6 +6,9 @@ use sqlx::{QueryBuilder, Row};
 use super::{Page, ROWS, Result, Store, read};
 use crate::job::{AuditEntryId, Timestamp};
 
+/// How long entries are kept: a year, within which the table does not let go of them, and a day.
+const KEPT_MILLISECONDS: i64 = 366 * 24 * 3600 * 1000;
+
 /// One request that wanted to change something, or that was refused.
 #[derive(Clone, Debug)]
 pub struct AuditEntry {
@@ -22,9 +25,15 @@ pub struct AuditEntry {
 }
 
 impl Store {
-    /// Adds entries, all or none.
-    pub async fn add_audit_entries(&self, entries: &[AuditEntry]) -> Result<()> {
+    /// Adds entries, all or none, and lets go of some that are older than a year.
+    pub async fn add_audit_entries(&self, entries: &[AuditEntry], now: Timestamp) -> Result<()> {
         let mut tx = self.begin().await?;
+        sqlx::query(
+            "delete from audit_entry where id in (select id from audit_entry where created_at < $1 limit 1000)",
+        )
+        .bind(now.0 - KEPT_MILLISECONDS)
+        .execute(tx.connection())
+        .await?;
         for entries in entries.chunks(ROWS) {
             let mut insert = QueryBuilder::new(
                 "insert into audit_entry (id, project, key_id, method, path, status, code, request_id, created_at) ",

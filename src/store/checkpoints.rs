@@ -1,8 +1,8 @@
 //! Checkpoint rows. A checkpoint exists for readers once its row does.
 
 use serde_json::json;
-use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{QueryBuilder, Row};
 
 use super::events::append;
 use super::queue::fence;
@@ -116,25 +116,19 @@ impl Store {
     /// Checkpoints of one job, or of all, by id.
     pub async fn checkpoints(&self, job: Option<JobId>, page: &Page) -> Result<Vec<CheckpointRow>> {
         let (low, high) = page.bounds();
-        let statement = if page.newest_first {
-            "select checkpoint.* from checkpoint join job on job.id = job_id
-             where checkpoint.id > $1 and checkpoint.id < $2 and job_id = coalesce($3, job_id)
-               and project = coalesce($5, project)
-             order by checkpoint.id desc limit $4"
+        let mut select =
+            QueryBuilder::new("select checkpoint.* from checkpoint join job on job.id = job_id where project = ");
+        select.push_bind(self.own_project());
+        if let Some(job) = job {
+            select.push(" and job_id = ").push_bind(job.to_string());
+        }
+        select.push(" and checkpoint.id > ").push_bind(low).push(" and checkpoint.id < ").push_bind(high);
+        select.push(if page.newest_first {
+            " order by checkpoint.id desc limit "
         } else {
-            "select checkpoint.* from checkpoint join job on job.id = job_id
-             where checkpoint.id > $1 and checkpoint.id < $2 and job_id = coalesce($3, job_id)
-               and project = coalesce($5, project)
-             order by checkpoint.id limit $4"
-        };
-        let rows = sqlx::query(statement)
-            .bind(low)
-            .bind(high)
-            .bind(job.map(|id| id.to_string()))
-            .bind(page.limit)
-            .bind(self.project())
-            .fetch_all(&self.readers)
-            .await?;
+            " order by checkpoint.id limit "
+        });
+        let rows = select.push_bind(page.limit).build().fetch_all(&self.readers).await?;
         rows.iter().map(checkpoint).collect()
     }
 

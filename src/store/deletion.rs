@@ -4,6 +4,7 @@
 //! is removed by [`Store::sweep_jobs`] when a server starts.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -12,7 +13,7 @@ use super::{Result, Store, StoreError, read, write_json};
 use crate::job::{CheckpointId, JobId, JobStatus, RolloutSetId};
 
 /// What a job owns besides its row, in an order that references allow.
-const OWNED: [&str; 7] = [
+const OWNED: [&str; 9] = [
     "delete from event where job_id = $1",
     "delete from metric where job_id = $1",
     "delete from attempt where job_id = $1",
@@ -20,7 +21,19 @@ const OWNED: [&str; 7] = [
     "delete from rollout_set where job_id = $1",
     "delete from verification where job_id = $1",
     "delete from evaluation where job_id = $1",
+    "delete from fine_tuning where job_id = $1",
+    // A request that made it makes another one from now on.
+    "delete from idempotency where resource = $1",
 ];
+
+/// Folders with one file or folder for each row of a table.
+const UNNAMED: [(&str, &str); 3] = [
+    ("datasets", "select 1 from dataset_version where id = $1"),
+    ("files", "select 1 from file where id = $1"),
+    ("models", "select 1 from model where id = $1"),
+];
+/// No upload and no import takes longer.
+const ON_THE_WAY: Duration = Duration::from_secs(24 * 3600);
 
 impl Store {
     /// Deletes a finished or paused job with its log, metrics, attempts, checkpoints and rollout set.
@@ -81,6 +94,29 @@ impl Store {
                 let within = format!("{name}/{}", part.file_name().unwrap_or_default().to_string_lossy());
                 if !self.is_checkpoint_directory(&within).await? {
                     remove(&part).await;
+                    swept += 1;
+                }
+            }
+        }
+        Ok(swept)
+    }
+
+    /// Removes files of data sets, models and clients that no row names: their server died between the two, or the disk
+    /// was full. Younger ones than a day may be on their way. Only the one server of a data directory may call it.
+    /// Returns how many.
+    pub async fn sweep_unnamed(&self) -> Result<usize> {
+        let mut swept = 0;
+        for (folder, find) in UNNAMED {
+            for path in entries(&self.files().root().join(folder)).await? {
+                let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                let changed = tokio::fs::metadata(&path).await.and_then(|data| data.modified());
+                let old = changed.ok().and_then(|time| time.elapsed().ok()).is_some_and(|age| age > ON_THE_WAY);
+                // Unpacked built-in models have no rows.
+                if !old || name.starts_with("builtin-") {
+                    continue;
+                }
+                if sqlx::query(find).bind(&name).fetch_optional(&self.readers).await?.is_none() {
+                    remove(&path).await;
                     swept += 1;
                 }
             }
@@ -159,13 +195,14 @@ fn status_of(row: &SqliteRow) -> Result<JobStatus> {
 /// Refuses when a job that is not finished needs one of these checkpoints and rollout sets: its spec names it, or it
 /// begins from it.
 async fn unneeded(connection: &mut SqliteConnection, parts: &[String], owner: Option<JobId>) -> Result<()> {
-    // Looking into a spec is dear, so that only those that hold the text at all are looked into.
+    // Looking into a spec is dear, so that only those that name a checkpoint or a set at all are looked into.
     let user: Option<String> = sqlx::query_scalar(
-        "select job.id from json_each($1) part, job
+        "select job.id from job
          where job.status in ('queued', 'starting', 'running', 'pausing', 'paused', 'cancelling')
-           and job.id <> coalesce($2, '') and instr(job.spec_resolved, part.value) > 0
+           and job.id <> coalesce($2, '')
+           and (instr(job.spec_resolved, '\"ckpt_') > 0 or instr(job.spec_resolved, '\"rs_') > 0)
            and exists (select 1 from json_tree(job.spec_resolved) field
-                       where field.value = part.value and field.type = 'text'
+                       where field.type = 'text' and field.value in (select value from json_each($1))
                          and field.fullkey <> '$.name' and field.fullkey not like '$.metadata.%')
          union all
          select job.id from json_each($1) part, verification join job on job.id = verification.job_id
@@ -211,6 +248,23 @@ async fn remove(path: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn old_files_without_a_row_are_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let write = |path: PathBuf, age: u64| {
+            let file = std::fs::File::create(&path).unwrap();
+            file.set_modified(std::time::SystemTime::now() - Duration::from_secs(age)).unwrap();
+            path
+        };
+        let (young, old) = (3600, 25 * 3600);
+        let at = |folder: &str, name: &str| store.files().root().join(folder).join(name);
+        let stays = [write(at("files", "file-1"), young), write(at("models", "builtin-a-1"), old)];
+        let goes = [write(at("datasets", "dsv_1.jsonl"), old), write(at("files", "file-2"), old)];
+        assert_eq!(store.sweep_unnamed().await.unwrap(), goes.len());
+        assert!(stays.iter().all(|path| path.exists()) && !goes.iter().any(|path| path.exists()));
+    }
 
     #[tokio::test]
     async fn whatever_belongs_to_a_job_is_deleted_with_it() {

@@ -81,23 +81,27 @@ impl Store {
         let page = Page { after, ..page.clone() };
         let (low, high) = page.bounds();
         let statement = if page.newest_first {
-            "select id from job where id > $1 and id < $2 and kind = 'evaluation' and project = coalesce($3, project)
+            "select id from job where id > $1 and id < $2 and kind = 'evaluation' and project = $3
              order by id desc limit $4"
         } else {
-            "select id from job where id > $1 and id < $2 and kind = 'evaluation' and project = coalesce($3, project)
+            "select id from job where id > $1 and id < $2 and kind = 'evaluation' and project = $3
              order by id limit $4"
         };
         let ids: Vec<String> = sqlx::query_scalar(statement)
             .bind(low)
             .bind(high)
-            .bind(self.project())
+            .bind(self.own_project())
             .bind(page.limit)
             .fetch_all(&self.readers)
             .await?;
         let mut rows = Vec::with_capacity(ids.len());
         for id in ids {
             let job: JobId = read("job id", &id)?;
-            rows.push(self.evaluation(EvaluationId::of_job(job)).await?);
+            match self.evaluation(EvaluationId::of_job(job)).await {
+                // Deleted meanwhile.
+                Err(StoreError::NotFound { .. }) => {}
+                row => rows.push(row?),
+            }
         }
         Ok(rows)
     }

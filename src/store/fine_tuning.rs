@@ -57,13 +57,13 @@ impl Store {
     pub async fn training_jobs(&self, filter: &MetadataFilter, page: &Page) -> Result<Vec<JobRow>> {
         let (low, high) = page.bounds();
         let statement = if page.newest_first {
-            "select id from job where id > $1 and id < $2 and kind = 'train' and project = coalesce($3, project)
+            "select id from job where id > $1 and id < $2 and kind = 'train' and project = $3
                 and not exists (select 1 from json_each($4) wanted where wanted.value is not
                     (select own.value from json_each(spec_resolved, '$.metadata') own where own.key = wanted.key))
                 and ($5 = 0 or not exists (select 1 from json_each(spec_resolved, '$.metadata')))
              order by id desc limit $6"
         } else {
-            "select id from job where id > $1 and id < $2 and kind = 'train' and project = coalesce($3, project)
+            "select id from job where id > $1 and id < $2 and kind = 'train' and project = $3
                 and not exists (select 1 from json_each($4) wanted where wanted.value is not
                     (select own.value from json_each(spec_resolved, '$.metadata') own where own.key = wanted.key))
                 and ($5 = 0 or not exists (select 1 from json_each(spec_resolved, '$.metadata')))
@@ -77,7 +77,7 @@ impl Store {
         let ids: Vec<String> = sqlx::query_scalar(statement)
             .bind(low)
             .bind(high)
-            .bind(self.project())
+            .bind(self.own_project())
             .bind(write_json(pairs)?)
             .bind(without)
             .bind(page.limit)
@@ -85,7 +85,11 @@ impl Store {
             .await?;
         let mut jobs = Vec::with_capacity(ids.len());
         for id in ids {
-            jobs.push(self.job(read("job id", &id)?).await?);
+            match self.job(read("job id", &id)?).await {
+                // Deleted meanwhile.
+                Err(StoreError::NotFound { .. }) => {}
+                row => jobs.push(row?),
+            }
         }
         Ok(jobs)
     }

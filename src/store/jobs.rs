@@ -107,13 +107,13 @@ impl Store {
         let statement = if page.newest_first {
             concat!(
                 job_rows!(),
-                " where id > $1 and id < $2 and status = coalesce($3, status) and project = coalesce($5, project)
+                " where id > $1 and id < $2 and status = coalesce($3, status) and project = $5
                  order by id desc limit $4"
             )
         } else {
             concat!(
                 job_rows!(),
-                " where id > $1 and id < $2 and status = coalesce($3, status) and project = coalesce($5, project)
+                " where id > $1 and id < $2 and status = coalesce($3, status) and project = $5
                  order by id limit $4"
             )
         };
@@ -122,7 +122,7 @@ impl Store {
             .bind(high)
             .bind(filter.status.map(JobStatus::as_str))
             .bind(page.limit)
-            .bind(self.project())
+            .bind(self.own_project())
             .fetch_all(&self.readers)
             .await?;
         rows.iter().map(job).collect()

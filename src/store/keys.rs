@@ -165,9 +165,11 @@ impl Store {
             return Ok(());
         }
         let mut tx = self.begin().await?;
-        sqlx::query("update api_key set last_used_at = $2 where id = $1")
+        // Others may have noted it meanwhile, and a write that changes nothing costs nothing.
+        sqlx::query("update api_key set last_used_at = $2 where id = $1 and coalesce(last_used_at, 0) <= $3")
             .bind(key.id.to_string())
             .bind(now.0)
+            .bind(now.0 - USE_MILLISECONDS)
             .execute(tx.connection())
             .await?;
         tx.commit().await

@@ -106,8 +106,8 @@ pub enum StoreError {
     /// The project has no right to more.
     #[error("{0}")]
     QuotaExceeded(String),
-    /// Too much waits to be written.
-    #[error("too many requests wait to be written; try again in a moment")]
+    /// Too much waits to be read or written.
+    #[error("too many requests wait for the database; try again in a moment")]
     Overloaded,
     /// What was written together with others failed for all of them.
     #[error(transparent)]
@@ -127,6 +127,9 @@ pub enum StoreError {
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
+        if matches!(error, sqlx::Error::PoolTimedOut) {
+            return Self::Overloaded;
+        }
         // SQLITE_FULL; SQLITE_IOERR_WRITE is what some file systems say first.
         let full = error.as_database_error().and_then(|e| e.code()).is_some_and(|code| code == "13" || code == "778");
         if full { Self::Full(Box::new(error)) } else { Self::Database(error) }

@@ -70,6 +70,10 @@ impl Store {
                       where project = $1)
                   + (select coalesce(sum(bytes), 0) from checkpoint join job on job.id = job_id where project = $1)
                   + (select coalesce(sum(bytes), 0) from rollout_set join job on job.id = job_id where project = $1)
+                  + (select coalesce(sum(bytes), 0) from evaluation join job on job.id = job_id where project = $1)
+                  + (select coalesce(sum(bytes), 0) from file where project = $1)
+                  + (select coalesce(sum(p.bytes), 0) from upload_part p join upload u on u.id = upload_id
+                      where project = $1)
                     as storage",
         )
         .bind(name)

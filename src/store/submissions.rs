@@ -11,7 +11,7 @@ use sqlx::{QueryBuilder, Row};
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::derived::{Origin, check_origin, insert_verification};
-use super::jobs::status_event;
+use super::jobs::{by_id, status_event};
 use super::projects::{Room, room};
 use super::rollout_sets::insert;
 use super::{JobRow, NewRolloutSet, ROWS, Result, Store, StoreError, read, write_json};
@@ -54,7 +54,7 @@ pub struct NewJob {
 pub struct IdempotencyKey {
     /// The key that the client gave it; none where the client only counts its retries.
     pub name: Option<String>,
-    /// Of path and body.
+    /// Of what is asked for.
     pub digest: String,
     /// The client says that it has sent the same request before.
     pub repeats: bool,
@@ -170,6 +170,16 @@ impl Store {
         self.submit(new, Some(origin), key, now).await
     }
 
+    /// The job that an earlier request with this key has made.
+    pub async fn submitted_before(&self, key: Option<&IdempotencyKey>, now: Timestamp) -> Result<Option<JobRow>> {
+        let Some(key) = key else { return Ok(None) };
+        let mut reader = self.readers.acquire().await?;
+        match known_job(&mut reader, key, self.own_project(), now).await? {
+            Some(id) => by_id(&mut reader, id, self.project()).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
     async fn submit(
         &self,
         new: NewJob,
@@ -177,6 +187,7 @@ impl Store {
         key: Option<IdempotencyKey>,
         now: Timestamp,
     ) -> Result<Submitted> {
+        self.check_storage().await?;
         let (reply, answer) = oneshot::channel();
         let request = Request { new, origin, key, project: self.own_project().to_owned(), now };
         let pending = Pending { request, reply };

@@ -74,7 +74,8 @@ pub struct DueDelivery {
 }
 
 impl Store {
-    /// Deliveries whose time has come, the longest waiting first, and at most `per_endpoint` for each endpoint.
+    /// Deliveries whose time has come, at most `per_endpoint` for each endpoint, the longest waiting first; those of
+    /// endpoints that fail come behind all others, so that slow ones do not hold up the rest.
     pub async fn due_webhook_deliveries(&self, per_endpoint: u32, now: Timestamp) -> Result<Vec<DueDelivery>> {
         let rows = sqlx::query(
             "select d.id, d.endpoint_id, d.body, d.tries, e.url, e.secret, e.old_secret, e.old_secret_until
@@ -82,7 +83,7 @@ impl Store {
                   (select due.id from webhook_delivery due
                    where due.endpoint_id = e.id and due.status = 'pending' and due.next_attempt_at <= $1
                    order by due.next_attempt_at, due.id limit $2)
-             where e.enabled = 1 order by d.next_attempt_at, d.id",
+             where e.enabled = 1 order by e.failing_since is not null, d.next_attempt_at, d.id",
         )
         .bind(now.0)
         .bind(per_endpoint)

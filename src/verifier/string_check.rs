@@ -80,6 +80,9 @@ impl Verifier for StringCheck {
             (Ok(input), Ok(reference)) => (input, reference),
             (Err(detail), _) | (_, Err(detail)) => return Score::error(detail),
         };
+        if reference.is_empty() && matches!(self.operation, Operation::Like | Operation::Ilike) {
+            return Score::error("the reference is empty, which every text contains");
+        }
         let holds = match self.operation {
             Operation::Eq => input == reference,
             Operation::Ne => input != reference,

@@ -113,13 +113,18 @@ impl Verifier for TextSimilarity {
             (Ok(input), Ok(reference)) => (input, reference),
             (Err(detail), _) | (_, Err(detail)) => return Score::error(detail),
         };
-        for (what, text) in [("the input", &input), ("the reference", &reference)] {
-            if text.chars().take(MAX_CHARACTERS + 1).count() > MAX_CHARACTERS {
-                return Score::error(format!("{what} has more than the {MAX_CHARACTERS} characters that are compared"));
-            }
+        let too_long = |text: &str| text.chars().take(MAX_CHARACTERS + 1).count() > MAX_CHARACTERS;
+        if too_long(&reference) {
+            return Score::error(format!(
+                "the reference has more than the {MAX_CHARACTERS} characters that are compared"
+            ));
         }
         if reference.trim().is_empty() {
             return Score::error("the reference is empty");
+        }
+        // However long a model goes on is nobody's mistake.
+        if too_long(&input) {
+            return Score::unparsable(format!("more than the {MAX_CHARACTERS} characters that are compared"));
         }
         Score::ok(likeness(self.metric, &input, &reference))
     }

@@ -4,14 +4,15 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use progenitor_client::encode_path;
 use reqwest::StatusCode;
 use reqwest::header::{CONTENT_RANGE, IF_RANGE, RANGE};
 use sha2::{Digest, Sha256};
 use tokio::fs::{self, File, OpenOptions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::error::{ClientError, Failure, Interruption, Patience, failure};
-use crate::types::CheckpointFile;
+use crate::error::{ClientError, Failure, Interruption, Patience, failure, within};
+use crate::types::{CheckpointFile, Manifest};
 use crate::{Client, ClientInfo};
 
 /// Attempts in a row without a new byte.
@@ -29,12 +30,21 @@ pub async fn download_checkpoint(
     target: &Path,
 ) -> Result<Vec<PathBuf>, ClientError> {
     fs::create_dir_all(target).await?;
-    let manifest = client.get_checkpoint_manifest().id(checkpoint).send().await?.into_inner();
     let mut paths = Vec::new();
-    for file in &manifest.files {
+    for file in &manifest(client, checkpoint).await?.files {
         paths.push(fetch(client, checkpoint, file, target).await?);
     }
     Ok(paths)
+}
+
+async fn manifest(client: &Client, checkpoint: &str) -> Result<Manifest, ClientError> {
+    let mut patience = Patience::new(RETRIES);
+    loop {
+        match within(SILENCE, client.get_checkpoint_manifest().id(checkpoint).send()).await {
+            Ok(answer) => return Ok(answer?.into_inner()),
+            Err(interruption) => patience.wait(interruption).await?,
+        }
+    }
 }
 
 async fn fetch(
@@ -71,15 +81,19 @@ async fn fetch(
         }
     }
     out.sync_all().await?;
-    if sha256(&part).await? != file.sha256 {
-        fs::remove_file(&part).await?;
-        return Err(mismatch("has not the sha256 that the manifest lists"));
-    }
-    fs::rename(&part, &last).await?;
-    Ok(last)
+    let detail = if size > file.size {
+        "is longer than the manifest says"
+    } else if sha256(&part).await? != file.sha256 {
+        "has not the sha256 that the manifest lists"
+    } else {
+        fs::rename(&part, &last).await?;
+        return Ok(last);
+    };
+    fs::remove_file(&part).await?;
+    Err(mismatch(detail))
 }
 
-/// Appends what is missing, until the end or an interruption; `size` is what the file has.
+/// Appends what is missing, until the end, more than there should be, or an interruption; `size` is what the file has.
 async fn receive(
     client: &Client,
     checkpoint: &str,
@@ -87,13 +101,13 @@ async fn receive(
     out: &mut File,
     size: &mut u64,
 ) -> Result<(), Failure> {
-    let interrupted = |cause: String| Failure::Interrupted(Interruption::new(cause));
-    let url = format!("{}/v1/checkpoints/{checkpoint}/files/{}", client.baseurl(), file.path);
+    let (id, path) = (encode_path(checkpoint), encode_path(&file.path));
+    let url = format!("{}/v1/checkpoints/{id}/files/{path}", client.baseurl());
     let mut request = client.client().get(url).header("accept-encoding", "identity");
     if *size > 0 {
         request = request.header(RANGE, format!("bytes={size}-")).header(IF_RANGE, format!("\"{}\"", file.sha256));
     }
-    let mut response = request.send().await.map_err(|error| interrupted(error.to_string()))?;
+    let mut response = within(SILENCE, request.send()).await?.map_err(Interruption::new)?;
     match response.status() {
         StatusCode::OK if *size > 0 => {
             out.set_len(0).await?;
@@ -103,28 +117,19 @@ async fn receive(
         StatusCode::PARTIAL_CONTENT => {
             let range = response.headers().get(CONTENT_RANGE).and_then(|value| value.to_str().ok());
             if !range.is_some_and(|range| range.starts_with(&format!("bytes {size}-"))) {
-                return Err(interrupted(String::from("the server sent another range than asked for")));
+                return Err(Interruption::new("the server sent another range than asked for").into());
             }
         }
-        _ => return Err(failure(response).await),
+        _ => return Err(within(SILENCE, failure(response)).await?),
     }
-    loop {
-        let chunk = tokio::time::timeout(SILENCE, response.chunk()).await;
-        let chunk = match chunk {
-            Err(_) => Err(interrupted(format!("nothing came for {} seconds", SILENCE.as_secs()))),
-            Ok(Err(error)) => Err(interrupted(error.to_string())),
-            Ok(Ok(chunk)) => Ok(chunk),
-        };
-        let Some(chunk) = chunk? else { break };
+    while *size <= file.size {
+        let Some(chunk) = within(SILENCE, response.chunk()).await?.map_err(Interruption::new)? else { break };
         out.write_all(&chunk).await?;
         out.flush().await?;
         *size += chunk.len() as u64;
-        if *size > file.size {
-            let (path, detail) = (file.path.clone(), "is longer than the manifest says");
-            return Err(Failure::Final(ClientError::DigestMismatch { path, detail }));
-        }
     }
-    Ok(())
+    // A proxy may end what it got of a cut answer as if it were whole.
+    if *size < file.size { Err(Interruption::new("the answer ended before the file").into()) } else { Ok(()) }
 }
 
 async fn sha256(path: &Path) -> Result<String, ClientError> {

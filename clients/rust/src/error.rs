@@ -95,6 +95,18 @@ impl<E: Into<ClientError>> From<E> for Failure {
     }
 }
 
+impl From<Interruption> for Failure {
+    fn from(interruption: Interruption) -> Self {
+        Self::Interrupted(interruption)
+    }
+}
+
+/// What `answer` comes to; an interruption when it takes longer than `silence`.
+pub async fn within<T>(silence: Duration, answer: impl Future<Output = T>) -> Result<T, Interruption> {
+    let late = |_| Interruption::new(format!("nothing came for {} seconds", silence.as_secs()));
+    tokio::time::timeout(silence, answer).await.map_err(late)
+}
+
 /// An answer that is no success: worth another attempt when the server is only busy.
 pub async fn failure(response: reqwest::Response) -> Failure {
     let status = response.status();

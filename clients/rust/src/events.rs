@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use futures_core::Stream;
 use futures_util::stream;
+use progenitor_client::encode_path;
 use reqwest::{Response, StatusCode};
 
-use crate::error::{ClientError, Failure, Interruption, Patience, failure};
+use crate::error::{ClientError, Failure, Interruption, Patience, failure, within};
 use crate::types::{JobEvent, JobStatus};
 use crate::{Client, ClientInfo};
 
@@ -94,28 +95,21 @@ impl Follower<'_> {
     /// Connects if need be, and takes in what comes next.
     async fn receive(&mut self) -> Result<(), Failure> {
         let Some(connection) = &mut self.connection else {
-            let url = format!("{}/v1/jobs/{}/events", self.client.baseurl(), self.job);
+            let url = format!("{}/v1/jobs/{}/events", self.client.baseurl(), encode_path(self.job));
             let request = self.client.client().get(url).header("accept", "text/event-stream");
-            let response = request.header("last-event-id", self.after).send().await;
-            let response = response.map_err(|error| Failure::Interrupted(Interruption::new(error)))?;
+            let request = request.header("last-event-id", self.after);
+            let response = within(SILENCE, request.send()).await?.map_err(Interruption::new)?;
             match response.status() {
                 StatusCode::OK => self.connection = Some(response),
                 StatusCode::NO_CONTENT => self.ended = true,
-                _ => return Err(failure(response).await),
+                _ => return Err(within(SILENCE, failure(response)).await?),
             }
             return Ok(());
         };
-        let chunk = tokio::time::timeout(SILENCE, connection.chunk()).await;
-        let interrupted = |cause: String| Failure::Interrupted(Interruption::new(cause));
-        match chunk {
-            Err(_) => Err(interrupted(format!("nothing came for {} seconds", SILENCE.as_secs()))),
-            Ok(Err(error)) => Err(interrupted(error.to_string())),
-            Ok(Ok(None)) => Err(interrupted(String::from("the stream ended before the job"))),
-            Ok(Ok(Some(bytes))) => {
-                self.received.extend_from_slice(&bytes);
-                Ok(self.parse()?)
-            }
-        }
+        let chunk = within(SILENCE, connection.chunk()).await?.map_err(Interruption::new)?;
+        let bytes = chunk.ok_or_else(|| Interruption::new("the stream ended before the job"))?;
+        self.received.extend_from_slice(&bytes);
+        Ok(self.parse()?)
     }
 
     /// Takes every complete event out of what was received.

@@ -46,8 +46,9 @@ async function fetchFile(
   const url = `/v1/checkpoints/${encodeURIComponent(checkpoint)}/files/${encodeURIComponent(file.path)}`;
   const patience = new Patience(retries);
   const out = await open(part, "a+");
+  let size: number;
   try {
-    for (let size = (await out.stat()).size; size < file.size; ) {
+    for (size = (await out.stat()).size; size < file.size; ) {
       try {
         await receive(anneal, url, file, out, size);
       } catch (error) {
@@ -61,15 +62,19 @@ async function fetchFile(
   } finally {
     await out.close();
   }
-  if ((await sha256(part)) !== file.sha256) {
-    await rm(part);
-    throw new DigestMismatch(`${file.path} has not the sha256 that the manifest lists`);
+  let detail = "is longer than the manifest says";
+  if (size === file.size) {
+    if ((await sha256(part)) === file.sha256) {
+      await rename(part, final);
+      return final;
+    }
+    detail = "has not the sha256 that the manifest lists";
   }
-  await rename(part, final);
-  return final;
+  await rm(part);
+  throw new DigestMismatch(`${file.path} ${detail}`);
 }
 
-/** Appends what is missing, until the end or an interruption. */
+/** Appends what is missing, until the end, more than there should be, or an interruption. */
 async function receive(
   anneal: Anneal,
   url: string,
@@ -97,15 +102,19 @@ async function receive(
     throw new Interrupted("the server sent another range than asked for");
   }
   const reader = response.body.getReader();
-  for (;;) {
+  while (size <= file.size) {
     const { done, value } = await reader.read().catch((cause: unknown) => {
       throw new Interrupted(cause);
     });
-    if (done) return;
+    if (done) {
+      // A proxy may end what it got of a cut answer as if it were whole.
+      if (size < file.size) throw new Interrupted("the answer ended before the file");
+      return;
+    }
     size += value.length;
-    if (size > file.size) throw new DigestMismatch(`${file.path} is longer than the manifest says`);
     await out.appendFile(value);
   }
+  await reader.cancel().catch(() => undefined);
 }
 
 async function sha256(path: string): Promise<string> {

@@ -21,7 +21,7 @@ use crate::objective::paired::Comparison;
 use crate::store::EvaluationRow;
 
 /// Fields of a spec that may differ between two evaluations that are compared; a difference is said.
-const MAY_DIFFER: [&str; 6] = ["sampling", "samples", "seed", "format", "system", "template"];
+const MAY_DIFFER: [&str; 7] = ["sampling", "samples", "seed", "precision", "format", "system", "template"];
 
 /// Which evaluations to compare.
 #[derive(Debug, Deserialize, ToSchema)]

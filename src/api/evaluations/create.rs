@@ -11,6 +11,7 @@ use crate::api::extract::JsonBody;
 use crate::api::idempotency;
 use crate::clock;
 use crate::job::EvaluationId;
+use crate::store::Submitted;
 
 /// Evaluate a model
 ///
@@ -38,8 +39,10 @@ pub async fn create_evaluation(
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
     let key = idempotency::key(&headers, &body)?;
-    let new = resolve(&app.store, body).await?;
-    let submitted = app.store.submit_job(new, key, clock::now()).await?;
+    let submitted = match app.store.submitted_before(key.as_ref(), clock::now()).await? {
+        Some(job) => Submitted { job, replayed: true },
+        None => app.store.submit_job(resolve(&app.store, body).await?, key, clock::now()).await?,
+    };
     // An older job of this key is of the same kind, because no body is valid as a spec of both.
     let row = app.store.evaluation(EvaluationId::of_job(submitted.job.id)).await?;
     Ok(idempotency::created(Evaluation::from(row), submitted.replayed))

@@ -70,10 +70,10 @@ impl Desks {
             let detail = format!("{PLACES} requests for completions wait already; try again later");
             Problem::new(StatusCode::TOO_MANY_REQUESTS, "inference_queue_full", detail)
         })?;
-        let deadline = Instant::now() + TURN;
+        let arrived = Instant::now();
         let line = {
-            let turn = timeout_at(deadline, self.0.turn.lock()).await.map_err(|_| occupied())?;
-            let line = self.find(&app.store, order, deadline, app.shutdown.clone()).await?;
+            let turn = timeout_at(arrived + TURN, self.0.turn.lock()).await.map_err(|_| occupied())?;
+            let line = self.find(&app.store, order, arrived, app.shutdown.clone()).await?;
             drop(turn);
             line
         };
@@ -88,15 +88,15 @@ impl Desks {
         }
     }
 
-    /// Waits for an idle worker that takes the order.
+    /// Waits for an idle worker that takes the order, which came at `arrived`.
     async fn find(
         &self,
         store: &Store,
         order: &Order,
-        deadline: Instant,
+        arrived: Instant,
         mut shutdown: watch::Receiver<bool>,
     ) -> Result<(Seat, Line), Problem> {
-        let mut hopeful = Instant::now();
+        let mut hopeful = arrived;
         loop {
             let devices = store.devices(clock::now()).await?;
             let idle: Vec<&DeviceRow> =
@@ -111,7 +111,7 @@ impl Desks {
             if self.answers_others(&idle) {
                 hopeful = now;
             }
-            if now >= deadline {
+            if now >= arrived + TURN {
                 return Err(occupied());
             }
             if now - hopeful >= PATIENCE {

@@ -54,11 +54,15 @@ pub async fn create_job(
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
     let key = idempotency::key(&headers, &body)?;
+    if params.dry_run.is_none()
+        && let Some(job) = app.store.submitted_before(key.as_ref(), clock::now()).await?
+    {
+        return Ok(idempotency::created(Job::from(job), true));
+    }
     let resolved = resolve(&app.store, &app.settings.import_roots, body).await?;
     if let Some(dry_run) = params.dry_run {
         return Ok(Json(preflight(&app.store, resolved, dry_run).await?).into_response());
     }
-    app.store.check_storage().await?;
     let submitted = app.store.submit_job(resolved.into_job()?, key, clock::now()).await?;
     Ok(idempotency::created(Job::from(submitted.job), submitted.replayed))
 }

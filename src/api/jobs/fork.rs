@@ -70,6 +70,9 @@ pub async fn fork_job(
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
     let key = idempotency::key(&headers, &json!({"fork": id, "body": body}))?;
+    if let Some(job) = app.store.submitted_before(key.as_ref(), clock::now()).await? {
+        return Ok(idempotency::created(Job::from(job), true));
+    }
     let fork = ForkJob::parse(&body)?;
     let spec = fork.spec(&app.store.job(id).await?)?;
     let resolved = resolve(&app.store, &app.settings.import_roots, spec).await?;

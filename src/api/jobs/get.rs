@@ -33,6 +33,7 @@ pub async fn get_job(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let path = uri.path().to_owned();
-    let answer = app.answers.get(&app.store, path, async || shown(&app.store, app.store.job(id).await?).await).await?;
-    Ok(answer.respond(&headers))
+    let answer =
+        app.answers.get(&app.store, path, async || shown(&app.store, app.store.job(id).await?).await?.tagged());
+    Ok(answer.await?.respond(&headers))
 }

@@ -8,6 +8,7 @@ use utoipa::IntoParams;
 use super::Job;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
+use crate::api::etag::Tagged;
 use crate::api::extract::{List, PageParams, Params};
 use crate::store::JobFilter;
 
@@ -48,7 +49,7 @@ pub async fn list_jobs(
     let (filter, place) = (JobFilter { status }, page.page()?);
     let answer = app.answers.get(&app.store, uri.to_string(), async || {
         let rows = app.store.jobs(&filter, &place).await?;
-        Ok::<_, Problem>(List::new(rows.into_iter().map(Job::from), page.limit, |job| job.id.clone()))
+        Tagged::new(&List::new(rows.into_iter().map(Job::from), page.limit, |job| job.id.clone()))
     });
     Ok(answer.await?.respond(&headers))
 }

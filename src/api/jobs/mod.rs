@@ -30,6 +30,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::error::Problem;
+use super::etag::Tagged;
 use super::queue::Waiting;
 use crate::clock;
 use crate::job::{EvaluationId, JobKind, JobStatus, Timestamp};
@@ -148,6 +149,14 @@ impl From<JobRow> for Job {
             spec_resolved: row.spec_resolved,
             spec_digest: row.spec_digest,
         }
+    }
+}
+
+impl Job {
+    /// The answer that shows it. A change of a job depends on what can be changed and on its status.
+    fn tagged(&self) -> Result<Tagged, Problem> {
+        let part = (&self.name, &self.metadata, self.priority, self.spec_resolved.get("budget"), self.status);
+        Tagged::with_part(self, &part)
     }
 }
 

@@ -11,7 +11,6 @@ use utoipa::ToSchema;
 use super::{Job, shown};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::etag::Tagged;
 use crate::api::extract::{Id, JsonBody};
 use crate::clock;
 use crate::job::spec::check_labels;
@@ -45,7 +44,8 @@ fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Res
 
 /// Change a job
 ///
-/// Sets name, metadata, priority and budget. With `If-Match` only a job that still is as its `ETag` says is changed.
+/// Sets name, metadata, priority and budget. With `If-Match` only a job is changed of which all these and the
+/// status still are as they were under that `ETag`; how far it has come does not matter.
 #[utoipa::path(
     patch,
     path = "/v1/jobs/{id}",
@@ -72,14 +72,12 @@ pub async fn update_job(
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
     let update = UpdateJob::parse(&body)?;
-    // What a job waits for is not in its row; it is part of what the client saw all the same.
-    let waiting = shown(&app.store, app.store.job(id).await?).await?.waiting;
     let change = |row: &JobRow| {
-        Tagged::new(&Job { waiting, ..Job::from(row.clone()) })?.check_if_match(&headers)?;
+        Job::from(row.clone()).tagged()?.check_if_match(&headers)?;
         update.change(row)
     };
     let row = app.store.change_job(id, clock::now(), change).await?;
-    Ok(Tagged::new(&shown(&app.store, row).await?)?.into_response())
+    Ok(shown(&app.store, row).await?.tagged()?.into_response())
 }
 
 impl UpdateJob {

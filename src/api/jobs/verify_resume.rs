@@ -37,6 +37,9 @@ use crate::store::{JobRow, NewJob, Origin, Store, Verification};
 )]
 pub async fn verify_resume(Access(app): Access, Id(id): Id<JobId>, headers: HeaderMap) -> Result<Response, Problem> {
     let key = idempotency::key(&headers, &json!({"verify_resume": id}))?;
+    if let Some(job) = app.store.submitted_before(key.as_ref(), clock::now()).await? {
+        return Ok(idempotency::created(Job::from(job), true));
+    }
     let source = app.store.job(id).await?;
     let verification = verification(&app.store, &source).await?;
     let mut spec = source.spec_resolved.clone();

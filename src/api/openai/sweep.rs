@@ -31,11 +31,13 @@ pub fn start(store: Store, mut shutdown: watch::Receiver<bool>) {
 
 async fn sweep(store: &Store) -> Result<(), StoreError> {
     let now = clock::now();
-    for part in store.expire_uploads(now).await? {
-        files::remove(&store.files().part(part))?;
-    }
-    for file in store.expire_files(now).await? {
-        files::remove(&store.files().file(file))?;
+    let parts = store.expire_uploads(now).await?.into_iter().map(|part| store.files().part(part));
+    let files = store.expire_files(now).await?.into_iter().map(|file| store.files().file(file));
+    for path in parts.chain(files) {
+        // One that cannot be removed must not keep the others.
+        if let Err(error) = files::remove(&path) {
+            tracing::warn!(%error, "an expired file is left for the next start to remove");
+        }
     }
     store.files().sweep_parts(OLDEST_PART)
 }

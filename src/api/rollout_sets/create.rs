@@ -10,7 +10,7 @@ use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::JsonBody;
 use crate::api::idempotency;
 use crate::clock;
-use crate::store::{IdempotencyKey, NewJob, Store, StoreError};
+use crate::store::{IdempotencyKey, NewJob, Store, StoreError, Submitted};
 
 /// Make a rollout set
 ///
@@ -37,13 +37,20 @@ pub async fn create_rollout_set(
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
     let key = idempotency::key(&headers, &body)?;
-    let new = resolve(&app.store, body).await?;
-    submit(&app.store, new, key).await
+    submit(&app.store, key, async || resolve(&app.store, body).await).await
 }
 
-/// Puts the job of a new set into the queue and answers with the set.
-pub(super) async fn submit(store: &Store, new: NewJob, key: Option<IdempotencyKey>) -> Result<Response, Problem> {
-    let submitted = store.submit_job(new, key, clock::now()).await?;
+/// Puts the job of a new set into the queue and answers with the set. The job is only made when no request with the same
+/// key has made one.
+pub(super) async fn submit(
+    store: &Store,
+    key: Option<IdempotencyKey>,
+    make: impl AsyncFnOnce() -> Result<NewJob, Problem>,
+) -> Result<Response, Problem> {
+    let submitted = match store.submitted_before(key.as_ref(), clock::now()).await? {
+        Some(job) => Submitted { job, replayed: true },
+        None => store.submit_job(make().await?, key, clock::now()).await?,
+    };
     // An older job of this key is of the same kind, because no body is valid as a spec of both.
     let job = submitted.job.id;
     let id =

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::create::submit;
@@ -17,7 +17,7 @@ use crate::api::extract::{Id, JsonBody};
 use crate::api::{idempotency, resolve};
 use crate::job::spec::{DatasetSpec, ResourceSpec};
 use crate::job::{JobSpec, RolloutSetId, RolloutSetSpec, RolloutSummary, field};
-use crate::store::{RolloutSetRow, Store};
+use crate::store::{NewJob, RolloutSetRow, Store};
 
 /// How to score a set again.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -67,26 +67,30 @@ pub async fn regrade_rollout_set(
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
-    let key = idempotency::key(&headers, &body)?;
+    let key = idempotency::key(&headers, &json!({"regrade": id, "body": body}))?;
+    submit(&app.store, key, async || job(&app.store, id, body).await).await
+}
+
+/// The job that scores the set again.
+async fn job(store: &Store, id: RolloutSetId, body: Value) -> Result<NewJob, Problem> {
     let Regrade { verifier, name, priority, metadata } =
         field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
-    let set = app.store.rollout_set(id).await?;
+    let set = store.rollout_set(id).await?;
     let model = (set.model_digest.clone(), set.tokenizer_digest.clone());
-    let spec = sampled_by(&app.store, &set).await?;
+    let spec = sampled_by(store, &set).await?;
     content(set)?;
     let verifier = Some(verifier);
     let regrade_of = Some(id.to_string());
     let resources = ResourceSpec::default();
     let mut spec = RolloutSetSpec { name, verifier, resources, priority, metadata, regrade_of, ..spec };
-    let mut errors = resolve::verifier(&app.store, &mut spec.verifier, true).await?;
-    errors.extend(resolve::training_rows(&app.store, &mut spec.dataset, spec.verifier.as_ref(), false).await?);
+    let mut errors = resolve::verifier(store, &mut spec.verifier, true).await?;
+    errors.extend(resolve::training_rows(store, &mut spec.dataset, spec.verifier.as_ref(), false).await?);
     let resolved = serde_json::to_value(&spec).map_err(|e| Problem::bad_request("invalid_json", e.to_string()))?;
     errors.extend(RolloutSetSpec::parse(&resolved).err().unwrap_or_default());
     if !errors.is_empty() {
         return Err(Problem::invalid(errors));
     }
-    app.store.check_storage().await?;
-    submit(&app.store, into_job(spec, body, model, 0)?, key).await
+    into_job(spec, body, model, 0)
 }
 
 /// How the set's completions were sampled.

@@ -151,7 +151,7 @@ fn audit(verifier: &dyn Verifier, rows: &Dataset, most: usize) -> Result<Verifie
             });
         }
     }
-    let judged = audit.rows - audit.skipped;
+    let judged = audit.passed + audit.failed + audit.unparsable;
     audit.pass_rate = (judged > 0).then(|| audit.passed as f64 / judged as f64);
     Ok(audit)
 }

@@ -20,11 +20,16 @@ pub struct WebhookMessage {
     data: WebhookMessageData,
 }
 
-/// What a message tells.
+/// What a message tells: the event and its job, or in a test the endpoint.
 #[derive(Serialize, ToSchema)]
 struct WebhookMessageData {
-    event: JobEvent,
-    job: WebhookJob,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<JobEvent>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job: Option<WebhookJob>,
+    /// The endpoint that is tested; only in `webhook.test`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    webhook_endpoint: Option<String>,
 }
 
 /// A job as it was when the message was made; it may have moved on since the event.

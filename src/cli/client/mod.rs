@@ -153,6 +153,9 @@ impl Client {
         let key = key.map_or_else(fresh_key, str::to_owned);
         let answer = self.persist(repeat, || {
             bar.reset();
+            if let Some(length) = length {
+                bar.set_length(length);
+            }
             let body = match source {
                 Source::File(file) => SendBody::from_owned_reader(bar.wrap_read(File::open(file)?)),
                 Source::Stdin => SendBody::from_owned_reader(bar.wrap_read(std::io::stdin())),

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::client::{Client, escape};
 use super::output::{Output, Table, age, member, print, time};
 use super::remote::{PageArgs, RemoteArgs, items, tell_more};
+use crate::clock;
 use crate::config::Config;
 
 #[derive(Debug, clap::Args)]
@@ -113,6 +114,14 @@ fn list(client: &Client, output: Output, args: &ListArgs) -> anyhow::Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
+fn state(key: &Value) -> &'static str {
+    if !key["revoked_at"].is_null() {
+        return "revoked";
+    }
+    let expired = key["expires_at"].as_i64().is_some_and(|end| end <= clock::now().unix_seconds());
+    if expired { "expired" } else { "valid" }
+}
+
 fn table(list: &Value) -> String {
     let mut table = Table::new(&["ID", "PROJECT", "SCOPES", "CREATED", "EXPIRES", "STATE", "NAME"]);
     for key in items(list) {
@@ -123,7 +132,7 @@ fn table(list: &Value) -> String {
             scopes.collect::<Vec<_>>().join(","),
             age(key["created_at"].as_i64()),
             time(key["expires_at"].as_i64()),
-            String::from(if key["revoked_at"].is_null() { "valid" } else { "revoked" }),
+            String::from(state(key)),
             member(key, "/name"),
         ]);
     }

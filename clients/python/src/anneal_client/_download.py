@@ -41,7 +41,7 @@ def _fetch(http: httpx.Client, checkpoint: str, file: CheckpointFile, folder: Pa
     # The digest in the name keeps parts of different files of the same name apart.
     part = folder / f".{file.path}.{file.sha256[:16]}.part"
     patience = Patience(retries)
-    url = f"/v1/checkpoints/{checkpoint}/files/{quote(file.path, safe='')}"
+    url = f"/v1/checkpoints/{quote(checkpoint, safe='')}/files/{quote(file.path, safe='')}"
     with part.open("ab") as out:
         while out.tell() < file.size:
             before = out.tell()
@@ -53,11 +53,16 @@ def _fetch(http: httpx.Client, checkpoint: str, file: CheckpointFile, folder: Pa
                 patience.wait(interruption.cause, interruption.retry_after)
         out.flush()
         os.fsync(out.fileno())
-    if _sha256(part) != file.sha256:
-        part.unlink()
-        raise DigestMismatch(f"{file.path} has not the sha256 that the manifest lists")
-    part.replace(final)
-    return final
+        size = out.tell()
+    if size > file.size:
+        detail = "is longer than the manifest says"
+    elif _sha256(part) != file.sha256:
+        detail = "has not the sha256 that the manifest lists"
+    else:
+        part.replace(final)
+        return final
+    part.unlink()
+    raise DigestMismatch(f"{file.path} {detail}")
 
 
 class _Interrupted(Exception):
@@ -66,7 +71,7 @@ class _Interrupted(Exception):
 
 
 def _receive(http: httpx.Client, url: str, file: CheckpointFile, out) -> None:
-    """Appends what is missing, until the end or an interruption."""
+    """Appends what is missing, until the end, more than there should be, or an interruption."""
     offset = out.tell()
     headers = {"Accept-Encoding": "identity"}
     if offset:
@@ -80,15 +85,19 @@ def _receive(http: httpx.Client, url: str, file: CheckpointFile, out) -> None:
             if response.status_code == 200 and offset:
                 out.truncate(0)
                 out.seek(0)
-            elif response.status_code == 206 and not response.headers["content-range"].startswith(f"bytes {offset}-"):
-                raise _Interrupted(ValueError("the server sent another range than asked for"))
+            elif response.status_code == 206:
+                if not response.headers.get("content-range", "").startswith(f"bytes {offset}-"):
+                    raise _Interrupted(ValueError("the server sent another range than asked for"))
             # As it arrives: chunks of a fixed size would be collected, and lost with a connection that breaks.
             for chunk in response.iter_raw():
                 out.write(chunk)
                 if out.tell() > file.size:
-                    raise DigestMismatch(f"{file.path} is longer than the manifest says")
+                    break
     except httpx.TransportError as error:
         raise _Interrupted(error) from error
+    # A proxy may end what it got of a cut answer as if it were whole.
+    if out.tell() < file.size:
+        raise _Interrupted(ValueError("the answer ended before the file"))
 
 
 def _sha256(path: Path) -> str:

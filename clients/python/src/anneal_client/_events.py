@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Iterator
+from urllib.parse import quote
 
 import httpx
 
@@ -36,11 +37,12 @@ def follow(
     http = client.get_httpx_client()
     patience = Patience(retries)
     timeout = httpx.Timeout(30.0, read=SILENCE_SECONDS)
+    url = f"/v1/jobs/{quote(job, safe='')}/events"
     while True:
         retry_after = None
         headers = {"Accept": "text/event-stream", "Last-Event-ID": str(after)}
         try:
-            with http.stream("GET", f"/v1/jobs/{job}/events", headers=headers, timeout=timeout) as response:
+            with http.stream("GET", url, headers=headers, timeout=timeout) as response:
                 if response.status_code == 204:
                     return None
                 if response.status_code != 200:

@@ -47,6 +47,7 @@ pub struct CreateFile {
     )
 )]
 pub async fn create_file(Access(app): Access, form: Form) -> Result<(StatusCode, Json<FileObject>), Problem> {
+    app.store.check_storage().await?;
     let texts = ["purpose", "expires_after[anchor]", "expires_after[seconds]"];
     let wanted = Wanted { file: "file", texts: &texts, limit: app.settings.max_upload_bytes };
     let received = receive(form, app.store.files().upload(), &wanted).await?;

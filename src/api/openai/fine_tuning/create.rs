@@ -75,6 +75,9 @@ pub async fn create_fine_tuning_job(
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
     let key = idempotency::key(&headers, &body)?;
+    if let Some(job) = app.store.submitted_before(key.as_ref(), clock::now()).await? {
+        return Ok(idempotency::created(view(&app, job).await?, true));
+    }
     let request: CreateFineTuningJob = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
     let method = Method::read(request.method.as_ref(), request.hyperparameters.as_ref()).map_err(Problem::invalid)?;
     let resolved = resolved(&app, &request, &method).await?;

@@ -15,7 +15,7 @@ use crate::clock;
 use crate::dataset::jsonl::{Limits, Summary, Validator};
 use crate::dataset::{self, Columns, DatasetError, Split, chat};
 use crate::job::{DatasetId, DatasetVersionId, FieldError, FileId};
-use crate::store::{DatasetVersionRow, StoreError, UploadedFileRow};
+use crate::store::{DatasetVersionRow, StoreError, UploadedFileRow, files};
 
 /// A data set as the spec of a job names it.
 #[derive(Debug)]
@@ -82,6 +82,12 @@ async fn of_file(
     let metadata = BTreeMap::from([(String::from("file"), file.id.to_string())]);
     app.store.add_dataset(Some(&file.filename), &metadata, &version).await?;
     let stands = app.store.set_file_dataset(file.id, id).await?;
+    if stands != id {
+        // Another request was quicker.
+        for unused in app.store.delete_dataset(version.dataset).await? {
+            files::remove(&app.store.files().dataset(unused))?;
+        }
+    }
     Ok(Ok(app.store.dataset_version(stands).await?))
 }
 

@@ -100,9 +100,9 @@ impl Hyperparameters {
         self.batch_size.unwrap_or(AUTO_BATCH.min(rows))
     }
 
-    /// As many steps as it takes for every row to come up in `epochs` of them.
-    pub fn steps(&self, rows: u64, epochs: u64) -> u64 {
-        rows.saturating_mul(epochs).div_ceil(self.batch(rows).max(1)).max(1)
+    /// As many steps of `batch` rows as it takes for every row to come up in `epochs` of them.
+    pub fn steps(&self, rows: u64, epochs: u64, batch: u64) -> u64 {
+        rows.saturating_mul(epochs).div_ceil(batch.max(1)).max(1)
     }
 
     /// The learning rate, when there is something to say about it.
@@ -153,7 +153,9 @@ mod tests {
     #[test]
     fn an_epoch_is_as_many_steps_as_show_every_row() {
         let some = Hyperparameters { batch_size: Some(4), ..Hyperparameters::default() };
-        assert_eq!((some.steps(10, 1), some.steps(8, 1), some.steps(10, 2), some.steps(1, 1)), (3, 2, 5, 1));
+        let steps = |rows, epochs| some.steps(rows, epochs, some.batch(rows));
+        assert_eq!((steps(10, 1), steps(8, 1), steps(10, 2), steps(1, 1)), (3, 2, 5, 1));
+        assert_eq!(some.steps(640, 1, 64), 10, "in batches of the client's own");
         assert_eq!((Hyperparameters::default().batch(3), Hyperparameters::default().batch(1000)), (3, AUTO_BATCH));
     }
 }

@@ -173,7 +173,8 @@ impl Method {
                 section.insert(field.to_owned(), value);
             }
         };
-        let steps = h.steps(rows, h.n_epochs.unwrap_or(self.auto_epochs));
+        let own = self.sections.get("train").and_then(|train| train["prompts_per_step"].as_u64());
+        let steps = h.steps(rows, h.n_epochs.unwrap_or(self.auto_epochs), own.unwrap_or_else(|| h.batch(rows)));
         set("n_epochs", h.n_epochs.is_some(), ("train", "steps"), Some(json!(steps)));
         set("batch_size", h.batch_size.is_some(), ("train", "prompts_per_step"), Some(json!(h.batch(rows))));
         let rate = h.learning_rate().map(|rate| json!(rate));

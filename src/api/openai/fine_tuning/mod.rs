@@ -154,9 +154,11 @@ fn described(row: &JobRow) -> Value {
     })
 }
 
-/// When a running job will be over if its steps go on as they did.
+/// When a running job will be over if its steps go on as they did. Nothing is known of one that was interrupted: the
+/// time between its attempts says nothing.
 fn estimated_finish(row: &JobRow, now: Timestamp) -> Option<i64> {
-    let started = row.started_at.filter(|_| status(row.status) == "running" && row.step > 0)?;
+    let started =
+        row.started_at.filter(|_| row.attempt == 1).filter(|_| status(row.status) == "running" && row.step > 0)?;
     let (passed, left) = (now.0 - started.0, row.steps.saturating_sub(row.step));
     let remaining = passed as f64 * left as f64 / row.step as f64;
     Some(Timestamp(now.0.saturating_add(remaining as i64)).unix_seconds())

@@ -60,6 +60,7 @@ pub async fn create_upload_part(
     Id(id): Id<UploadId>,
     form: Form,
 ) -> Result<(StatusCode, Json<UploadPart>), Problem> {
+    app.store.check_storage().await?;
     let upload = app.store.upload(id).await?;
     let wanted = Wanted { file: "data", texts: &[], limit: upload.bytes.min(MAX_PART_BYTES) };
     let received = receive(form, app.store.files().upload(), &wanted).await?;
