@@ -2,8 +2,11 @@
 
 mod common;
 
+use std::io::Write;
+use std::net::TcpStream;
 use std::process::Command;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use anneal::job::digest::sha256_hex;
 use common::{Answer, Server, data_dir, small_spec};
@@ -101,6 +104,37 @@ fn a_broken_append_names_the_row_of_the_body_and_changes_nothing() {
     assert_eq!((&latest["number"], &latest["rows"]), (&json!(2), &json!(3)));
     let missing = json!("ds_00000000000000000000000000000000");
     assert_eq!(append(&missing, row("a", 1).as_bytes()).status, 404);
+}
+
+#[test]
+fn an_append_whose_client_leaves_is_made_once_however_often_it_is_repeated() {
+    let dataset = upload(&row("a", 0));
+    let id = dataset["id"].as_str().unwrap();
+    let address = server().base.strip_prefix("http://").unwrap();
+    for number in 1..=20 {
+        let (body, key) = (row("b", number), format!("left-{number}"));
+        let mut connection = TcpStream::connect(address).unwrap();
+        let head = format!(
+            "POST /v1/datasets/{id}/append HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/jsonl\r\n\
+             idempotency-key: {key}\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        connection.write_all(head.as_bytes()).unwrap();
+        std::thread::sleep(Duration::from_micros(u64::from(number) * 300));
+        drop(connection);
+        let headers = [JSONL[0], ("idempotency-key", key.as_str())];
+        let answer = (0..500).find_map(|_| {
+            let answer = server().post_bytes(&format!("/v1/datasets/{id}/append"), body.as_bytes(), &headers);
+            if answer.status == 409 {
+                assert_eq!(answer.problem(), "request_in_progress");
+                std::thread::sleep(Duration::from_millis(20));
+                return None;
+            }
+            Some(answer)
+        });
+        let answer = answer.expect("the request that was left comes to an end");
+        assert_eq!((answer.status, answer.json()["number"].as_u64()), (201, Some(u64::from(number) + 1)));
+    }
 }
 
 #[test]

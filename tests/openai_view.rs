@@ -45,6 +45,26 @@ fn post_multipart(server: &Server, path: &str, body: &[u8]) -> Answer {
     server.post_bytes(path, body, &[("content-type", &kind)])
 }
 
+/// Clients draw a new boundary for each try.
+#[test]
+fn a_form_is_known_again_by_its_idempotency_key() {
+    let server = server();
+    let post = |boundary: &str, content: &str| {
+        let part = |name: &str, value: &str| {
+            format!("--{boundary}\r\ncontent-disposition: form-data; name={name}\r\n\r\n{value}\r\n")
+        };
+        let file = part("\"file\"; filename=\"rows.jsonl\"", content);
+        let body = format!("{}{file}--{boundary}--\r\n", part("\"purpose\"", "fine-tune"));
+        let kind = format!("multipart/form-data; boundary={boundary}");
+        let headers = [("content-type", kind.as_str()), ("idempotency-key", "form")];
+        server.post_bytes("/v1/files", body.as_bytes(), &headers)
+    };
+    let (first, again) = (post("one", "{}"), post("two", "{}"));
+    assert_eq!((first.status, again.status, again.header("idempotent-replayed")), (201, 201, "true"));
+    assert_eq!(first.json()["id"], again.json()["id"]);
+    assert_eq!(post("three", "[]").problem(), "idempotency_key_reused");
+}
+
 /// Uploads a file to train on and returns its id.
 fn upload(server: &Server, content: &str) -> String {
     let fields = [("file", Some("rows.jsonl"), content.as_bytes()), ("purpose", None, b"fine-tune")];

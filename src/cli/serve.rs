@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
@@ -44,6 +45,7 @@ pub struct Server {
 }
 
 pub fn run(config: Config, args: &Args) -> anyhow::Result<ExitCode> {
+    allow_many_files();
     let runtime = tokio::runtime::Runtime::new()?;
     let result = runtime.block_on(async {
         let server = Server::start(&config).await?;
@@ -131,6 +133,14 @@ impl Server {
             Ok(Ok(Ok(()))) => {}
             Err(_) => tracing::info!("requests that did not end in time are cut off"),
         }
+    }
+}
+
+/// Every stream of a client is an open file, and the usual limit of 1024 is for programs that cannot count further.
+fn allow_many_files() {
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
+        tracing::warn!(%error, "the number of open files stays limited");
     }
 }
 

@@ -5458,6 +5458,25 @@ of AdamW.*/
         pub priority: i32,
         pub waiting: JobWaiting,
     }
+    ///How to score a set again.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct Regrade {
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub metadata: ::std::option::Option<Metadata>,
+        ///Of the new set.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub name: ::std::option::Option<::std::string::String>,
+        ///Of the job that scores.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub priority: ::std::option::Option<i32>,
+        pub verifier: ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+    }
+    impl Regrade {
+        pub fn builder() -> builder::Regrade {
+            Default::default()
+        }
+    }
     ///What is worth keeping of a job.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Report {
@@ -5818,6 +5837,10 @@ a worker runs.*/
         ///Prompts; rows are drawn in random order, each once before any comes again.
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub prompts: ::std::option::Option<u64>,
+        /**The set whose completions are scored again, instead of sampling any; only `POST /v1/rollout-sets/{id}/regrade`
+sets it.*/
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub regrade_of: ::std::option::Option<::std::string::String>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub resources: ::std::option::Option<ResourceSpec>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
@@ -7457,11 +7480,16 @@ never again.*/
         #[serde(rename = "type")]
         pub type_: ::std::string::String,
     }
-    ///What a message tells.
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    ///What a message tells: the event and its job, or in a test the endpoint.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
     pub struct WebhookMessageData {
-        pub event: JobEvent,
-        pub job: WebhookJob,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub event: ::std::option::Option<JobEvent>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub job: ::std::option::Option<WebhookJob>,
+        ///The endpoint that is tested; only in `webhook.test`.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub webhook_endpoint: ::std::option::Option<::std::string::String>,
     }
     ///Number format of exported weights.
     #[derive(
@@ -12606,6 +12634,110 @@ never again.*/
             }
         }
         #[derive(Clone, Debug)]
+        pub struct Regrade {
+            metadata: ::std::result::Result<
+                ::std::option::Option<super::Metadata>,
+                ::std::string::String,
+            >,
+            name: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+            priority: ::std::result::Result<
+                ::std::option::Option<i32>,
+                ::std::string::String,
+            >,
+            verifier: ::std::result::Result<
+                ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for Regrade {
+            fn default() -> Self {
+                Self {
+                    metadata: Ok(Default::default()),
+                    name: Ok(Default::default()),
+                    priority: Ok(Default::default()),
+                    verifier: Err("no value supplied for verifier".to_string()),
+                }
+            }
+        }
+        impl Regrade {
+            pub fn metadata<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::Metadata>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.metadata = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for metadata: {e}")
+                    });
+                self
+            }
+            pub fn name<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.name = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for name: {e}")
+                    });
+                self
+            }
+            pub fn priority<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<i32>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.priority = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for priority: {e}")
+                    });
+                self
+            }
+            pub fn verifier<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<
+                    ::serde_json::Map<::std::string::String, ::serde_json::Value>,
+                >,
+                T::Error: ::std::fmt::Display,
+            {
+                self.verifier = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for verifier: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<Regrade> for super::Regrade {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: Regrade,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    metadata: value.metadata?,
+                    name: value.name?,
+                    priority: value.priority?,
+                    verifier: value.verifier?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::Regrade> for Regrade {
+            fn from(value: super::Regrade) -> Self {
+                Self {
+                    metadata: Ok(value.metadata),
+                    name: Ok(value.name),
+                    priority: Ok(value.priority),
+                    verifier: Ok(value.verifier),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
         pub struct ResourceSpec {
             devices: ::std::result::Result<
                 ::std::option::Option<u32>,
@@ -12674,6 +12806,10 @@ never again.*/
                 ::std::option::Option<u64>,
                 ::std::string::String,
             >,
+            regrade_of: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
             resources: ::std::result::Result<
                 ::std::option::Option<super::ResourceSpec>,
                 ::std::string::String,
@@ -12702,6 +12838,7 @@ never again.*/
                     precision: Ok(Default::default()),
                     priority: Ok(Default::default()),
                     prompts: Ok(Default::default()),
+                    regrade_of: Ok(Default::default()),
                     resources: Ok(Default::default()),
                     sampling: Ok(Default::default()),
                     seed: Ok(Default::default()),
@@ -12806,6 +12943,18 @@ never again.*/
                     });
                 self
             }
+            pub fn regrade_of<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.regrade_of = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for regrade_of: {e}")
+                    });
+                self
+            }
             pub fn resources<T>(mut self, value: T) -> Self
             where
                 T: ::std::convert::TryInto<::std::option::Option<super::ResourceSpec>>,
@@ -12871,6 +13020,7 @@ never again.*/
                     precision: value.precision?,
                     priority: value.priority?,
                     prompts: value.prompts?,
+                    regrade_of: value.regrade_of?,
                     resources: value.resources?,
                     sampling: value.sampling?,
                     seed: value.seed?,
@@ -12889,6 +13039,7 @@ never again.*/
                     precision: Ok(value.precision),
                     priority: Ok(value.priority),
                     prompts: Ok(value.prompts),
+                    regrade_of: Ok(value.regrade_of),
                     resources: Ok(value.resources),
                     sampling: Ok(value.sampling),
                     seed: Ok(value.seed),
@@ -16114,7 +16265,8 @@ let response = client.delete_job()
     }
     /**Change a job
 
-Sets name, metadata, priority and budget. With `If-Match` only a job that still is as its `ETag` says is changed.
+Sets name, metadata, priority and budget. With `If-Match` only a job is changed of which all these and the
+status still are as they were under that `ETag`; how far it has come does not matter.
 
 Sends a `PATCH` request to `/v1/jobs/{id}`
 
@@ -16736,6 +16888,29 @@ let response = client.get_rollout_set_manifest()
 ```*/
     pub fn get_rollout_set_manifest(&self) -> builder::GetRolloutSetManifest<'_> {
         builder::GetRolloutSetManifest::new(self)
+    }
+    /**Score a rollout set again
+
+Makes a new set of the same completions with the rewards of another verifier, by a job that samples nothing; follow
+that job to see how many rewards changed. Completions that the verifier cannot judge are left out. The old set stays
+as it is. With an `Idempotency-Key` header the same request can be repeated for 24 hours without making a second set.
+
+Sends a `POST` request to `/v1/rollout-sets/{id}/regrade`
+
+Arguments:
+- `id`: The rollout set
+- `idempotency_key`: Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
+- `body`
+```ignore
+let response = client.regrade_rollout_set()
+    .id(id)
+    .idempotency_key(idempotency_key)
+    .body(body)
+    .send()
+    .await;
+```*/
+    pub fn regrade_rollout_set(&self) -> builder::RegradeRolloutSet<'_> {
+        builder::RegradeRolloutSet::new(self)
     }
     /**Browse a rollout set
 
@@ -25854,6 +26029,131 @@ pub mod builder {
             let response = result?;
             match response.status().as_u16() {
                 200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /**Builder for [`Client::regrade_rollout_set`]
+
+[`Client::regrade_rollout_set`]: super::Client::regrade_rollout_set*/
+    #[derive(Debug, Clone)]
+    pub struct RegradeRolloutSet<'a> {
+        client: &'a super::Client,
+        id: Result<::std::string::String, String>,
+        idempotency_key: Result<Option<::std::string::String>, String>,
+        body: Result<types::builder::Regrade, String>,
+    }
+    impl<'a> RegradeRolloutSet<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                id: Err("id was not initialized".to_string()),
+                idempotency_key: Ok(None),
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn id<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.id = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for id failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn idempotency_key<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::string::String>,
+        {
+            self.idempotency_key = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: std :: string :: String` for idempotency_key failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::Regrade>,
+            <V as std::convert::TryInto<types::Regrade>>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| format!("conversion to `Regrade` for body failed: {}", s));
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(types::builder::Regrade) -> types::builder::Regrade,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        ///Sends a `POST` request to `/v1/rollout-sets/{id}/regrade`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::RolloutSet>, Error<types::Problem>> {
+            let Self { client, id, idempotency_key, body } = self;
+            let id = id.map_err(Error::InvalidRequest)?;
+            let idempotency_key = idempotency_key.map_err(Error::InvalidRequest)?;
+            let body = body
+                .and_then(|v| types::Regrade::try_from(v).map_err(|e| e.to_string()))
+                .map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/v1/rollout-sets/{}/regrade", client.baseurl, encode_path(& id
+                .to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(2usize);
+            header_map
+                .append(
+                    ::reqwest::header::HeaderName::from_static("api-version"),
+                    ::reqwest::header::HeaderValue::from_static(
+                        super::Client::api_version(),
+                    ),
+                );
+            if let Some(value) = idempotency_key {
+                header_map.append("Idempotency-Key", value.to_string().try_into()?);
+            }
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "regrade_rollout_set",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                201u16 => ResponseValue::from_response(response).await,
                 400u16..=499u16 => {
                     Err(
                         Error::ErrorResponse(

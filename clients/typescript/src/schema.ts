@@ -846,7 +846,8 @@ export interface paths {
         head?: never;
         /**
          * Change a job
-         * @description Sets name, metadata, priority and budget. With `If-Match` only a job that still is as its `ETag` says is changed.
+         * @description Sets name, metadata, priority and budget. With `If-Match` only a job is changed of which all these and the
+         *     status still are as they were under that `ETag`; how far it has come does not matter.
          */
         patch: operations["update_job"];
         trace?: never;
@@ -1373,6 +1374,28 @@ export interface paths {
         get: operations["get_rollout_set_manifest"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rollout-sets/{id}/regrade": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Score a rollout set again
+         * @description Makes a new set of the same completions with the rewards of another verifier, by a job that samples nothing; follow
+         *     that job to see how many rewards changed. Completions that the verifier cannot judge are left out. The old set stays
+         *     as it is. With an `Idempotency-Key` header the same request can be repeated for 24 hours without making a second set.
+         */
+        post: operations["regrade_rollout_set"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4892,6 +4915,21 @@ export interface components {
             /** @description Why it waits, and for what. */
             waiting: components["schemas"]["JobWaiting"];
         };
+        /** @description How to score a set again. */
+        Regrade: {
+            /** @description A verifier or the id of one, as in a job. */
+            verifier: components["schemas"]["JsonObject"];
+            /** @description Of the new set. */
+            name?: string | null;
+            /**
+             * Format: int32
+             * @description Of the job that scores.
+             * @default 0
+             */
+            priority?: number;
+            /** @description Of the new set. */
+            metadata?: components["schemas"]["Metadata"];
+        };
         /** @description What is worth keeping of a job. */
         Report: {
             /** @constant */
@@ -5184,6 +5222,11 @@ export interface components {
              * @default {}
              */
             metadata?: components["schemas"]["Metadata"];
+            /**
+             * @description The set whose completions are scored again, instead of sampling any; only `POST /v1/rollout-sets/{id}/regrade`
+             *     sets it.
+             */
+            regrade_of?: string | null;
         };
         /**
          * @description Whether a set can be read.
@@ -5963,10 +6006,12 @@ export interface components {
             timestamp: string;
             data: components["schemas"]["WebhookMessageData"];
         };
-        /** @description What a message tells. */
+        /** @description What a message tells: the event and its job, or in a test the endpoint. */
         WebhookMessageData: {
-            event: components["schemas"]["JobEvent"];
-            job: components["schemas"]["WebhookJob"];
+            event?: components["schemas"]["JobEvent"] | null;
+            job?: components["schemas"]["WebhookJob"] | null;
+            /** @description The endpoint that is tested; only in `webhook.test`. */
+            webhook_endpoint?: string | null;
         };
         /**
          * @description Number format of exported weights.
@@ -11307,6 +11352,107 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    regrade_rollout_set: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
+                 * @example nightly-2026-01-31
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The rollout set */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Regrade"];
+            };
+        };
+        responses: {
+            /** @description Queued */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RolloutSet"];
+                };
+            };
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such rollout set. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The set is not ready. Codes: `conflict`, `job_not_running`, `job_not_paused`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is invalid, `errors` names it; or the key was used with another body. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. Codes: `storage_full` */
+            507: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     list_rollouts: {

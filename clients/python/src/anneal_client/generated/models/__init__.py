@@ -173,6 +173,7 @@ from .prompt_format import PromptFormat
 from .queue import Queue
 from .queue_counts import QueueCounts
 from .queued_job import QueuedJob
+from .regrade import Regrade
 from .report import Report
 from .report_format import ReportFormat
 from .reported_checkpoint import ReportedCheckpoint
@@ -406,6 +407,7 @@ __all__ = (
     "Queue",
     "QueueCounts",
     "QueuedJob",
+    "Regrade",
     "Report",
     "ReportedCheckpoint",
     "ReportedCheckpointSha256",

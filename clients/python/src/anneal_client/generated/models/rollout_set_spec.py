@@ -48,6 +48,9 @@ class RolloutSetSpec:
             seed (int | Unset): The root of every random choice. Default: 0.
             metadata (Metadata | Unset): Pairs of your own: at most 16, keys of at most 64 characters, values of at most
                 512.
+            regrade_of (None | str | Unset): The set whose completions are scored again, instead of sampling any; only `POST
+                /v1/rollout-sets/{id}/regrade`
+                sets it.
      """
 
     model: str
@@ -62,6 +65,7 @@ class RolloutSetSpec:
     priority: int | Unset = 0
     seed: int | Unset = 0
     metadata: Metadata | Unset = UNSET
+    regrade_of: None | str | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.dataset_spec import DatasetSpec # noqa: PLC0415
@@ -126,6 +130,12 @@ class RolloutSetSpec:
         if not isinstance(self.metadata, Unset):
             metadata = self.metadata.to_dict()
 
+        regrade_of: None | str | Unset
+        if isinstance(self.regrade_of, Unset):
+            regrade_of = UNSET
+        else:
+            regrade_of = self.regrade_of
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update({
@@ -152,6 +162,8 @@ class RolloutSetSpec:
             field_dict["seed"] = seed
         if metadata is not UNSET:
             field_dict["metadata"] = metadata
+        if regrade_of is not UNSET:
+            field_dict["regrade_of"] = regrade_of
 
         return field_dict
 
@@ -274,6 +286,15 @@ class RolloutSetSpec:
         else:
             metadata = Metadata.from_dict(_metadata)
 
+        def _parse_regrade_of(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        regrade_of = _parse_regrade_of(d.pop("regrade_of", UNSET))
+
         rollout_set_spec = cls(
             model=model,
             dataset=dataset,
@@ -287,6 +308,7 @@ class RolloutSetSpec:
             priority=priority,
             seed=seed,
             metadata=metadata,
+            regrade_of=regrade_of,
         )
 
         return rollout_set_spec

@@ -22,7 +22,7 @@ class WebhookMessage:
         Attributes:
             type_ (str): What has happened, such as `job.succeeded`; `webhook.test` for a test.
             timestamp (str): When it happened, RFC 3339.
-            data (WebhookMessageData): What a message tells.
+            data (WebhookMessageData): What a message tells: the event and its job, or in a test the endpoint.
      """
 
     type_: str

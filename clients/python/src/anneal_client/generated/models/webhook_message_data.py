@@ -8,6 +8,7 @@ from attrs import field as _attrs_field
 
 from ..types import UNSET, Unset
 
+from ..types import UNSET, Unset
 from typing import cast
 
 if TYPE_CHECKING:
@@ -18,30 +19,54 @@ T = TypeVar("T", bound="WebhookMessageData")
 
 @_attrs_define
 class WebhookMessageData:
-    """ What a message tells.
+    """ What a message tells: the event and its job, or in a test the endpoint.
 
         Attributes:
-            event (JobEvent): One event of a job.
-            job (WebhookJob): A job as it was when the message was made; it may have moved on since the event.
+            event (JobEvent | None | Unset):
+            job (None | Unset | WebhookJob):
+            webhook_endpoint (None | str | Unset): The endpoint that is tested; only in `webhook.test`.
      """
 
-    event: JobEvent
-    job: WebhookJob
+    event: JobEvent | None | Unset = UNSET
+    job: None | Unset | WebhookJob = UNSET
+    webhook_endpoint: None | str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.job_event import JobEvent # noqa: PLC0415
         from ..models.webhook_job import WebhookJob # noqa: PLC0415
-        event = self.event.to_dict()
+        event: dict[str, Any] | None | Unset
+        if isinstance(self.event, Unset):
+            event = UNSET
+        elif isinstance(self.event, JobEvent):
+            event = self.event.to_dict()
+        else:
+            event = self.event
 
-        job = self.job.to_dict()
+        job: dict[str, Any] | None | Unset
+        if isinstance(self.job, Unset):
+            job = UNSET
+        elif isinstance(self.job, WebhookJob):
+            job = self.job.to_dict()
+        else:
+            job = self.job
+
+        webhook_endpoint: None | str | Unset
+        if isinstance(self.webhook_endpoint, Unset):
+            webhook_endpoint = UNSET
+        else:
+            webhook_endpoint = self.webhook_endpoint
 
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({
-            "event": event,
-            "job": job,
         })
+        if event is not UNSET:
+            field_dict["event"] = event
+        if job is not UNSET:
+            field_dict["job"] = job
+        if webhook_endpoint is not UNSET:
+            field_dict["webhook_endpoint"] = webhook_endpoint
 
         return field_dict
 
@@ -50,13 +75,53 @@ class WebhookMessageData:
         from ..models.job_event import JobEvent # noqa: PLC0415
         from ..models.webhook_job import WebhookJob # noqa: PLC0415
         d = dict(src_dict)
-        event = JobEvent.from_dict(d.pop("event"))
+        def _parse_event(data: object) -> JobEvent | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                event_type_0 = JobEvent.from_dict(data)
 
-        job = WebhookJob.from_dict(d.pop("job"))
+                return event_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(JobEvent | None | Unset, data)
+
+        event = _parse_event(d.pop("event", UNSET))
+
+        def _parse_job(data: object) -> None | Unset | WebhookJob:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                job_type_0 = WebhookJob.from_dict(data)
+
+                return job_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | Unset | WebhookJob, data)
+
+        job = _parse_job(d.pop("job", UNSET))
+
+        def _parse_webhook_endpoint(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        webhook_endpoint = _parse_webhook_endpoint(d.pop("webhook_endpoint", UNSET))
 
         webhook_message_data = cls(
             event=event,
             job=job,
+            webhook_endpoint=webhook_endpoint,
         )
 
         webhook_message_data.additional_properties = d

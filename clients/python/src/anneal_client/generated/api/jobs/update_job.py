@@ -126,8 +126,9 @@ def sync_detailed(
 ) -> Response[Job | Problem]:
     """ Change a job
 
-     Sets name, metadata, priority and budget. With `If-Match` only a job that still is as its `ETag`
-    says is changed.
+     Sets name, metadata, priority and budget. With `If-Match` only a job is changed of which all these
+    and the
+    status still are as they were under that `ETag`; how far it has come does not matter.
 
     Args:
         id (str):
@@ -165,8 +166,9 @@ def sync(
 ) -> Job | Problem | None:
     """ Change a job
 
-     Sets name, metadata, priority and budget. With `If-Match` only a job that still is as its `ETag`
-    says is changed.
+     Sets name, metadata, priority and budget. With `If-Match` only a job is changed of which all these
+    and the
+    status still are as they were under that `ETag`; how far it has come does not matter.
 
     Args:
         id (str):
@@ -199,8 +201,9 @@ async def asyncio_detailed(
 ) -> Response[Job | Problem]:
     """ Change a job
 
-     Sets name, metadata, priority and budget. With `If-Match` only a job that still is as its `ETag`
-    says is changed.
+     Sets name, metadata, priority and budget. With `If-Match` only a job is changed of which all these
+    and the
+    status still are as they were under that `ETag`; how far it has come does not matter.
 
     Args:
         id (str):
@@ -238,8 +241,9 @@ async def asyncio(
 ) -> Job | Problem | None:
     """ Change a job
 
-     Sets name, metadata, priority and budget. With `If-Match` only a job that still is as its `ETag`
-    says is changed.
+     Sets name, metadata, priority and budget. With `If-Match` only a job is changed of which all these
+    and the
+    status still are as they were under that `ETag`; how far it has come does not matter.
 
     Args:
         id (str):
