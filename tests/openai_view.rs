@@ -238,7 +238,7 @@ fn what_is_wrong_with_a_request_is_said_where_it_stands() {
         }
         server().post("/v1/fine_tuning/jobs", &request)
     };
-    let tools = upload(server(), &chat.replace("}]}", "}],\"tools\":[]}"));
+    let tools = upload(server(), &chat.replace("}]}", "}],\"tools\":[{\"type\":\"function\"}]}"));
     let empty = upload(server(), "\n");
     let no_answer = json!({"type": "reinforcement", "reinforcement": {"grader": {"type": "numeric"}}});
     let rounds = json!({"type": "bolt", "bolt": {"rounds": 9, "grader": {"type": "regex", "pattern": "2"}}});

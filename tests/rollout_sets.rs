@@ -181,6 +181,7 @@ async fn write_set(store: &Store, change: impl Fn(&mut Fixture)) -> RolloutSetId
         spec_digest: claim.spec_digest,
         files: files.iter().map(|(name, bytes)| write(&path, name, bytes)).collect(),
     };
+    std::fs::write(path.join("manifest.json"), serde_json::to_vec(&manifest).unwrap()).unwrap();
     store.add_rollout_set(claim.lease, &directory, &manifest, &summary, NOW).await.unwrap();
     store.end_attempt(claim.lease, Ended::Succeeded { result: json!({}) }, NOW).await.unwrap();
     id

@@ -7,6 +7,6 @@ use crate::api;
 
 /// Prints the document as it is committed in `openapi/openapi.json`.
 pub fn run() -> anyhow::Result<ExitCode> {
-    output::print(&serde_json::to_string_pretty(&api::document())?);
+    output::print(&(serde_json::to_string_pretty(&api::document())? + "\n"));
     Ok(ExitCode::SUCCESS)
 }

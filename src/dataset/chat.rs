@@ -117,6 +117,13 @@ mod tests {
     }
 
     #[test]
+    fn null_and_empty_say_that_there_is_nothing() {
+        let answer = json!({"role": "assistant", "content": "2", "tool_calls": null});
+        let row = json!({"messages": [message("user", "1+1="), answer], "tools": null, "functions": []});
+        assert_eq!(converted(row).unwrap()["completion"], "2");
+    }
+
+    #[test]
     fn parts_of_text_become_one_text() {
         let parts = json!([{"type": "text", "text": "1+"}, {"type": "text", "text": "1="}]);
         let row = json!({"messages": [{"role": "user", "content": parts}, message("assistant", "2")]});
@@ -127,13 +134,15 @@ mod tests {
     fn what_rows_cannot_say_is_refused_with_the_row() {
         let weightless = json!({"role": "assistant", "content": "2", "weight": 0});
         let image = json!({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "u"}}]});
-        let call = json!({"role": "assistant", "content": null, "tool_calls": []});
+        let call = json!({"role": "assistant", "content": null, "tool_calls": [{"id": "c"}]});
+        let called = json!({"role": "assistant", "content": "2", "tool_calls": [{"id": "c"}]});
         for row in [
             json!({"messages": [message("user", "q"), weightless]}),
             json!({"messages": [image, message("assistant", "a")]}),
             json!({"messages": [message("user", "q"), call]}),
+            json!({"messages": [message("user", "q"), called]}),
             json!({"messages": [message("assistant", "a")]}),
-            json!({"messages": [message("user", "q")], "tools": []}),
+            json!({"messages": [message("user", "q")], "tools": [{"type": "function"}]}),
         ] {
             assert_eq!(convert(7, row.to_string().as_bytes()).unwrap_err().row(), Some(7), "{row}");
         }

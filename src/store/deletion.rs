@@ -277,7 +277,7 @@ mod tests {
         .fetch_all(&store.readers)
         .await
         .unwrap();
-        assert!(tables.len() > OWNED.len(), "{tables:?}");
+        assert!(tables.iter().any(|table| table == "evaluation"), "{tables:?}");
         // A device belongs to nobody; a job that is over holds none.
         for table in tables.iter().filter(|table| *table != "device") {
             let deleted = OWNED.iter().any(|statement| statement.starts_with(&format!("delete from {table} ")));

@@ -263,7 +263,8 @@ mod tests {
         assert_eq!((refused[0].pointer.as_str(), refused[0].code), ("/v/evaluation_metric", "unknown_value"));
         assert!(refused[0].detail.contains("cosine") && refused[0].detail.contains("rouge_l"), "{}", refused[0].detail);
         let long = "a".repeat(MAX_CHARACTERS + 1);
-        assert_eq!(score("fuzzy_match", &long, "a").status, ScoreStatus::Error);
+        assert_eq!(score("fuzzy_match", &long, "a").status, ScoreStatus::Unparsable);
+        assert_eq!(score("fuzzy_match", "a", &long).status, ScoreStatus::Error);
         assert!(score("fuzzy_match", &long[1..], "a").is_scored());
     }
 }
