@@ -25,6 +25,9 @@ const MOST_CHARACTERS: usize = 128;
 /// How long entries are collected.
 const COLLECT: Duration = Duration::from_millis(100);
 
+/// These end with their client: nobody else wants the answer, and others wait for the device.
+const COMPLETIONS: [&str; 2] = ["/v1/chat/completions", "/v1/completions"];
+
 /// Where entries go.
 pub type Sender = mpsc::Sender<AuditEntry>;
 
@@ -50,7 +53,8 @@ pub fn start(store: Store) -> (Sender, JoinHandle<()>) {
 /// Lets a request through and notes what came of it. What wants to change something goes on when its client has left:
 /// a change is made whole and noted, or not made.
 pub async fn record(State(sender): State<Sender>, request: Request, next: Next) -> Response {
-    if !changes(request.method(), request.uri().path()) {
+    let path = request.uri().path();
+    if !changes(request.method(), path) || COMPLETIONS.contains(&path) {
         return noted(sender, request, next).await;
     }
     tokio::spawn(noted(sender, request, next)).await.unwrap_or_else(|_| {

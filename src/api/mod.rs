@@ -7,6 +7,7 @@ mod archive;
 mod audit;
 mod audit_log;
 pub mod checkpoints;
+mod connections;
 pub mod datasets;
 mod deleted;
 mod devices;
@@ -45,6 +46,7 @@ mod webhook_endpoints;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::http::{HeaderName, StatusCode};
@@ -54,6 +56,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
+use tower_http::timeout::RequestBodyTimeoutLayer;
 use tower_http::trace::TraceLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -67,6 +70,9 @@ use feed::Feed;
 use limits::Limits;
 
 pub use openapi::document;
+
+/// How long a client may pause within the body of a request.
+const BODY_SILENCE: Duration = Duration::from_secs(60);
 
 /// What handlers work with.
 #[derive(Clone)]
@@ -245,6 +251,7 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
             Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "something went wrong on the server")
                 .into_response()
         }))
+        .layer(RequestBodyTimeoutLayer::new(BODY_SILENCE))
         .layer(middleware::from_fn_with_state(hosts, host::check))
         .layer(middleware::from_fn_with_state(entries, audit::record))
         .layer(middleware::from_fn(error::finish))
@@ -262,16 +269,9 @@ pub struct Service {
 }
 
 /// Serves connections until `shutdown` is ready.
-pub async fn serve(
-    listener: tokio::net::TcpListener,
-    service: Service,
-    shutdown: impl Future<Output = ()> + Send + 'static,
-) -> std::io::Result<()> {
-    // A router as it is would be built anew for each connection.
-    let connections = service.router.into_make_service();
-    let served = axum::serve(listener, connections).with_graceful_shutdown(shutdown).await;
+pub async fn serve(listener: tokio::net::TcpListener, service: Service, shutdown: impl Future<Output = ()>) {
+    connections::serve(listener, service.router, shutdown).await;
     if service.audit.await.is_err() {
         tracing::error!("the audit log ended early");
     }
-    served
 }

@@ -1,7 +1,6 @@
 //! `anneal serve`
 
 use std::fs::{File, TryLockError};
-use std::future::IntoFuture;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -35,7 +34,7 @@ pub struct Args {
 pub struct Server {
     pub address: SocketAddr,
     stop: watch::Sender<bool>,
-    http: JoinHandle<std::io::Result<()>>,
+    http: JoinHandle<()>,
     /// What tends the devices, and what sends webhooks.
     workers: JoinSet<()>,
     /// There is no API key.
@@ -101,10 +100,10 @@ impl Server {
         };
         let service = api::service(store.clone(), settings, shutdown.clone());
         let mut http_shutdown = shutdown.clone();
-        let http = axum_serve(listener, service, async move {
+        let http = tokio::spawn(api::serve(listener, service, async move {
             // An error means that the sender is gone, which is an end as well.
             drop(http_shutdown.wait_for(|down| *down).await);
-        });
+        }));
 
         let threads = (config.threads / readings.len().max(1)).max(1);
         let launch = Launch { program: std::env::current_exe()?, arguments: worker_arguments(config, threads) };
@@ -128,9 +127,8 @@ impl Server {
         self.stop.send_replace(true);
         self.workers.join_all().await;
         match tokio::time::timeout(GRACE, self.http).await {
-            Ok(Ok(Err(error))) => tracing::error!(%error, "the API ended with an error"),
             Ok(Err(error)) => tracing::error!(%error, "the API ended with an error"),
-            Ok(Ok(Ok(()))) => {}
+            Ok(Ok(())) => {}
             Err(_) => tracing::info!("requests that did not end in time are cut off"),
         }
     }
@@ -155,14 +153,6 @@ fn sweep(store: Store) {
             }
         }
     });
-}
-
-fn axum_serve(
-    listener: TcpListener,
-    service: api::Service,
-    shutdown: impl Future<Output = ()> + Send + 'static,
-) -> JoinHandle<std::io::Result<()>> {
-    tokio::spawn(api::serve(listener, service, shutdown).into_future())
 }
 
 fn lock(store: &Store) -> anyhow::Result<File> {
