@@ -159,4 +159,7 @@ fn an_inconclusive_comparison_is_an_answer_of_its_own() {
     assert!(pipeline.text("junit.xml").contains("<skipped"));
     let said = pipeline.retrain("still", &[&STILL[..], &["--fail-on", "inconclusive"]].concat());
     assert_eq!(said.code, Some(11), "{}{}", said.out, said.err);
+    // What hardly differs is not worse for want of an improvement.
+    let said = pipeline.retrain("still", &[&STILL[..], &["--min-improvement", "0.5"]].concat());
+    assert_eq!(pipeline.decision()["decision"], "inconclusive", "{}{}", said.out, said.err);
 }
