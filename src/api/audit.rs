@@ -10,6 +10,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tracing::Instrument;
 
 use super::access::Caller;
 use super::error::Problem;
@@ -57,7 +58,7 @@ pub async fn record(State(sender): State<Sender>, request: Request, next: Next) 
     if !changes(request.method(), path) || COMPLETIONS.contains(&path) {
         return noted(sender, request, next).await;
     }
-    tokio::spawn(noted(sender, request, next)).await.unwrap_or_else(|_| {
+    tokio::spawn(noted(sender, request, next).in_current_span()).await.unwrap_or_else(|_| {
         // Panics are caught further in: the server is ending.
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", "the server is about to end").into_response()
     })

@@ -4,7 +4,8 @@
 //! connection; a transaction holds it, and any error on the way drops it, because after a failed commit (a full disk)
 //! a connection's state cannot be trusted. Reads go through a pool.
 //!
-//! SQL is static, lower case and portable; what differs for another database stays in this file and in `migrations/`.
+//! SQL is lower case, portable, and static but for the number of rows and conditions; what differs for another database
+//! stays in this file and in `migrations/`.
 
 mod attempts;
 mod audit;
