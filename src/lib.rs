@@ -13,7 +13,7 @@
 //! * [`worker`] claims a job from the store and runs the engine on it.
 //! * [`webhook`] tells other servers what happens to jobs.
 //! * [`api`] the REST API; it meets the workers only in the store, and, for completions, on an idle worker's socket.
-//! * [`cli`] the commands; [`config`] their settings.
+//! * [`cli`] the commands; [`config`] their settings, [`telemetry`] their logs, [`clock`] the time.
 
 pub mod api;
 pub mod cli;

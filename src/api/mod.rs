@@ -1,6 +1,6 @@
-//! The REST API. Handlers read the request, ask the store and shape the answer; they meet the workers only in the
-//! database, and, for completions, on an idle worker's socket. Every route is on this page; each endpoint has a file
-//! with its request, response and description.
+//! The REST API: every route on this page, and for each endpoint a file with its request, response and description.
+//! Handlers read the request, ask the store and shape the answer; they meet the workers only in the database, and, for
+//! completions, on an idle worker's socket.
 
 mod access;
 mod archive;

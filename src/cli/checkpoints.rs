@@ -1,4 +1,4 @@
-//! `anneal checkpoints ...`
+//! `anneal checkpoints ...`: lists, shows and downloads them.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

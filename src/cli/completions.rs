@@ -1,4 +1,4 @@
-//! `anneal completions`
+//! `anneal completions`: a script that completes commands in a shell.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `anneal devices`
+//! `anneal devices`: what devices there are, and which job holds which.
 
 use std::process::ExitCode;
 

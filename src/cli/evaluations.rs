@@ -1,4 +1,4 @@
-//! `anneal evaluations ...`
+//! `anneal evaluations ...`: makes, shows and compares them.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

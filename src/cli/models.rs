@@ -1,4 +1,4 @@
-//! `anneal models ...`
+//! `anneal models ...`: lists and imports them.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `anneal openapi`
+//! `anneal openapi`: prints the OpenAPI document.
 
 use std::process::ExitCode;
 

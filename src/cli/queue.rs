@@ -1,4 +1,4 @@
-//! `anneal queue`
+//! `anneal queue`: which jobs wait, and for what.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `anneal run`
+//! `anneal run`: submits a spec, follows the job, downloads its model.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `anneal serve`
+//! `anneal serve`: the API, webhooks and a supervisor for each device; one server per data directory.
 
 use std::fs::{File, TryLockError};
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! `anneal verifiers ...`
+//! `anneal verifiers ...`: lists, stores and tries them.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

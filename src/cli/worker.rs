@@ -1,4 +1,4 @@
-//! `anneal worker`
+//! `anneal worker`: a worker process, and the signals that end it.
 
 use std::process::ExitCode;
 use std::time::Duration;

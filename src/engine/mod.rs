@@ -1,4 +1,4 @@
-//! The engine: everything that computes. It knows devices and tensors, but neither job rows nor HTTP; what it does
+//! The engine: everything that computes; it knows devices and tensors, but neither job rows nor HTTP. What it does
 //! is told to a [`report::Reporter`].
 //!
 //! Read [`train`] first: it is the algorithm. [`trainer`] holds the state it works on, `step` is one step, [`actor`]

@@ -1,5 +1,6 @@
-//! Rollout sets on disk. While a job samples, its completions are kept in parts, each written whole; at the end the
-//! parts become one set, in the form in which it is browsed, downloaded, analysed and trained on.
+//! Rollout sets on disk: parts, publishing, reading. While a job samples, its completions are kept in parts, each
+//! written whole; at the end the parts become one set, in the form in which it is browsed, downloaded, analysed and
+//! trained on.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};

@@ -1,4 +1,4 @@
-//! The training loop, as the algorithm box has it:
+//! The training loop, readable as the algorithm:
 //!
 //! ```text
 //! load; evaluate

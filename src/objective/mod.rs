@@ -1,5 +1,5 @@
-//! Objectives: what a training step optimises. Each file reads like its paper and knows nothing of devices,
-//! packing or optimizers; the training loop knows no objective by name.
+//! Objectives: what a training step optimises, each in a file that reads like its paper and knows nothing of devices,
+//! packing or optimizers. The training loop knows no objective by name.
 //!
 //! An objective sees completions in groups of one prompt. [`Objective::begin_step`] takes in what a whole step says,
 //! [`Objective::credit`] turns a group's rewards into one number per completion, in plain numbers, and

@@ -1,4 +1,4 @@
-//! API keys. Of a key only its digest is stored.
+//! API keys, of which only the digest is stored.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! `anneal datasets ...`
+//! `anneal datasets ...`: lists, shows and uploads them and their versions.
 
 mod get;
 mod upload;

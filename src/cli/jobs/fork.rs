@@ -1,4 +1,4 @@
-//! `anneal jobs fork`
+//! `anneal jobs fork`: a changed copy of a job.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `anneal jobs ...`
+//! `anneal jobs ...`: a file a command, or one for several that do alike.
 
 mod act;
 pub mod describe;

@@ -1,4 +1,4 @@
-//! `anneal jobs report`
+//! `anneal jobs report`: a job in one document.
 
 use std::fs;
 use std::path::PathBuf;

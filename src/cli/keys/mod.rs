@@ -1,4 +1,4 @@
-//! `anneal keys ...`
+//! `anneal keys ...`: makes, lists and revokes API keys.
 
 mod local;
 

@@ -1,5 +1,6 @@
-//! What the engine asks of a GPU. The same program runs on two kinds: hardware, and an emulation of it on the CPU that
-//! runs the same kernels, so that everything above this trait is tested on machines without a GPU.
+//! What the engine asks of a GPU: memory, launches, products, recorded passes. The same program runs on two kinds:
+//! hardware, and an emulation of it on the CPU that runs the same kernels, so that everything above this trait is
+//! tested on machines without a GPU.
 //!
 //! All work is done in the order in which it is asked for, on one stream; only [`Driver::download`] and
 //! [`Driver::synchronize`] wait.

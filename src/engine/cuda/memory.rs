@@ -1,5 +1,5 @@
-//! Memory of a device. Taking it from the driver is slow and waits for the device; what is given back is kept for the
-//! next one of the same size. Because all work is done in order, memory can be used again as soon as it is given back.
+//! Memory of a device, kept for the next piece of its size when it is given back: taking it from the driver is slow and
+//! waits for the device. Because all work is done in order, memory can be used again as soon as it is given back.
 
 use std::collections::BTreeMap;
 use std::fmt;

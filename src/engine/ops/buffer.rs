@@ -1,5 +1,5 @@
-//! Memory for intermediate results. Fresh memory is dear, because the kernel clears every page of it; what an
-//! operation is done with is kept for the next one.
+//! Memory for intermediate results, kept for the next operation when one is done with it: fresh memory is dear, because
+//! the kernel clears every page of it.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
