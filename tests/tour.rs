@@ -1,4 +1,5 @@
-//! `docs/API.md` is true: every command in it runs, in its order, and every route of the API is in it.
+//! `docs/API.md` is true: every command in it runs, in its order, and every route of the API is in it. So do the commands
+//! of the job in `README.md`.
 
 mod common;
 
@@ -26,24 +27,36 @@ const NOT_IN_THE_TOUR: [(&str, &str); 3] = [
 /// Requests of the tour that are no route of the document.
 const NOT_IN_THE_DOCUMENT: [(&str, &str); 1] = [("GET", "/openapi.json")];
 
-fn tour() -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/API.md")).unwrap()
+/// The text of every block of commands of a page.
+fn blocks(page: &str) -> Vec<String> {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap();
+    let fence = Regex::new(r"(?ms)^```sh\n(.*?)^```$").unwrap();
+    fence.captures_iter(&text).map(|block| block[1].to_owned()).collect()
 }
 
-/// The text of every block of commands.
-fn blocks(tour: &str) -> Vec<String> {
-    let fence = Regex::new(r"(?ms)^```sh\n(.*?)^```$").unwrap();
-    fence.captures_iter(tour).map(|block| block[1].to_owned()).collect()
+fn tour() -> Vec<String> {
+    blocks("docs/API.md")
 }
 
 #[test]
 fn every_command_of_the_tour_works() {
-    let blocks = blocks(&tour());
-    let commands: usize = blocks.iter().map(|block| requests(block).len()).sum();
+    let commands: usize = tour().iter().map(|block| requests(block).len()).sum();
     assert!(commands >= FEWEST_COMMANDS, "{commands} commands");
+    all_work(&tour());
+}
+
+#[test]
+fn the_job_by_curl_of_the_readme_works() {
+    let mut blocks = blocks("README.md");
+    blocks.retain(|block| block.contains("curl "));
+    assert_eq!(blocks.len(), 1, "the README has one job by curl");
+    all_work(&blocks);
+}
+
+fn all_work(blocks: &[String]) {
     let folder = data_dir();
     let server = Server::start(&folder.path().join("data"));
-    let (status, output) = run(&blocks, &server.base, folder.path());
+    let (status, output) = run(blocks, &server.base, folder.path());
     let last = output.rfind(MARK).map_or(output.as_str(), |begin| &output[begin..]);
     let number = last.strip_prefix(MARK).and_then(|rest| rest.split_whitespace().next()?.parse::<usize>().ok());
     let block = number.and_then(|number| blocks.get(number - 1)).map_or("", String::as_str);
@@ -76,7 +89,7 @@ fn run(blocks: &[String], base: &str, folder: &Path) -> (ExitStatus, String) {
 
 #[test]
 fn every_route_is_in_the_tour() {
-    let used: Vec<(String, String)> = blocks(&tour()).iter().flat_map(|block| requests(block)).collect();
+    let used: Vec<(String, String)> = tour().iter().flat_map(|block| requests(block)).collect();
     let routes = routes();
     let is_used = |route: &(String, String)| used.iter().any(|request| fits(request, route));
     let listed =
