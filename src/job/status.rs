@@ -67,6 +67,29 @@ impl JobStatus {
             Self::Queued | Self::Starting | Self::Running | Self::Pausing | Self::Paused | Self::Cancelling => false,
         }
     }
+
+    /// Whether a worker holds the job: it has a lease and devices.
+    pub fn is_held(self) -> bool {
+        match self {
+            Self::Starting | Self::Running | Self::Pausing | Self::Cancelling => true,
+            Self::Queued | Self::Paused | Self::Succeeded | Self::Failed | Self::Cancelled => false,
+        }
+    }
+
+    /// The statuses from which a job may come into this one. A new job is `queued` without having been anything.
+    pub fn predecessors(self) -> &'static [Self] {
+        match self {
+            Self::Queued => &[Self::Starting, Self::Running, Self::Paused],
+            Self::Starting => &[Self::Queued],
+            Self::Running => &[Self::Starting],
+            Self::Pausing => &[Self::Starting, Self::Running],
+            Self::Paused => &[Self::Queued, Self::Pausing],
+            Self::Cancelling => &[Self::Starting, Self::Running, Self::Pausing],
+            // Also one that was asked to stop: it was done, or had failed, before its worker learned of that.
+            Self::Succeeded | Self::Failed => &[Self::Starting, Self::Running, Self::Pausing, Self::Cancelling],
+            Self::Cancelled => &[Self::Queued, Self::Starting, Self::Running, Self::Paused, Self::Cancelling],
+        }
+    }
 }
 
 names!(
@@ -155,5 +178,29 @@ mod tests {
             assert_eq!(status.as_str().parse(), Ok(*status));
         }
         assert!("done".parse::<JobStatus>().is_err());
+    }
+
+    #[test]
+    fn nothing_follows_a_final_status_and_everything_else_can_be_left() {
+        for from in JobStatus::ALL {
+            let left = JobStatus::ALL.iter().any(|to| to.predecessors().contains(from));
+            assert_eq!(left, !from.is_final(), "{from}");
+        }
+    }
+
+    #[test]
+    fn the_table_of_states_is_that_of_the_documentation() {
+        let names = |statuses: &[JobStatus]| {
+            let names: Vec<String> = statuses.iter().map(|status| format!("`{status}`")).collect();
+            names.join(", ")
+        };
+        let rows = JobStatus::ALL.iter().map(|status| {
+            let held = if status.is_held() { "yes" } else { "no" };
+            format!("| `{status}` | {} | {held} |\n", names(status.predecessors()))
+        });
+        let table = format!("| status | comes from | held by a worker |\n|---|---|---|\n{}", rows.collect::<String>());
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("ARCHITECTURE.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        assert!(text.contains(&table), "ARCHITECTURE.md must show this table:\n{table}");
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
+use super::transitions::unfinished;
 use super::{Result, Store, StoreError, read, write_json};
 use crate::job::{CheckpointId, JobId, JobStatus, RolloutSetId};
 
@@ -196,20 +197,21 @@ fn status_of(row: &SqliteRow) -> Result<JobStatus> {
 /// begins from it.
 async fn unneeded(connection: &mut SqliteConnection, parts: &[String], owner: Option<JobId>) -> Result<()> {
     // Looking into a spec is dear, so that only those that name a checkpoint or a set at all are looked into.
-    let user: Option<String> = sqlx::query_scalar(
+    let user: Option<String> = sqlx::query_scalar(concat!(
         "select job.id from job
-         where job.status in ('queued', 'starting', 'running', 'pausing', 'paused', 'cancelling')
-           and job.id <> coalesce($2, '')
-           and (instr(job.spec_resolved, '\"ckpt_') > 0 or instr(job.spec_resolved, '\"rs_') > 0)
-           and exists (select 1 from json_tree(job.spec_resolved) field
-                       where field.type = 'text' and field.value in (select value from json_each($1))
-                         and field.fullkey <> '$.name' and field.fullkey not like '$.metadata.%')
-         union all
-         select job.id from json_each($1) part, verification join job on job.id = verification.job_id
-         where job.status in ('queued', 'starting', 'running', 'pausing', 'paused', 'cancelling')
-           and job.id <> coalesce($2, '') and checkpoint_id = part.value
-         limit 1",
-    )
+             where job.id <> coalesce($2, '')
+               and (instr(job.spec_resolved, '\"ckpt_') > 0 or instr(job.spec_resolved, '\"rs_') > 0)
+               and exists (select 1 from json_tree(job.spec_resolved) field
+                           where field.type = 'text' and field.value in (select value from json_each($1))
+                             and field.fullkey <> '$.name' and field.fullkey not like '$.metadata.%')
+               and job.status in ",
+        unfinished!(),
+        " union all
+             select job.id from json_each($1) part, verification join job on job.id = verification.job_id
+             where job.id <> coalesce($2, '') and checkpoint_id = part.value and job.status in ",
+        unfinished!(),
+        " limit 1"
+    ))
     .bind(write_json(&parts)?)
     .bind(owner.map(|id| id.to_string()))
     .fetch_optional(connection)

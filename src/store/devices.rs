@@ -9,6 +9,7 @@ use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::queue::{Loss, lose};
+use super::transitions::held;
 use super::{Result, Store, StoreError, read, read_json, write_json};
 use crate::job::placement::Slot;
 use crate::job::{DeviceProcess, DeviceReading, DeviceStatus, FailureKind, JobId, NewEvent, Timestamp, WorkerId};
@@ -141,10 +142,10 @@ impl Store {
         let mut tx = self.begin().await?;
         let job = mark_faulted(tx.connection(), name, reason, now).await?;
         if let Some(job) = job {
-            let held = sqlx::query(
-                "select id, attempt, status, crashes from job
-                 where id = $1 and status in ('starting', 'running', 'pausing', 'cancelling')",
-            )
+            let held = sqlx::query(concat!(
+                "select id, attempt, status, crashes from job where id = $1 and status in ",
+                held!()
+            ))
             .bind(&job)
             .fetch_optional(tx.connection())
             .await?;

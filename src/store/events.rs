@@ -7,6 +7,7 @@ use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::queue::fence;
+use super::transitions::{Transition, move_job};
 use super::{Lease, Result, Store, StoreError, read, read_json, write_json};
 use crate::job::{Event, EventId, EventKind, JobId, JobStatus, NewEvent, Timestamp};
 
@@ -53,12 +54,8 @@ impl Store {
     pub async fn record(&self, lease: Lease, events: &[NewEvent], now: Timestamp) -> Result<()> {
         let mut tx = self.begin().await?;
         if fence(tx.connection(), lease, now).await? == JobStatus::Starting {
-            sqlx::query("update job set status = 'running' where id = $1")
-                .bind(lease.job.to_string())
-                .execute(tx.connection())
-                .await?;
-            let event = super::jobs::status_event(JobStatus::Running, &format!("attempt {}", lease.attempt));
-            append(tx.connection(), lease.job, &event, now).await?;
+            let begun = Transition::to(JobStatus::Running, format!("attempt {}", lease.attempt));
+            move_job(tx.connection(), lease.job, &begun, now).await?;
         }
         for event in events {
             append(tx.connection(), lease.job, event, now).await?;

@@ -3,13 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::events::append;
+use super::transitions::{Transition, move_job};
 use super::{Page, Result, Store, StoreError, read, read_json};
-use crate::job::{EventKind, Failure, JobId, JobKind, JobStatus, NewEvent, Phase, RolloutSetId, Timestamp};
+use crate::job::{Failure, JobId, JobKind, JobStatus, Phase, RolloutSetId, Timestamp};
+
+/// The reason of a job that was cancelled without another one.
+pub(super) const CANCELLED_BY_CLIENT: &str = "cancelled by a client";
 
 /// Milliseconds of devices that attempts of the `job` row at hand have used; one under way counts up to `$now`.
 macro_rules! spent {
@@ -152,17 +155,7 @@ impl Store {
                 )));
             }
         };
-        sqlx::query(
-            "update job set status = $2, updated_at = $3, finished_at = case when $2 = 'cancelled' then $3 end,
-                            stop_reason = null, stop_failure = null
-             where id = $1",
-        )
-        .bind(id.to_string())
-        .bind(next.as_str())
-        .bind(now.0)
-        .execute(tx.connection())
-        .await?;
-        append(tx.connection(), id, &status_event(next, "cancelled by a client"), now).await?;
+        move_job(tx.connection(), id, &Transition::to(next, CANCELLED_BY_CLIENT), now).await?;
         tx.commit().await?;
         self.job(id).await
     }
@@ -176,12 +169,6 @@ pub(super) async fn by_id(connection: &mut SqliteConnection, id: JobId, project:
         .fetch_optional(connection)
         .await?
         .map_or_else(|| Err(StoreError::NotFound { what: "job", id: id.to_string() }), |row| job(&row))
-}
-
-/// The event of a change of status.
-pub(super) fn status_event(status: JobStatus, reason: &str) -> NewEvent {
-    let data = json!({"status": status, "reason": reason});
-    NewEvent::info(EventKind::Status, format!("{status}: {reason}"), data)
 }
 
 fn job(row: &SqliteRow) -> Result<JobRow> {

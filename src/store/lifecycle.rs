@@ -6,7 +6,8 @@ use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::events::append;
-use super::jobs::{by_id, spent, status_event};
+use super::jobs::{by_id, spent};
+use super::transitions::{Transition, move_job};
 use super::{Heartbeat, JobRow, Lease, Result, Store, StoreError, WriteTransaction, read, read_json, write_json};
 use crate::job::{BudgetSpec, EventLevel, Failure, FailureKind, JobId, JobStatus, NewEvent, OnExhausted, Timestamp};
 
@@ -40,8 +41,7 @@ impl Store {
                 return Err(StoreError::Refused { code: "job_not_running", detail });
             }
         };
-        ask(tx.connection(), id, (status, next), "paused by a client", None, now).await?;
-        append(tx.connection(), id, &status_event(next, "paused by a client"), now).await?;
+        move_job(tx.connection(), id, &Transition::to(next, "paused by a client"), now).await?;
         tx.commit().await?;
         self.job(id).await
     }
@@ -53,9 +53,7 @@ impl Store {
             tx.commit().await?;
             return Err(StoreError::Refused { code, detail });
         }
-        let reason = "resumed by a client";
-        ask(tx.connection(), id, (JobStatus::Paused, JobStatus::Queued), reason, None, now).await?;
-        append(tx.connection(), id, &status_event(JobStatus::Queued, reason), now).await?;
+        move_job(tx.connection(), id, &Transition::to(JobStatus::Queued, "resumed by a client"), now).await?;
         tx.commit().await?;
         self.job(id).await
     }
@@ -112,13 +110,10 @@ impl Store {
             tx.commit().await?;
             return Ok(Heartbeat::of(status));
         };
-        let (reason, next) = (budget.spent_reason(), asked_by(budget.on_exhausted));
-        let failure = (budget.on_exhausted == OnExhausted::Fail).then(|| exhausted(&reason));
-        ask(tx.connection(), lease.job, (status, next), &reason, failure.as_ref(), now).await?;
-        let event = NewEvent { level: EventLevel::Warning, ..status_event(next, &reason) };
-        append(tx.connection(), lease.job, &event, now).await?;
+        let stop = on_exhausted(&budget);
+        move_job(tx.connection(), lease.job, &stop, now).await?;
         tx.commit().await?;
-        Ok(Heartbeat::of(next))
+        Ok(Heartbeat::of(stop.to))
     }
 
     /// Begins a transaction with what decides about a job's next status.
@@ -174,12 +169,15 @@ fn no_resume(row: &SqliteRow) -> Result<Option<(&'static str, String)>> {
     })
 }
 
-/// The status of a job whose budget is spent while its worker still holds it.
-fn asked_by(action: OnExhausted) -> JobStatus {
-    match action {
-        OnExhausted::Pause => JobStatus::Pausing,
-        OnExhausted::Cancel | OnExhausted::Fail => JobStatus::Cancelling,
-    }
+/// How a job whose budget is spent stops while its worker still holds it.
+fn on_exhausted(budget: &BudgetSpec) -> Transition {
+    let reason = budget.spent_reason();
+    let (to, failure) = match budget.on_exhausted {
+        OnExhausted::Pause => (JobStatus::Pausing, None),
+        OnExhausted::Cancel => (JobStatus::Cancelling, None),
+        OnExhausted::Fail => (JobStatus::Cancelling, Some(exhausted(&reason))),
+    };
+    Transition { level: EventLevel::Warning, failure, ..Transition::to(to, reason) }
 }
 
 fn exhausted(reason: &str) -> Failure {
@@ -199,34 +197,6 @@ fn budget_of(row: &SqliteRow) -> Result<Option<BudgetSpec>> {
 async fn spent_by(connection: &mut SqliteConnection, job: JobId, now: Timestamp) -> Result<i64> {
     let spent = sqlx::query_scalar(concat!("select ", spent!("$2"), " from job where id = $1"));
     Ok(spent.bind(job.to_string()).bind(now.0).fetch_one(connection).await?)
-}
-
-/// Moves a job from one status to another; the event of it is the caller's.
-async fn ask(
-    connection: &mut SqliteConnection,
-    job: JobId,
-    (from, to): (JobStatus, JobStatus),
-    reason: &str,
-    failure: Option<&Failure>,
-    now: Timestamp,
-) -> Result<()> {
-    let held = matches!(to, JobStatus::Pausing | JobStatus::Cancelling);
-    let moved = sqlx::query(
-        "update job set status = $3, updated_at = $4, stop_reason = $5, stop_failure = $6
-         where id = $1 and status = $2",
-    )
-    .bind(job.to_string())
-    .bind(from.as_str())
-    .bind(to.as_str())
-    .bind(now.0)
-    .bind(held.then_some(reason))
-    .bind(failure.map(write_json).transpose()?)
-    .execute(connection)
-    .await?;
-    if moved.rows_affected() == 1 {
-        return Ok(());
-    }
-    Err(StoreError::Corrupt { what: "job status", detail: format!("{job} was not {from} within a transaction") })
 }
 
 async fn write_change(connection: &mut SqliteConnection, job: JobId, change: &JobChange, now: Timestamp) -> Result<()> {

@@ -31,6 +31,7 @@ mod queue;
 mod requests;
 mod rollout_sets;
 mod submissions;
+mod transitions;
 mod uploaded_files;
 mod uploads;
 mod verifiers;

@@ -7,8 +7,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use super::checkpoints::training_directories;
 use super::derived::verification;
 use super::devices::{hold, slots};
-use super::events::append;
-use super::jobs::status_event;
+use super::transitions::{Transition, move_job};
 use super::{Claim, Lease, Result, Store, StoreError, read, read_json, write_json};
 use crate::job::placement::{Claimant, Placement, Request, Slot, Waiting, explain};
 use crate::job::{JobId, JobStatus, Timestamp, WorkerId};
@@ -240,10 +239,8 @@ async fn begin_attempt(
     now: Timestamp,
 ) -> Result<Claim> {
     let row = sqlx::query(
-        "update job set status = 'starting', attempt = attempt + 1, worker = $1, lease_until = $2,
-                        updated_at = $3, started_at = coalesce(started_at, $3)
-         where id = $4 and status = 'queued'
-         returning id, attempt, kind, spec_resolved, spec_digest",
+        "update job set attempt = attempt + 1, worker = $1, lease_until = $2, started_at = coalesce(started_at, $3)
+         where id = $4 returning attempt, kind, spec_resolved, spec_digest",
     )
     .bind(worker.to_string())
     .bind(now.plus_seconds(lease_seconds).0)
@@ -270,7 +267,7 @@ async fn begin_attempt(
     .await?;
     let resume = training_directories(connection, lease.job).await?;
     let reason = format!("attempt {} on {}", lease.attempt, start.devices.join(", "));
-    append(connection, lease.job, &status_event(JobStatus::Starting, &reason), now).await?;
+    move_job(connection, lease.job, &Transition::to(JobStatus::Starting, reason), now).await?;
     Ok(Claim {
         lease,
         kind: read("job kind", row.try_get("kind")?)?,

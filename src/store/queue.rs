@@ -4,20 +4,17 @@
 //! once another attempt has begun. A lease that runs out, or whose worker is known to be dead, sends the job back to
 //! the queue; after [`MAX_CRASHES`] such ends the job is taken for poison.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::derived::{Verification, verification};
 use super::events::append;
-use super::jobs::status_event;
-use super::{Result, Store, StoreError, devices, read, read_json, write_json};
-use crate::job::{
-    EventKind, EventLevel, Failure, FailureKind, JobId, JobKind, JobStatus, NewEvent, Timestamp, WorkerId,
-};
+use super::jobs::CANCELLED_BY_CLIENT;
+use super::transitions::{Transition, held, move_job};
+use super::{Result, Store, StoreError, devices, read, read_json};
+use crate::job::{Failure, FailureKind, JobId, JobKind, JobStatus, Timestamp, WorkerId};
 
-/// The reason of a job that was cancelled without another one.
-const BY_A_CLIENT: &str = "cancelled by a client";
 /// Workers that one job may end before it is given up.
 pub const MAX_CRASHES: u32 = 3;
 
@@ -127,11 +124,11 @@ impl Store {
     /// Renews a lease, and notes that its worker is alive.
     pub async fn heartbeat(&self, lease: Lease, lease_seconds: u64, now: Timestamp) -> Result<Heartbeat> {
         let mut tx = self.begin().await?;
-        let row = sqlx::query(
-            "update job set lease_until = $3
-             where id = $1 and attempt = $2 and status in ('starting', 'running', 'pausing', 'cancelling')
-             returning status",
-        )
+        let row = sqlx::query(concat!(
+            "update job set lease_until = $3 where id = $1 and attempt = $2 and status in ",
+            held!(),
+            " returning status"
+        ))
         .bind(lease.job.to_string())
         .bind(lease.attempt)
         .bind(now.plus_seconds(lease_seconds).0)
@@ -168,23 +165,23 @@ impl Store {
     pub async fn end_attempt(&self, lease: Lease, ended: Ended, now: Timestamp) -> Result<()> {
         let mut tx = self.begin().await?;
         let status = fence(tx.connection(), lease, now).await?;
-        if let Ended::Lost(loss) = &ended {
-            lose_with_device(tx.connection(), lease, loss, now).await?;
-            return tx.commit().await;
-        }
-        let asked = asked(tx.connection(), lease.job, status).await?;
-        let (status, reason, result, failure) = match (ended, asked) {
-            (Ended::Succeeded { result }, _) => (JobStatus::Succeeded, String::from("finished"), Some(result), None),
-            (Ended::Failed(failure), _) => (JobStatus::Failed, failure.message.clone(), None, Some(failure)),
-            // Such a job does not go back to the queue, whoever was first.
-            (Ended::Cancelled | Ended::Drained, Some(asked)) => (asked.status, asked.reason, None, asked.failure),
-            (Ended::Cancelled, None) => (JobStatus::Cancelled, String::from(BY_A_CLIENT), None, None),
-            (Ended::Drained, None) => (JobStatus::Queued, String::from("the worker had to stop"), None, None),
-            (Ended::Lost(loss), _) => (JobStatus::Queued, loss.reason, None, None),
+        let stopped = stopped(tx.connection(), lease.job, status).await?;
+        let transition = match ended {
+            Ended::Succeeded { result } => {
+                Transition { result: Some(result), ..Transition::to(JobStatus::Succeeded, "finished") }
+            }
+            Ended::Failed(failure) => Transition::failed(failure),
+            // A job that was to stop does not go back to the queue, whoever was first.
+            Ended::Cancelled => stopped.unwrap_or_else(|| Transition::to(JobStatus::Cancelled, CANCELLED_BY_CLIENT)),
+            Ended::Drained => stopped.unwrap_or_else(|| Transition::to(JobStatus::Queued, "the worker had to stop")),
+            Ended::Lost(loss) => {
+                lose_with_device(tx.connection(), lease, &loss, now).await?;
+                return tx.commit().await;
+            }
         };
-        let outcome = if status == JobStatus::Queued { "drained" } else { status.as_str() };
+        let outcome = if transition.to == JobStatus::Queued { "drained" } else { transition.to.as_str() };
         end_attempt_row(tx.connection(), lease, outcome, now).await?;
-        settle(tx.connection(), lease.job, status, &reason, result, failure, now).await?;
+        move_job(tx.connection(), lease.job, &transition, now).await?;
         tx.commit().await
     }
 
@@ -198,10 +195,10 @@ impl Store {
         now: Timestamp,
     ) -> Result<usize> {
         let mut tx = self.begin().await?;
-        let rows = sqlx::query(
-            "select id, attempt, status, crashes from job
-             where worker = $1 and status in ('starting', 'running', 'pausing', 'cancelling')",
-        )
+        let rows = sqlx::query(concat!(
+            "select id, attempt, status, crashes from job where worker = $1 and status in ",
+            held!()
+        ))
         .bind(worker.to_string())
         .fetch_all(tx.connection())
         .await?;
@@ -219,9 +216,11 @@ impl Store {
 
     /// Requeues jobs whose lease has run out. Returns how many.
     pub async fn reap_expired(&self, now: Timestamp) -> Result<usize> {
-        let expired = "select id, attempt, status, crashes from job
-                       where status in ('starting', 'running', 'pausing', 'cancelling') and lease_until < $1
-                       limit 1000";
+        let expired = concat!(
+            "select id, attempt, status, crashes from job where lease_until < $1 and status in ",
+            held!(),
+            " limit 1000"
+        );
         if sqlx::query(expired).bind(now.0).fetch_optional(&self.readers).await?.is_none() {
             return Ok(0);
         }
@@ -252,11 +251,11 @@ impl Store {
 
 /// Checks within a transaction that `lease` is still good, and returns the job's status.
 pub(super) async fn fence(connection: &mut SqliteConnection, lease: Lease, now: Timestamp) -> Result<JobStatus> {
-    let row = sqlx::query(
-        "update job set updated_at = $3
-         where id = $1 and attempt = $2 and status in ('starting', 'running', 'pausing', 'cancelling')
-         returning status",
-    )
+    let row = sqlx::query(concat!(
+        "update job set updated_at = $3 where id = $1 and attempt = $2 and status in ",
+        held!(),
+        " returning status"
+    ))
     .bind(lease.job.to_string())
     .bind(lease.attempt)
     .bind(now.0)
@@ -290,16 +289,9 @@ async fn lease_end(connection: &mut SqliteConnection, job: JobId, now: Timestamp
     Ok(Timestamp(until.map_or(now.0, |until| until.min(now.0))))
 }
 
-/// What a job becomes that was asked to stop.
-struct Asked {
-    status: JobStatus,
-    reason: String,
-    failure: Option<Failure>,
-}
-
-/// What was asked of a job while its worker held it, if it was asked to stop.
-async fn asked(connection: &mut SqliteConnection, job: JobId, status: JobStatus) -> Result<Option<Asked>> {
-    let status = match status {
+/// What becomes of a job that was told to stop, when its worker lets go of it; none of one that was not.
+async fn stopped(connection: &mut SqliteConnection, job: JobId, status: JobStatus) -> Result<Option<Transition>> {
+    let to = match status {
         JobStatus::Pausing => JobStatus::Paused,
         JobStatus::Cancelling => JobStatus::Cancelled,
         JobStatus::Queued
@@ -314,13 +306,12 @@ async fn asked(connection: &mut SqliteConnection, job: JobId, status: JobStatus)
         .bind(job.to_string())
         .fetch_one(connection)
         .await?;
-    let reason: Option<String> = row.try_get("stop_reason")?;
     let failure: Option<String> = row.try_get("stop_failure")?;
-    let failure: Option<Failure> = failure.map(|text| read_json("failure", &text)).transpose()?;
-    Ok(Some(match failure {
-        Some(failure) => Asked { status: JobStatus::Failed, reason: failure.message.clone(), failure: Some(failure) },
-        None => Asked { status, reason: reason.unwrap_or_else(|| String::from(BY_A_CLIENT)), failure },
-    }))
+    if let Some(failure) = failure {
+        return Ok(Some(Transition::failed(read_json("failure", &failure)?)));
+    }
+    let reason: Option<String> = row.try_get("stop_reason")?;
+    Ok(Some(Transition::to(to, reason.as_deref().unwrap_or(CANCELLED_BY_CLIENT))))
 }
 
 /// The device of a job's worker failed, as the worker itself says.
@@ -360,12 +351,12 @@ pub(super) async fn lose(
         .bind(crashes)
         .execute(&mut *connection)
         .await?;
-    if let Some(Asked { status, reason, failure }) = asked(connection, lease.job, status).await? {
-        return settle(connection, lease.job, status, &reason, None, failure, now).await;
+    if let Some(transition) = stopped(connection, lease.job, status).await? {
+        return move_job(connection, lease.job, &transition, now).await;
     }
     if crashes < MAX_CRASHES {
         let reason = format!("{reason}; trying again from the last checkpoint");
-        return settle(connection, lease.job, JobStatus::Queued, &reason, None, None, now).await;
+        return move_job(connection, lease.job, &Transition::to(JobStatus::Queued, reason), now).await;
     }
     let advice = match kind {
         FailureKind::DeviceLost => "look at the devices (GET /v1/devices) and submit the job again",
@@ -387,42 +378,5 @@ pub(super) async fn lose(
         code: kind.as_str().to_owned(),
         message: format!("the job lost its worker or device {crashes} times (last: {reason}); {advice}"),
     };
-    settle(connection, lease.job, JobStatus::Failed, &failure.message.clone(), None, Some(failure), now).await
-}
-
-/// Moves a job out of its worker's hands.
-async fn settle(
-    connection: &mut SqliteConnection,
-    job: JobId,
-    status: JobStatus,
-    reason: &str,
-    result: Option<Value>,
-    failure: Option<Failure>,
-    now: Timestamp,
-) -> Result<()> {
-    sqlx::query(
-        "update job set status = $2, phase = null, worker = null, lease_until = null, updated_at = $3,
-                        stop_reason = null, stop_failure = null,
-                        finished_at = case when $4 then $3 end, result = $5, failure = $6
-         where id = $1",
-    )
-    .bind(job.to_string())
-    .bind(status.as_str())
-    .bind(now.0)
-    .bind(status.is_final())
-    .bind(result.as_ref().map(write_json).transpose()?)
-    .bind(failure.as_ref().map(write_json).transpose()?)
-    .execute(&mut *connection)
-    .await?;
-    devices::free(connection, job, now).await?;
-    let mut event = status_event(status, reason);
-    if let Some(failure) = &failure {
-        event = NewEvent {
-            kind: EventKind::Status,
-            level: EventLevel::Error,
-            message: format!("{status}: {reason}"),
-            data: json!({"status": status, "reason": reason, "failure": failure}),
-        };
-    }
-    append(connection, job, &event, now).await
+    move_job(connection, lease.job, &Transition::failed(failure), now).await
 }

@@ -11,9 +11,10 @@ use sqlx::{QueryBuilder, Row};
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::derived::{Origin, check_origin, insert_verification};
-use super::jobs::{by_id, status_event};
+use super::jobs::by_id;
 use super::projects::{Room, room};
 use super::rollout_sets::insert;
+use super::transitions::Transition;
 use super::{JobRow, NewRolloutSet, ROWS, Result, Store, StoreError, read, write_json};
 use crate::job::{EventId, JobId, JobKind, JobStatus, Timestamp};
 
@@ -321,7 +322,7 @@ async fn insert_jobs(connection: &mut SqliteConnection, requests: &[&Request]) -
             .push_bind(1);
     });
     jobs.build().persistent(false).execute(&mut *connection).await?;
-    let event = status_event(JobStatus::Queued, "submitted");
+    let event = Transition::to(JobStatus::Queued, "submitted").event();
     let data = write_json(&event.data)?;
     let mut events = QueryBuilder::new("insert into event (id, job_id, seq, type, level, message, data, created_at) ");
     events.push_values(requests, |mut row, Request { new, now, .. }| {
