@@ -194,8 +194,8 @@ def add_checkpoint(server, data):
         {"path": "model.safetensors", "size": DOWNLOAD_BYTES, "sha256": digest.hexdigest()}]}
     checkpoint = f"ckpt_{uuid.uuid4().hex}"
     database = sqlite3.connect(data / "anneal.db", timeout=30)
-    database.execute("insert into checkpoint (id, job_id, kind, attempt, step, directory, bytes, manifest, created_at) "
-                     "values (?, ?, 'inference', 1, 1, ?, ?, ?, 1)",
+    database.execute("insert into artifact (id, job_id, kind, step, directory, bytes, manifest, completed_at) "
+                     "values (?, ?, 'inference', 1, ?, ?, ?, 1)",
                      (checkpoint, job, f"{job}/big", DOWNLOAD_BYTES, json.dumps(manifest)))
     database.commit()
     database.close()

@@ -9,14 +9,15 @@ use std::sync::LazyLock;
 
 use anneal::device::Machine;
 use anneal::job::digest::sha256_hex;
+use anneal::job::inference::FinishReason;
 use anneal::job::rollout_set::{GROUPS_FILE, ROLLOUTS_FILE, SUMMARY_FILE};
 use anneal::job::{
-    CheckpointKind, JobId, JobKind, Manifest, ManifestFile, RolloutLine, RolloutSetId, RolloutSetSpec, RolloutSummary,
-    Timestamp, WorkerId,
+    ArtifactKind, ArtifactSummary, JobId, JobKind, Manifest, ManifestFile, RolloutLine, RolloutSetId, RolloutSetSpec,
+    RolloutSummary, ScoreStatus, Timestamp, WorkerId,
 };
 use anneal::modelfile::builtin::Builtin;
 use anneal::objective::frontier::{ScoredCompletion, ScoredGroup};
-use anneal::store::{Ended, NewJob, NewRolloutSet, Store};
+use anneal::store::{Ended, Keep, NewArtifact, NewJob, NewRolloutSet, Store};
 use common::{Server, data_dir, small_spec};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -141,8 +142,8 @@ async fn write_set(store: &Store, change: impl Fn(&mut Fixture)) -> RolloutSetId
             tokens: vec![6, 1],
             logprobs: vec![-0.1, -0.25],
             entropy_sum: 0.5,
-            finish: String::from("stop"),
-            status: reward(sample).map(|_| String::from("ok")),
+            finish: FinishReason::Stop,
+            status: reward(sample).map(|_| ScoreStatus::Ok),
             reward: reward(sample),
         })
     });
@@ -164,8 +165,7 @@ async fn write_set(store: &Store, change: impl Fn(&mut Fixture)) -> RolloutSetId
         whole_distribution: set.spec["sampling"]["temperature"] == 1.0,
         max_step: set.max_step,
     };
-    let directory = format!("{job}/rollouts");
-    let path = store.files().checkpoint(&directory);
+    let path = store.files().job(job).join("rollouts");
     std::fs::create_dir_all(&path).unwrap();
     let files = [
         (ROLLOUTS_FILE, text.into_bytes()),
@@ -174,7 +174,7 @@ async fn write_set(store: &Store, change: impl Fn(&mut Fixture)) -> RolloutSetId
     ];
     let manifest = Manifest {
         format: 1,
-        kind: CheckpointKind::Rollouts,
+        kind: ArtifactKind::Rollouts,
         job,
         attempt: claim.lease.attempt,
         step: 0,
@@ -182,7 +182,10 @@ async fn write_set(store: &Store, change: impl Fn(&mut Fixture)) -> RolloutSetId
         files: files.iter().map(|(name, bytes)| write(&path, name, bytes)).collect(),
     };
     std::fs::write(path.join("manifest.json"), serde_json::to_vec(&manifest).unwrap()).unwrap();
-    store.add_rollout_set(claim.lease, &directory, &manifest, &summary, NOW).await.unwrap();
+    let location = &store.place().publish(&path, &manifest).await.unwrap();
+    let (manifest, summary) = (&manifest, &ArtifactSummary::Rollouts(summary));
+    let new = NewArtifact { location, manifest, summary, score: None, keep: Keep { last: 1, best: 0 } };
+    store.add_artifact(claim.lease, new, NOW).await.unwrap();
     store.end_attempt(claim.lease, Ended::Succeeded { result: json!({}) }, NOW).await.unwrap();
     id
 }

@@ -1,38 +1,31 @@
-//! A directory with a manifest as one tar archive: streamed while it is sent, never built. Every byte's place follows
+//! An artifact as one tar archive: streamed while it is sent, never built. Every byte's place follows
 //! from the manifest, so that the length is known beforehand and a download that broke off goes on where it stopped;
-//! the same directory is always the same archive.
+//! the same artifact is always the same archive.
 
 use std::io;
-use std::path::{Path, PathBuf};
 
 use axum::body::Body;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use tokio::fs::File;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncSeekExt, SeekFrom};
+use tokio::io::AsyncRead;
 use tokio_util::io::ReaderStream;
 
 use super::download::{CHUNK, Representation};
 use super::error::Problem;
-use crate::job::checkpoint::MANIFEST;
+use crate::job::artifact::MANIFEST;
 use crate::job::digest::sha256_hex;
 use crate::job::{Manifest, Timestamp};
+use crate::store::{Artifact, Location, Place};
 
 /// Archives are made of blocks of this size and end with two empty ones.
 const BLOCK: u64 = 512;
 
-/// Answers with the directory at `location`, as a folder named `id` in an archive. `created_at` is the time of every
-/// file in it.
-pub async fn serve(
-    id: &str,
-    location: &Path,
-    manifest: &Manifest,
-    created_at: Timestamp,
-    headers: &HeaderMap,
-) -> Result<Response, Problem> {
-    let pieces = layout(id, location, manifest, created_at)?;
+/// Answers with an artifact as a folder named `id` in an archive, in which every file has the time of its completion.
+pub async fn serve(place: &Place, id: &str, artifact: &Artifact, headers: &HeaderMap) -> Result<Response, Problem> {
+    let (manifest, created_at) = (&artifact.manifest, artifact.completed_at);
+    let pieces = layout(id, artifact.location(), manifest, created_at)?;
     let identity = format!("tar 1\n{id}\n{}\n{}", created_at.unix_seconds(), serde_json::json!(manifest));
     let what = Representation {
         name: format!("{id}.tar"),
@@ -42,7 +35,7 @@ pub async fn serve(
         sha256: None,
     };
     Ok(match what.select(headers) {
-        Ok(part) => what.answer(part, body(pieces, part.first, part.length)),
+        Ok(part) => what.answer(part, body(place, pieces, part.first, part.length)),
         Err(answer) => *answer,
     })
 }
@@ -51,7 +44,7 @@ pub async fn serve(
 #[derive(Debug)]
 enum Piece {
     Bytes(Bytes),
-    File { path: PathBuf, size: u64 },
+    File { location: Location, size: u64 },
 }
 
 impl Piece {
@@ -64,16 +57,19 @@ impl Piece {
 
     /// Reads `length` bytes from `first` on. A file that has not its size in the manifest is an error, which cuts the
     /// download off: what would follow would be in the wrong place.
-    async fn open(self, first: u64, length: u64) -> io::Result<ReaderStream<Box<dyn AsyncRead + Send + Unpin>>> {
+    async fn open(
+        self,
+        place: Place,
+        first: u64,
+        length: u64,
+    ) -> io::Result<ReaderStream<Box<dyn AsyncRead + Send + Unpin>>> {
         let reader: Box<dyn AsyncRead + Send + Unpin> = match self {
             Self::Bytes(bytes) => Box::new(io::Cursor::new(bytes.slice(first as usize..(first + length) as usize))),
-            Self::File { path, size } => {
-                let mut file = File::open(&path).await?;
-                if file.metadata().await?.len() != size {
-                    return Err(io::Error::other(format!("{} has another size than in its manifest", path.display())));
+            Self::File { location, size } => {
+                if place.size(&location).await? != size {
+                    return Err(io::Error::other(format!("{location:?} has another size than in its manifest")));
                 }
-                file.seek(SeekFrom::Start(first)).await?;
-                Box::new(file.take(length))
+                Box::new(place.open(&location, first, length).await?)
             }
         };
         Ok(ReaderStream::with_capacity(reader, CHUNK))
@@ -81,14 +77,14 @@ impl Piece {
 }
 
 /// What the archive consists of: the manifest first, then its files.
-fn layout(id: &str, location: &Path, manifest: &Manifest, created_at: Timestamp) -> io::Result<Vec<Piece>> {
+fn layout(id: &str, folder: &Location, manifest: &Manifest, created_at: Timestamp) -> io::Result<Vec<Piece>> {
     let text = Bytes::from(serde_json::to_vec_pretty(manifest)?);
     let header = |name: &str, size| header(&format!("{id}/{name}"), size, created_at);
     let manifest_size = text.len() as u64;
     let mut pieces = vec![header(MANIFEST, manifest_size)?, Piece::Bytes(text), padding(manifest_size)];
     for file in &manifest.files {
         pieces.push(header(&file.path, file.size)?);
-        pieces.push(Piece::File { path: location.join(&file.path), size: file.size });
+        pieces.push(Piece::File { location: folder.within(&file.path), size: file.size });
         pieces.push(padding(file.size));
     }
     pieces.push(zeros(2 * BLOCK));
@@ -118,7 +114,7 @@ fn zeros(count: u64) -> Piece {
 }
 
 /// `length` bytes of the archive from `first` on. Files are opened when it is their turn.
-fn body(pieces: Vec<Piece>, first: u64, length: u64) -> Body {
+fn body(place: &Place, pieces: Vec<Piece>, first: u64, length: u64) -> Body {
     let end = first + length;
     let mut at = 0;
     let mut parts = Vec::new();
@@ -130,20 +126,23 @@ fn body(pieces: Vec<Piece>, first: u64, length: u64) -> Body {
         }
         at += size;
     }
-    Body::from_stream(stream::iter(parts).then(|(piece, from, length)| piece.open(from, length)).try_flatten())
+    let place = place.clone();
+    let open = move |(piece, from, length): (Piece, u64, u64)| piece.open(place.clone(), from, length);
+    Body::from_stream(stream::iter(parts).then(open).try_flatten())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{CheckpointKind, JobId, ManifestFile};
+    use crate::job::{ArtifactKind, JobId, ManifestFile};
+    use crate::store::Store;
 
     fn manifest(files: &[(&str, u64)]) -> Manifest {
         let file =
             |(path, size): &(&str, u64)| ManifestFile { path: (*path).to_owned(), size: *size, sha256: "0".repeat(64) };
         Manifest {
             format: 1,
-            kind: CheckpointKind::Inference,
+            kind: ArtifactKind::Inference,
             job: JobId::generate(),
             attempt: 1,
             step: 5,
@@ -152,18 +151,28 @@ mod tests {
         }
     }
 
+    /// A store with a folder for files.
+    async fn store(folder: &std::path::Path) -> (Store, Location, std::path::PathBuf) {
+        let store = Store::open(folder).await.unwrap();
+        let job = JobId::generate();
+        let path = store.files().job(job);
+        std::fs::create_dir_all(&path).unwrap();
+        (store, Location::job(job), path)
+    }
+
     #[tokio::test]
     async fn any_range_is_that_part_of_the_whole() {
-        let folder = tempfile::tempdir().unwrap();
+        let data = tempfile::tempdir().unwrap();
+        let (store, folder, path) = store(data.path()).await;
         let files = [("a", 0), ("b", 1), ("c", 512), ("d", 1300)];
         for (name, size) in files {
             let bytes: Vec<u8> = (0..size).map(|i| (i % 251) as u8 + 1).collect();
-            std::fs::write(folder.path().join(name), bytes).unwrap();
+            std::fs::write(path.join(name), bytes).unwrap();
         }
         let manifest = manifest(&files);
-        let pieces = || layout("ckpt_1", folder.path(), &manifest, Timestamp(1_750_000_000_000)).unwrap();
+        let pieces = || layout("ckpt_1", &folder, &manifest, Timestamp(1_750_000_000_000)).unwrap();
         let size: u64 = pieces().iter().map(Piece::size).sum();
-        let read = |first, length| axum::body::to_bytes(body(pieces(), first, length), 1 << 20);
+        let read = |first, length| axum::body::to_bytes(body(store.place(), pieces(), first, length), 1 << 20);
         let whole = read(0, size).await.unwrap();
         assert_eq!((whole.len() as u64, size % BLOCK), (size, 0));
         for first in (0..size).step_by(97) {
@@ -183,10 +192,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_file_of_another_size_cuts_the_download_off() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("a"), b"12").unwrap();
-        let pieces = layout("ckpt_1", folder.path(), &manifest(&[("a", 3)]), Timestamp(0)).unwrap();
+        let data = tempfile::tempdir().unwrap();
+        let (store, folder, path) = store(data.path()).await;
+        std::fs::write(path.join("a"), b"12").unwrap();
+        let pieces = layout("ckpt_1", &folder, &manifest(&[("a", 3)]), Timestamp(0)).unwrap();
         let size = pieces.iter().map(Piece::size).sum();
-        assert!(axum::body::to_bytes(body(pieces, 0, size), 1 << 20).await.is_err());
+        assert!(axum::body::to_bytes(body(store.place(), pieces, 0, size), 1 << 20).await.is_err());
     }
 }

@@ -1,25 +1,42 @@
 //! Stored files as a client downloads them: whole or in parts, with their digest.
 
-use std::path::Path;
-
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use tokio::fs::File;
-use tokio::io::{AsyncReadExt, AsyncSeekExt, SeekFrom};
 use tokio_util::io::ReaderStream;
 
 use super::error::Problem;
 use crate::job::ManifestFile;
+use crate::store::{Artifact, Location, Place};
 
 /// Bytes that are read from a file at a time.
 pub const CHUNK: usize = 1 << 18;
 
+/// Answers with the file `name` of an artifact that people call `what`.
+pub async fn artifact_file(
+    place: &Place,
+    what: &str,
+    artifact: &Artifact,
+    name: &str,
+    headers: &HeaderMap,
+) -> Result<Response, Problem> {
+    let file = artifact.manifest.file(name).ok_or_else(|| {
+        let detail = format!("the {what} has no file `{name}`; see its manifest");
+        Problem::new(StatusCode::NOT_FOUND, "not_found", detail)
+    })?;
+    serve(place, &artifact.file(name)?, file, headers).await
+}
+
 /// Answers with the file at `location`, which a manifest lists as `file`. Serves one range per request and honours
 /// `If-None-Match` and `If-Range`; `ETag` and `Repr-Digest` carry the file's sha256.
-pub async fn serve(location: &Path, file: &ManifestFile, headers: &HeaderMap) -> Result<Response, Problem> {
+pub async fn serve(
+    place: &Place,
+    location: &Location,
+    file: &ManifestFile,
+    headers: &HeaderMap,
+) -> Result<Response, Problem> {
     let what = Representation {
         name: file.path.clone(),
         size: file.size,
@@ -27,7 +44,7 @@ pub async fn serve(location: &Path, file: &ManifestFile, headers: &HeaderMap) ->
         content_type: "application/octet-stream",
         sha256: Some(file.sha256.clone()),
     };
-    what.serve(location, headers).await
+    what.serve(place, location, headers).await
 }
 
 /// What is downloaded, before any of it is read.
@@ -52,14 +69,13 @@ pub struct Part {
 
 impl Representation {
     /// Answers with the file at `location`.
-    pub async fn serve(&self, location: &Path, headers: &HeaderMap) -> Result<Response, Problem> {
+    pub async fn serve(&self, place: &Place, location: &Location, headers: &HeaderMap) -> Result<Response, Problem> {
         let part = match self.select(headers) {
             Ok(part) => part,
             Err(answer) => return Ok(*answer),
         };
-        let mut reader = File::open(location).await?;
-        reader.seek(SeekFrom::Start(part.first)).await?;
-        let body = Body::from_stream(ReaderStream::with_capacity(reader.take(part.length), CHUNK));
+        let reader = place.open(location, part.first, part.length).await?;
+        let body = Body::from_stream(ReaderStream::with_capacity(reader, CHUNK));
         Ok(self.answer(part, body))
     }
 

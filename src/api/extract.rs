@@ -126,6 +126,20 @@ where
     }
 }
 
+/// The name of a file in a path, its segment `path`.
+#[derive(Debug)]
+pub struct FileName(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for FileName {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let PathText(segments) = PathText::<Vec<(String, String)>>::from_request_parts(parts, state).await?;
+        let name = segments.into_iter().find(|(name, _)| name == "path").map(|(_, text)| text);
+        Ok(Self(name.unwrap_or_default()))
+    }
+}
+
 /// Which part of a list to return.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]

@@ -1,10 +1,7 @@
 //! The lines of a file from its end to its beginning, for lists whose newest items were written last: the first page
 //! costs no more than what it shows.
 
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::io::{self, Read, Seek, SeekFrom};
 
 /// Bytes that are read at a time; more for longer lines.
 const CHUNK: u64 = 1 << 16;
@@ -19,8 +16,8 @@ pub struct Line {
 
 /// Reads lines backwards. Holds the line that is being read and one chunk.
 #[derive(Debug)]
-pub struct LinesFromEnd {
-    file: File,
+pub struct LinesFromEnd<F> {
+    file: F,
     /// Where `pending` begins; what lies before is not read yet.
     position: u64,
     /// What was read and not given out: it ends where a line ends.
@@ -29,16 +26,16 @@ pub struct LinesFromEnd {
     chunk: u64,
 }
 
-impl LinesFromEnd {
+impl<F: Read + Seek> LinesFromEnd<F> {
     /// The lines before byte `end`, which must be where a line begins; by default the end of the file. An `end` that is
     /// anything else is an error of the kind `InvalidInput`.
-    pub fn open(path: &Path, end: Option<u64>) -> io::Result<Self> {
-        let file = File::open(path)?;
-        let length = file.metadata()?.len();
+    pub fn open(mut file: F, end: Option<u64>) -> io::Result<Self> {
+        let length = file.seek(SeekFrom::End(0))?;
         let position = end.unwrap_or(length);
         let mut before = [b'\n'];
         if position <= length && position > 0 && end.is_some() {
-            file.read_exact_at(&mut before, position - 1)?;
+            file.seek(SeekFrom::Start(position - 1))?;
+            file.read_exact(&mut before)?;
         }
         if position > length || before != [b'\n'] {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "no line begins there"));
@@ -75,7 +72,8 @@ impl LinesFromEnd {
     fn read_more(&mut self) -> io::Result<()> {
         let count = self.chunk.min(self.position);
         let mut bytes = vec![0; count as usize];
-        self.file.read_exact_at(&mut bytes, self.position - count)?;
+        self.file.seek(SeekFrom::Start(self.position - count))?;
+        self.file.read_exact(&mut bytes)?;
         bytes.append(&mut self.pending);
         (self.pending, self.position) = (bytes, self.position - count);
         self.chunk *= 2;
@@ -85,10 +83,12 @@ impl LinesFromEnd {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
+
     use super::*;
 
-    fn backwards(path: &Path, end: Option<u64>) -> Vec<(u64, String)> {
-        let mut lines = LinesFromEnd::open(path, end).unwrap();
+    fn backwards(text: &str, end: Option<u64>) -> Vec<(u64, String)> {
+        let mut lines = LinesFromEnd::open(Cursor::new(text), end).unwrap();
         std::iter::from_fn(|| lines.next().unwrap())
             .map(|line| (line.end, String::from_utf8(line.text).unwrap()))
             .collect()
@@ -96,8 +96,6 @@ mod tests {
 
     #[test]
     fn lines_come_from_the_last_to_the_first_whatever_their_length() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("lines");
         for lengths in [vec![], vec![0], vec![3, 0, 5], vec![70_000, 1, 200_000, 65_535, 65_536, 10]] {
             let lines: Vec<String> =
                 lengths.iter().zip('a'..).map(|(length, letter)| letter.to_string().repeat(*length)).collect();
@@ -106,8 +104,7 @@ mod tests {
                 if ended && !lines.is_empty() {
                     text.push('\n');
                 }
-                std::fs::write(&path, &text).unwrap();
-                let found: Vec<String> = backwards(&path, None).into_iter().map(|(_, text)| text).rev().collect();
+                let found: Vec<String> = backwards(&text, None).into_iter().map(|(_, text)| text).rev().collect();
                 let expected: Vec<&str> = text.lines().collect();
                 assert_eq!(found, expected, "{lengths:?} {ended}");
             }
@@ -116,15 +113,13 @@ mod tests {
 
     #[test]
     fn reading_goes_on_from_where_a_line_ended() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("lines");
-        std::fs::write(&path, "one\ntwo\nthree\n").unwrap();
-        let all = backwards(&path, None);
+        let text = "one\ntwo\nthree\n";
+        let all = backwards(text, None);
         assert_eq!(all.iter().map(|line| line.0).collect::<Vec<_>>(), [14, 8, 4]);
-        assert_eq!(backwards(&path, Some(8)), all[1..]);
-        assert_eq!(backwards(&path, Some(0)), []);
+        assert_eq!(backwards(text, Some(8)), all[1..]);
+        assert_eq!(backwards(text, Some(0)), []);
         for end in [1, 7, 15, u64::MAX] {
-            let refused = LinesFromEnd::open(&path, Some(end)).unwrap_err();
+            let refused = LinesFromEnd::open(Cursor::new(text), Some(end)).unwrap_err();
             assert_eq!(refused.kind(), io::ErrorKind::InvalidInput, "{end}");
         }
     }

@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::error::Problem;
 use crate::dataset::{self, Split};
 use crate::job::spec::DatasetSpec;
-use crate::job::{CheckpointId, CheckpointKind, DatasetId, DatasetVersionId, FieldError, ModelId, VerifierId, digest};
+use crate::job::{ArtifactKind, CheckpointId, DatasetId, DatasetVersionId, FieldError, ModelId, VerifierId, digest};
 use crate::modelfile::builtin::Builtin;
 use crate::modelfile::{self, Inspection, ModelFileError};
-use crate::store::{CheckpointRow, DatasetVersionRow, Store, StoreError};
+use crate::store::{CheckpointRow, DatasetVersionRow, Location, Store, StoreError};
 use crate::verifier;
 
 /// What two specs with the same digest have in common is everything that decides their result.
@@ -121,7 +121,7 @@ pub async fn model(
     if let Ok(id) = name.parse::<ModelId>() {
         return match found(store.model(id).await, pointer)? {
             Ok(row) => {
-                let files = ModelFiles::Path(store.files().model(id));
+                let files = ModelFiles::Path(store.place().fetch(&Location::model(id)).await?);
                 Ok(Ok(model(&row.weights_sha256, &row.tokenizer_sha256, files)))
             }
             Err(error) => wrong(error.detail),
@@ -129,8 +129,8 @@ pub async fn model(
     }
     if let Ok(id) = name.parse::<CheckpointId>() {
         return match found(store.checkpoint(id).await, pointer)? {
-            Ok(row) if row.kind == CheckpointKind::Inference => {
-                let files = ModelFiles::Path(store.files().checkpoint(&row.directory));
+            Ok(row) if row.artifact.manifest.kind == ArtifactKind::Inference => {
+                let files = ModelFiles::Path(store.place().fetch(row.artifact.location()).await?);
                 Ok(Ok(model(&sha256_of(&row, "model.safetensors")?, &sha256_of(&row, "tokenizer.json")?, files)))
             }
             Ok(_) => wrong(format!("`{name}` is a training checkpoint; only inference checkpoints are models")),
@@ -145,7 +145,7 @@ pub async fn model(
 
 /// The digest of a file that every inference checkpoint has.
 fn sha256_of(row: &CheckpointRow, file: &str) -> Result<String, Problem> {
-    let found = row.manifest.file(file).map(|file| file.sha256.clone());
+    let found = row.artifact.manifest.file(file).map(|file| file.sha256.clone());
     found.ok_or_else(|| {
         let detail = format!("the inference checkpoint {} lists no {file}", row.id);
         Problem::from(StoreError::Corrupt { what: "manifest", detail })

@@ -8,7 +8,7 @@ use super::resolve;
 use crate::dataset::jsonl::JsonlFile;
 use crate::dataset::{self, Columns, Dataset, DatasetError, Split};
 use crate::job::FieldError;
-use crate::store::Store;
+use crate::store::{Location, Store};
 
 /// Where the rows are.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl RowSource {
         };
         let columns = store.dataset_version(version).await?.columns;
         let columns = serde_json::from_value(columns).map_err(io::Error::other)?;
-        Ok(Ok(Self::File(store.files().dataset(version), columns)))
+        Ok(Ok(Self::File(store.place().fetch(&Location::dataset(version)).await?, columns)))
     }
 
     /// Finds the rows within the file. Blocks.

@@ -87,8 +87,8 @@ fn import_into(config: &Config, output: Output, args: &ImportArgs) -> anyhow::Re
     runtime.block_on(async {
         let store = Store::open(&config.data_dir).await?;
         let path = args.path.canonicalize().map_err(|error| anyhow!("{}: {error}", args.path.display()))?;
-        let model =
-            import(store.files(), &path, args.name.clone()).map_err(|p| anyhow!("{} ({})", p.detail, p.code))?;
+        let model = import(store.place(), path, args.name.clone()).await;
+        let model = model.map_err(|p| anyhow!("{} ({})", p.detail, p.code))?;
         store.add_model(&model).await?;
         let answer = json!({
             "id": model.id.to_string(), "object": "model", "name": model.name, "source": model.source,

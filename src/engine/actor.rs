@@ -21,7 +21,7 @@ use super::sampler::{Completion, Request, Sampler};
 use super::verify::{Failures, OwnedCase, VerifyPool};
 use crate::dataset::{Dataset, Row};
 use crate::job::spec::{DatasetSpec, Precision, SamplingSpec};
-use crate::job::{CheckpointKind, JobId, Manifest, Phase};
+use crate::job::{ArtifactKind, JobId, Manifest, Phase};
 use crate::modelfile;
 use crate::text::chat::ChatTemplate;
 use crate::text::prompt::{Prompter, RenderedPrompt};
@@ -63,7 +63,7 @@ impl ActorSpec {
     }
 
     /// The manifest of something that the job wrote after `step` optimizer steps, without its files.
-    pub(super) fn manifest(&self, kind: CheckpointKind, step: u64) -> Manifest {
+    pub(super) fn manifest(&self, kind: ArtifactKind, step: u64) -> Manifest {
         Manifest {
             format: 1,
             kind,

@@ -5,7 +5,7 @@
 use serde_json::json;
 
 use super::actor::{Actor, ActorSpec, Wanted};
-use super::checkpoint::{self, Saved};
+use super::artifact::{self, Saved};
 use super::error::EngineError;
 use super::evaluate::{pass_at, sentence};
 use super::random::{Purpose, Stream};
@@ -16,7 +16,9 @@ use super::sampler::FinishReason;
 use crate::dataset::Dataset;
 use crate::job::digest::sha256_hex;
 use crate::job::evaluation::{EVALUATION_FILE, PROMPT_CHARACTERS, RESULTS_FILE};
-use crate::job::{CheckpointKind, EvaluationSpec, EvaluationSummary, EventKind, NewEvent, Phase, PromptResult};
+use crate::job::{
+    ArtifactKind, ArtifactSummary, EvaluationSpec, EvaluationSummary, EventKind, NewEvent, Phase, PromptResult,
+};
 use crate::verifier::ScoreStatus;
 
 /// Completions sampled at a time; a lost worker costs no more.
@@ -69,7 +71,7 @@ pub fn evaluate(job: &EvaluationJob, reporter: &mut dyn Reporter) -> Result<Opti
     let (saved, summary) = publish(job, parts)?;
     let message = sentence(&summary.pass_at);
     reporter.event(NewEvent::info(EventKind::Evaluation, message, step_zero(&summary)))?;
-    reporter.checkpoint(&saved)?;
+    reporter.artifact(&saved)?;
     Ok(Some(saved))
 }
 
@@ -109,9 +111,10 @@ fn publish(job: &EvaluationJob, parts: u64) -> Result<(Saved, EvaluationSummary)
     }
     let summary = summary(&job.spec, &results);
     let directory = actor.directory.join(format!("evaluation-{}", actor.attempt));
-    let saved = checkpoint::save(&directory, actor.manifest(CheckpointKind::Evaluation, 0), |dir| {
+    let saved = artifact::save(&directory, actor.manifest(ArtifactKind::Evaluation, 0), |dir| {
         rollout::write(&dir.join(RESULTS_FILE), &results)?;
-        checkpoint::write_json(&dir.join(EVALUATION_FILE), &summary)
+        artifact::write_json(&dir.join(EVALUATION_FILE), &summary)?;
+        Ok(ArtifactSummary::Evaluation(summary.clone()))
     })?;
     Ok((saved, summary))
 }

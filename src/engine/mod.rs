@@ -5,8 +5,8 @@
 //! samples and scores.
 
 pub mod actor;
+pub mod artifact;
 pub mod batch;
-pub mod checkpoint;
 pub mod collective;
 pub mod compute;
 pub mod cuda;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::actor::ActorSpec;
-use super::checkpoint::Saved;
+use super::artifact::Saved;
 use super::error::EngineError;
 use super::report::{Progress, Reporter};
 use super::rollout::RolloutGroup;
@@ -55,7 +55,7 @@ pub fn regrade(job: &RegradingJob, reporter: &mut dyn Reporter) -> Result<Saved,
     reporter.event(NewEvent::info(EventKind::Log, message, json!({"prompts": done, "changed": changed})))?;
     reporter.phase(Phase::Exporting, 0)?;
     let saved = rollout_set::publish(&job.actor, count, 0)?;
-    reporter.checkpoint(&saved)?;
+    reporter.artifact(&saved)?;
     Ok(saved)
 }
 

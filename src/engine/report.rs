@@ -3,7 +3,7 @@
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-use super::checkpoint::Saved;
+use super::artifact::Saved;
 use super::error::{EngineError, Stop};
 use crate::job::{EventKind, NewEvent, Phase};
 
@@ -12,8 +12,8 @@ pub trait Reporter {
     /// Adds an event to the job's log. May wait while the log is behind.
     fn event(&mut self, event: NewEvent) -> Result<(), Stop>;
 
-    /// Makes a checkpoint visible; returns once that is durable. Old ones may be removed.
-    fn checkpoint(&mut self, saved: &Saved) -> Result<(), Stop>;
+    /// Makes an artifact visible; returns once that is durable. Old checkpoints may be removed.
+    fn artifact(&mut self, saved: &Saved) -> Result<(), Stop>;
 
     /// Whether to stop; asked before every micro-batch and after every sampled token.
     fn should_stop(&self) -> Option<Stop>;

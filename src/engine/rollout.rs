@@ -5,50 +5,13 @@ use std::fs::File;
 use std::hash::Hash;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
-use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::error::EngineError;
-use super::sampler::FinishReason;
+pub use crate::job::{Rollout, RolloutGroup};
 use crate::objective::frontier::{ScoredCompletion, ScoredGroup};
 use crate::objective::math::PASS_MARK;
-use crate::verifier::ScoreStatus;
-
-/// One sampled and scored completion.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Rollout {
-    /// Number of the completion among those sampled for its prompt.
-    pub sample: u32,
-    pub text: String,
-    /// What the verifier compared; none where it compared nothing.
-    #[serde(default)]
-    pub answer: Option<String>,
-    pub tokens: Vec<u32>,
-    /// Log-probability of each token under the distribution it was drawn from.
-    pub behavior_logprobs: Vec<f32>,
-    /// The same under the model the job started from; empty while unknown.
-    pub reference_logprobs: Vec<f32>,
-    pub entropy_sum: f64,
-    pub finish: FinishReason,
-    /// How verification ended; none without a verifier.
-    pub status: Option<ScoreStatus>,
-    /// 0 without a verifier.
-    pub reward: f64,
-}
-
-/// The scored completions of one prompt. Completions without a verdict are not among them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RolloutGroup {
-    /// Number of the row in the data set.
-    pub row: usize,
-    /// Optimizer steps that the sampling policy had taken.
-    pub step: u64,
-    pub prompt: Arc<[u32]>,
-    /// The prompt as the verifier saw it.
-    pub text: String,
-    pub rollouts: Vec<Rollout>,
-}
 
 impl RolloutGroup {
     pub fn rewards(&self) -> Vec<f64> {
@@ -138,6 +101,8 @@ pub(super) fn read_lines<'a, T: serde::de::DeserializeOwned>(
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::engine::sampler::FinishReason;
+    use crate::verifier::ScoreStatus;
 
     /// A group of one-token completions with the given rewards.
     pub fn group(rewards: &[f64]) -> RolloutGroup {

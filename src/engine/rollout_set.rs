@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::actor::ActorSpec;
-use super::checkpoint::{self, Saved};
+use super::artifact::{self, Saved};
 use super::error::EngineError;
 use super::rollout::{self, Rollout, RolloutGroup, read_lines};
 use crate::job::rollout_set::{GROUPS_FILE, PARTS_FOLDER, ROLLOUTS_FILE, SUMMARY_FILE};
-use crate::job::{CheckpointKind, RolloutLine, RolloutSummary};
+use crate::job::{ArtifactKind, ArtifactSummary, RolloutLine, RolloutSummary};
 use crate::objective::frontier::ScoredGroup;
 use crate::objective::math::is_zero_spread;
 
@@ -34,25 +34,24 @@ pub fn keep_part<T: Serialize>(job: &Path, number: u64, lines: &[T]) -> Result<(
     fs::create_dir_all(&folder).map_err(|e| EngineError::io("creating", &folder, e))?;
     let temporary = path.with_extension("tmp");
     rollout::write(&temporary, lines)?;
-    checkpoint::sync(&temporary)?;
+    artifact::sync(&temporary)?;
     fs::rename(&temporary, &path).map_err(|e| EngineError::io("renaming", &temporary, e))?;
-    checkpoint::sync(&folder)
+    artifact::sync(&folder)
 }
 
 /// Makes one set of the first `parts` parts; doing so again gives the same. `step` is the number of optimizer steps that the job has
 /// taken.
 pub fn publish(spec: &ActorSpec, parts: u64, step: u64) -> Result<Saved, EngineError> {
     let directory = spec.directory.join(format!("rollouts-{}", spec.attempt));
-    let saved = checkpoint::save(&directory, spec.manifest(CheckpointKind::Rollouts, step), |dir| {
+    artifact::save(&directory, spec.manifest(ArtifactKind::Rollouts, step), |dir| {
         let mut set = Writer::create(dir, spec)?;
         for number in 0..parts {
             for group in rollout::read(&part_path(&spec.directory, number))? {
                 set.push(&group)?;
             }
         }
-        set.finish(dir)
-    })?;
-    Ok(saved)
+        Ok(ArtifactSummary::Rollouts(set.finish(dir)?))
+    })
 }
 
 /// Removes the parts, once the job has ended and nobody needs to make their set again.
@@ -91,14 +90,13 @@ impl Writer {
     }
 
     fn push(&mut self, group: &RolloutGroup) -> Result<(), EngineError> {
-        for rollout in &group.rollouts {
-            let line = line(self.summary.groups, group, rollout);
+        for line in group.lines(self.summary.groups) {
             serde_json::to_writer(&mut self.lines, &line)
                 .map_err(std::io::Error::from)
                 .and_then(|()| self.lines.write_all(b"\n"))
                 .map_err(|e| EngineError::io("writing", &self.path, e))?;
-            self.summary.tokens += rollout.tokens.len() as u64;
-            self.reward_sum += rollout.reward;
+            self.summary.tokens += line.tokens.len() as u64;
+            self.reward_sum += line.reward.unwrap_or_default();
         }
         self.summary.groups += 1;
         self.summary.rollouts += group.rollouts.len() as u64;
@@ -109,34 +107,16 @@ impl Writer {
         Ok(())
     }
 
-    fn finish(mut self, directory: &Path) -> Result<(), EngineError> {
+    fn finish(mut self, directory: &Path) -> Result<RolloutSummary, EngineError> {
         self.lines.flush().map_err(|e| EngineError::io("writing", &self.path, e))?;
         if self.rewarded && self.summary.rollouts > 0 {
             self.summary.reward_mean = Some(self.reward_sum / self.summary.rollouts as f64);
             self.summary.zero_spread = Some(self.zero_spread as f64 / self.summary.groups as f64);
         }
         let scored = serde_json::to_vec(&self.scored).map_err(|e| EngineError::Internal(e.to_string()))?;
-        checkpoint::write_file(&directory.join(GROUPS_FILE), &scored)?;
-        checkpoint::write_json(&directory.join(SUMMARY_FILE), &self.summary)
-    }
-}
-
-fn line(number: u64, group: &RolloutGroup, rollout: &Rollout) -> RolloutLine {
-    RolloutLine {
-        group: number,
-        sample: rollout.sample,
-        row: group.row,
-        step: group.step,
-        prompt: group.text.clone(),
-        prompt_tokens: group.prompt.to_vec(),
-        completion: rollout.text.clone(),
-        answer: rollout.answer.clone(),
-        tokens: rollout.tokens.clone(),
-        logprobs: rollout.behavior_logprobs.clone(),
-        entropy_sum: rollout.entropy_sum,
-        finish: rollout.finish.as_str().to_owned(),
-        status: rollout.status.map(|status| status.as_str().to_owned()),
-        reward: rollout.status.map(|_| rollout.reward),
+        artifact::write_file(&directory.join(GROUPS_FILE), &scored)?;
+        artifact::write_json(&directory.join(SUMMARY_FILE), &self.summary)?;
+        Ok(self.summary)
     }
 }
 
@@ -144,7 +124,7 @@ fn line(number: u64, group: &RolloutGroup, rollout: &Rollout) -> RolloutLine {
 /// log-probabilities are also the reference's.
 pub fn read(directory: &Path) -> Result<Vec<RolloutGroup>, EngineError> {
     const CODE: &str = "rollout_set_invalid";
-    checkpoint::verify(directory).map_err(|error| EngineError::InvalidData {
+    artifact::verify(directory).map_err(|error| EngineError::InvalidData {
         code: CODE,
         detail: format!("the rollout set is damaged: {error}; make it again"),
     })?;
@@ -183,12 +163,8 @@ pub fn read(directory: &Path) -> Result<Vec<RolloutGroup>, EngineError> {
             behavior_logprobs: line.logprobs,
             tokens: line.tokens,
             entropy_sum: line.entropy_sum,
-            finish: line.finish.parse().map_err(|e| broken(format!("a rollout's `finish`: {e}")))?,
-            status: line
-                .status
-                .map(|status| status.parse())
-                .transpose()
-                .map_err(|e| broken(format!("a rollout's `status`: {e}")))?,
+            finish: line.finish,
+            status: line.status,
             reward: line.reward.unwrap_or_default(),
         };
         if let Some(group) = groups.last_mut() {
@@ -199,23 +175,4 @@ pub fn read(directory: &Path) -> Result<Vec<RolloutGroup>, EngineError> {
         return Err(broken(String::from("the rollout set is empty")));
     }
     Ok(groups)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::engine::rollout::tests::group;
-    use crate::job::rollout_set::KeptGroup;
-
-    /// Those who browse a running job's completions know parts by a type of their own.
-    #[test]
-    fn a_kept_part_shows_the_lines_that_the_set_will_have() {
-        let directory = tempfile::tempdir().unwrap();
-        let group = RolloutGroup { row: 7, step: 3, ..group(&[1.0, 0.25]) };
-        keep_part(directory.path(), 0, std::slice::from_ref(&group)).unwrap();
-        let text = fs::read_to_string(part_path(directory.path(), 0)).unwrap();
-        let kept: KeptGroup = serde_json::from_str(text.trim_end()).unwrap();
-        let lines: Vec<RolloutLine> = group.rollouts.iter().map(|rollout| line(0, &group, rollout)).collect();
-        assert_eq!(kept.into_lines(), lines);
-    }
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::actor::{Actor, ActorSpec, Wanted};
-use super::checkpoint::Saved;
+use super::artifact::Saved;
 use super::error::EngineError;
 use super::random::{Purpose, Stream};
 use super::report::Reporter;
@@ -66,6 +66,6 @@ pub fn sample(job: &SamplingJob, reporter: &mut dyn Reporter) -> Result<Option<S
     }
     reporter.phase(Phase::Exporting, 0)?;
     let saved = rollout_set::publish(&job.actor, parts, 0)?;
-    reporter.checkpoint(&saved)?;
+    reporter.artifact(&saved)?;
     Ok(Some(saved))
 }

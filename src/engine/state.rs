@@ -9,14 +9,14 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::checkpoint::{self, Saved, digest, write_file, write_json};
+use super::artifact::{self, Saved, digest, write_file, write_json};
 use super::error::EngineError;
 use super::evaluate::Evaluation;
 use super::model::weights::{load_safetensors, write_safetensors};
 use super::rollout;
 use super::trainer::Trainer;
-use crate::job::CheckpointKind;
 use crate::job::spec::WeightDtype;
+use crate::job::{ArtifactKind, ArtifactSummary};
 
 const WEIGHTS: &str = "model.safetensors";
 const OPTIMIZER: &str = "optimizer.safetensors";
@@ -47,7 +47,7 @@ impl Trainer<'_> {
         let part = if self.rollouts.is_empty() { "" } else { "-rollouts" };
         let actor = &self.job.actor;
         let directory = actor.directory.join(format!("training-{}-{}{part}", actor.attempt, self.step));
-        checkpoint::save(&directory, actor.manifest(CheckpointKind::Training, self.step), |dir| {
+        artifact::save(&directory, actor.manifest(ArtifactKind::Training, self.step), |dir| {
             self.actor.weights.save(&dir.join(WEIGHTS), WeightDtype::F32)?;
             let (optimizer_steps, tensors) = self.optimizer.state(&self.actor.weights);
             write_safetensors(&dir.join(OPTIMIZER), tensors)?;
@@ -62,13 +62,14 @@ impl Trainer<'_> {
                 report: self.report.clone(),
             };
             write_json(&dir.join(STATE), &state)?;
-            rollout::write(&dir.join(ROLLOUTS), &self.rollouts)
+            rollout::write(&dir.join(ROLLOUTS), &self.rollouts)?;
+            Ok(ArtifactSummary::Checkpoint)
         })
     }
 
     /// Takes over a training checkpoint after checking its digests.
     pub(super) fn restore(&mut self, directory: &Path) -> Result<(), EngineError> {
-        checkpoint::verify(directory)?;
+        artifact::verify(directory)?;
         let path = directory.join(STATE);
         let text = std::fs::read(&path).map_err(|e| EngineError::io("reading", &path, e))?;
         let state: State = serde_json::from_slice(&text).map_err(|e| EngineError::InvalidData {
@@ -103,7 +104,7 @@ impl Trainer<'_> {
             WeightDtype::Bf16 => "bfloat16",
         };
         let config = self.actor.weights.config();
-        checkpoint::save(&directory, actor.manifest(CheckpointKind::Inference, self.step), |dir| {
+        artifact::save(&directory, actor.manifest(ArtifactKind::Inference, self.step), |dir| {
             self.actor.weights.save(&dir.join(WEIGHTS), dtype)?;
             write_json(&dir.join("config.json"), &config.to_hf(dtype_name))?;
             let generation = json!({"bos_token_id": config.bos_token_id, "eos_token_id": config.eos_token_ids});
@@ -114,7 +115,8 @@ impl Trainer<'_> {
                 write_file(&dir.join("chat_template.jinja"), chat.source().as_bytes())?;
             }
             let (_, sha256) = digest(&dir.join(WEIGHTS))?;
-            write_file(&dir.join("README.md"), self.model_card(&sha256).as_bytes())
+            write_file(&dir.join("README.md"), self.model_card(&sha256).as_bytes())?;
+            Ok(ArtifactSummary::Checkpoint)
         })
     }
 

@@ -17,8 +17,8 @@ use std::time::Instant;
 use serde_json::{Map, Value, json};
 
 use super::actor::Wanted;
+use super::artifact::Saved;
 use super::batch::Sequence;
-use super::checkpoint::Saved;
 use super::error::{EngineError, Stop};
 use super::evaluate::Evaluation;
 use super::random::{Purpose, Stream};
@@ -71,7 +71,7 @@ pub fn run(job: &Job, reporter: &mut dyn Reporter) -> Result<Option<Outcome>, En
     let result = trainer.run(reporter);
     if matches!(result, Err(EngineError::Stopped(Stop::Drain))) && trainer.ranks().is_first() {
         let saved = trainer.save()?;
-        reporter.checkpoint(&saved)?;
+        reporter.artifact(&saved)?;
     }
     result
 }
@@ -166,10 +166,10 @@ impl Trainer<'_> {
         reporter.phase(Phase::Exporting, self.step)?;
         if self.keeps() {
             let set = rollout_set::publish(&self.job.actor, self.plan.rounds, self.step)?;
-            reporter.checkpoint(&set)?;
+            reporter.artifact(&set)?;
         }
         let model = self.export()?;
-        reporter.checkpoint(&model)?;
+        reporter.artifact(&model)?;
         Ok(Some(Outcome {
             before: self.evaluations.first().filter(|e| asked_before && e.step == 0).cloned(),
             after: self.evaluations.last().filter(|e| e.step == steps).cloned(),
@@ -360,6 +360,6 @@ impl Trainer<'_> {
         }
         reporter.phase(Phase::Checkpointing, self.step)?;
         let saved = self.save()?;
-        Ok(reporter.checkpoint(&saved)?)
+        Ok(reporter.artifact(&saved)?)
     }
 }

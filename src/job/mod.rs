@@ -2,6 +2,7 @@
 //! through and the events it leaves behind. Every other module may import this one; it imports none.
 
 pub mod access;
+pub mod artifact;
 pub mod budget;
 pub mod checkpoint;
 pub mod device;
@@ -22,8 +23,8 @@ pub mod time;
 pub mod webhook;
 
 pub use access::Scope;
+pub use artifact::{ArtifactId, ArtifactKind, ArtifactSummary, Manifest, ManifestFile};
 pub use budget::{BudgetSpec, OnExhausted};
-pub use checkpoint::{CheckpointKind, Manifest, ManifestFile};
 pub use device::{DeviceProcess, DeviceReading, DeviceStatus};
 pub use evaluation::{EvaluationSpec, EvaluationSummary, PassAtK, PromptResult};
 pub use event::{Event, EventKind, EventLevel, NewEvent};
@@ -33,7 +34,7 @@ pub use id::{
     ApiKeyId, AuditEntryId, CheckpointId, DatasetId, DatasetVersionId, EvaluationId, EventId, FileId, JobId, ModelId,
     PartId, RolloutSetId, UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId, WorkerId,
 };
-pub use rollout_set::{RolloutLine, RolloutSetSpec, RolloutSummary};
+pub use rollout_set::{Rollout, RolloutGroup, RolloutLine, RolloutSetSpec, RolloutSummary, ScoreStatus};
 pub use spec::JobSpec;
 pub use status::{Failure, FailureKind, JobKind, JobStatus, Phase, RolloutSetStatus, UploadStatus};
 pub use time::Timestamp;

@@ -1,13 +1,16 @@
 //! Rollout sets: stored completions with their scores and log-probabilities.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::field::{self, FieldError, Fields};
+use super::inference::FinishReason;
 use super::spec::{DatasetSpec, MAX_ROLLOUTS, Precision, ResourceSpec, SamplingSpec, check_labels, parse_object};
+use super::status::names;
 
 /// The file of a rollout set with one [`RolloutLine`] a line, group after group.
 pub const ROLLOUTS_FILE: &str = "rollouts.jsonl";
@@ -19,56 +22,75 @@ pub const SUMMARY_FILE: &str = "summary.json";
 /// Folder of what a job has kept of its completions so far, within the job's own; it outlives attempts.
 pub const PARTS_FOLDER: &str = "parts";
 
-/// One prompt's completions as a line of a part holds them: what can be shown of them before the set is complete.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct KeptGroup {
-    row: usize,
-    step: u64,
-    prompt: Vec<u32>,
-    text: String,
-    rollouts: Vec<KeptRollout>,
-}
-
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-struct KeptRollout {
-    sample: u32,
-    text: String,
-    #[serde(default)]
-    answer: Option<String>,
-    tokens: Vec<u32>,
-    behavior_logprobs: Vec<f32>,
-    entropy_sum: f64,
-    finish: String,
-    status: Option<String>,
-    reward: f64,
-}
-
-impl KeptGroup {
-    /// Optimizer steps that the sampling policy had taken.
-    pub fn step(&self) -> u64 {
-        self.step
+names!(
+    /// How a verification ended.
+    ScoreStatus {
+        /// The completion was judged; the reward says how.
+        Ok = "ok",
+        /// The completion holds nothing to judge; its reward counts.
+        Unparsable = "unparsable",
+        /// The verifier could not judge, for example because the expected answer is missing; there is no reward.
+        Error = "error",
+        /// The verifier did not end in time; there is no reward.
+        Timeout = "timeout",
     }
+);
 
-    /// The lines that the group will be in the complete set, but for the group's number, which is not known yet.
-    pub fn into_lines(self) -> Vec<RolloutLine> {
-        let Self { row, step, prompt, text, rollouts } = self;
-        let line = |rollout: KeptRollout| RolloutLine {
-            group: 0,
+/// One sampled and scored completion.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rollout {
+    /// Number of the completion among those sampled for its prompt.
+    pub sample: u32,
+    pub text: String,
+    /// What the verifier compared; none where it compared nothing.
+    #[serde(default)]
+    pub answer: Option<String>,
+    pub tokens: Vec<u32>,
+    /// Log-probability of each token under the distribution it was drawn from.
+    pub behavior_logprobs: Vec<f32>,
+    /// The same under the model the job started from; empty while unknown.
+    pub reference_logprobs: Vec<f32>,
+    pub entropy_sum: f64,
+    pub finish: FinishReason,
+    /// How verification ended; none without a verifier.
+    pub status: Option<ScoreStatus>,
+    /// 0 without a verifier.
+    pub reward: f64,
+}
+
+/// The scored completions of one prompt, as training checkpoints and the parts of a set in the making hold them, one
+/// group a line. Completions without a verdict are not among them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RolloutGroup {
+    /// Number of the row in the data set.
+    pub row: usize,
+    /// Optimizer steps that the sampling policy had taken.
+    pub step: u64,
+    pub prompt: Arc<[u32]>,
+    /// The prompt as the verifier saw it.
+    pub text: String,
+    pub rollouts: Vec<Rollout>,
+}
+
+impl RolloutGroup {
+    /// The lines that the group is in a complete set, of which it is group `number`.
+    pub fn lines(&self, number: u64) -> impl Iterator<Item = RolloutLine> {
+        self.rollouts.iter().map(move |rollout| RolloutLine {
+            group: number,
             sample: rollout.sample,
-            row,
-            step,
-            prompt: text.clone(),
-            prompt_tokens: prompt.clone(),
-            completion: rollout.text,
-            answer: rollout.answer,
-            tokens: rollout.tokens,
-            logprobs: rollout.behavior_logprobs,
+            row: self.row,
+            step: self.step,
+            prompt: self.text.clone(),
+            prompt_tokens: self.prompt.to_vec(),
+            completion: rollout.text.clone(),
+            answer: rollout.answer.clone(),
+            tokens: rollout.tokens.clone(),
+            logprobs: rollout.behavior_logprobs.clone(),
             entropy_sum: rollout.entropy_sum,
             finish: rollout.finish,
-            reward: rollout.status.as_ref().map(|_| rollout.reward),
             status: rollout.status,
-        };
-        rollouts.into_iter().map(line).collect()
+            reward: rollout.status.map(|_| rollout.reward),
+        })
     }
 }
 
@@ -171,10 +193,9 @@ pub struct RolloutLine {
     pub logprobs: Vec<f32>,
     /// Entropy of the model's distribution at temperature 1, in nats, summed over the tokens.
     pub entropy_sum: f64,
-    /// `stop` or `length`.
-    pub finish: String,
+    pub finish: FinishReason,
     /// `ok` or `unparsable`; none without a verifier.
-    pub status: Option<String>,
+    pub status: Option<ScoreStatus>,
     /// None without a verifier.
     pub reward: Option<f64>,
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::{Labels, Page, Result, Store, StoreError, read, read_json, write_json};
+use super::{Labels, Location, Page, Result, Store, StoreError, read, read_json, write_json};
 use crate::job::{DatasetId, DatasetVersionId, Timestamp};
 
 /// A data set with its newest version.
@@ -123,9 +123,9 @@ impl Store {
         self.dataset(id).await
     }
 
-    /// Removes a data set with all its versions, whose files may be removed then. Refuses while a job that is not
-    /// finished names one of them.
-    pub async fn delete_dataset(&self, id: DatasetId) -> Result<Vec<DatasetVersionId>> {
+    /// Removes a data set with all its versions and their files. Refuses while a job that is not finished names one of
+    /// them.
+    pub async fn delete_dataset(&self, id: DatasetId) -> Result<()> {
         let mut tx = self.begin().await?;
         let versions: Vec<String> = sqlx::query_scalar(
             "select v.id from dataset_version v join dataset d on d.id = v.dataset_id
@@ -159,7 +159,10 @@ impl Store {
             sqlx::query(statement).bind(id.to_string()).execute(tx.connection()).await?;
         }
         tx.commit().await?;
-        versions.iter().map(|id| read("data set version id", id)).collect()
+        for version in &versions {
+            self.place().remove(&Location::dataset(read("data set version id", version)?)).await;
+        }
+        Ok(())
     }
 
     /// The versions of a data set by id, which is the order of their numbers.

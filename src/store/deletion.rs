@@ -3,25 +3,23 @@
 //! Rows go first and files after the commit, so that nobody sees half of a thing. What a crash leaves between the two
 //! is removed by [`Store::sweep_jobs`] when a server starts.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::transitions::unfinished;
-use super::{Result, Store, StoreError, read, write_json};
+use super::{Location, Result, Store, StoreError, read, write_json};
 use crate::job::{CheckpointId, JobId, JobStatus, RolloutSetId};
 
 /// What a job owns besides its row, in an order that references allow.
-const OWNED: [&str; 9] = [
+const OWNED: [&str; 8] = [
     "delete from event where job_id = $1",
     "delete from metric where job_id = $1",
     "delete from attempt where job_id = $1",
-    "delete from checkpoint where job_id = $1",
+    "delete from artifact where job_id = $1",
     "delete from rollout_set where job_id = $1",
     "delete from verification where job_id = $1",
-    "delete from evaluation where job_id = $1",
     "delete from fine_tuning where job_id = $1",
     // A request that made it makes another one from now on.
     "delete from idempotency where resource = $1",
@@ -53,22 +51,22 @@ impl Store {
         }
         sqlx::query("delete from job where id = $1").bind(id.to_string()).execute(tx.connection()).await?;
         tx.commit().await?;
-        remove(&self.files().job(id)).await;
+        self.place().remove(&Location::job(id)).await;
         Ok(())
     }
 
     /// Deletes a checkpoint of a finished job.
     pub async fn delete_checkpoint(&self, id: CheckpointId) -> Result<()> {
-        let find = "select job.status, directory from checkpoint join job on job.id = job_id
-                    where checkpoint.id = $1 and project = coalesce($2, project)";
-        self.delete_part(find, "delete from checkpoint where id = $1", ("checkpoint", id.to_string())).await
+        let find = "select job.status from artifact join job on job.id = job_id
+                    where artifact.id = $1 and project = coalesce($2, project)";
+        self.delete_part(find, ("checkpoint", id.to_string())).await
     }
 
     /// Deletes a rollout set of a finished job; the job stays.
     pub async fn delete_rollout_set(&self, id: RolloutSetId) -> Result<()> {
-        let find = "select job.status, directory from rollout_set join job on job.id = job_id
+        let find = "select job.status from rollout_set join job on job.id = job_id
                     where rollout_set.id = $1 and project = coalesce($2, project)";
-        self.delete_part(find, "delete from rollout_set where id = $1", ("rollout set", id.to_string())).await
+        self.delete_part(find, ("rollout set", id.to_string())).await
     }
 
     /// Removes what lies in the folder of jobs and belongs to nothing: folders of jobs that are gone, and in those of
@@ -76,25 +74,23 @@ impl Store {
     pub async fn sweep_jobs(&self) -> Result<usize> {
         let mut swept = 0;
         // Folders are listed before rows are read: a job's row is older than its folder.
-        for folder in entries(&self.files().root().join("jobs")).await? {
-            let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let Ok(id) = name.parse::<JobId>() else { continue };
+        for folder in self.place().list(&Location::folder("jobs")).await? {
+            let Ok(id) = folder.name.parse::<JobId>() else { continue };
             let status: Option<String> = sqlx::query_scalar("select status from job where id = $1")
                 .bind(id.to_string())
                 .fetch_optional(&self.readers)
                 .await?;
             let Some(status) = status else {
-                remove(&folder).await;
+                self.place().remove(&folder.location).await;
                 swept += 1;
                 continue;
             };
             if !read::<JobStatus>("job status", &status)?.is_final() {
                 continue;
             }
-            for part in entries(&folder).await? {
-                let within = format!("{name}/{}", part.file_name().unwrap_or_default().to_string_lossy());
-                if !self.is_checkpoint_directory(&within).await? {
-                    remove(&part).await;
+            for part in self.place().list(&folder.location).await? {
+                if !self.is_artifact(&part.location).await? {
+                    self.place().remove(&part.location).await;
                     swept += 1;
                 }
             }
@@ -108,16 +104,14 @@ impl Store {
     pub async fn sweep_unnamed(&self) -> Result<usize> {
         let mut swept = 0;
         for (folder, find) in UNNAMED {
-            for path in entries(&self.files().root().join(folder)).await? {
-                let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                let changed = tokio::fs::metadata(&path).await.and_then(|data| data.modified());
-                let old = changed.ok().and_then(|time| time.elapsed().ok()).is_some_and(|age| age > ON_THE_WAY);
+            for entry in self.place().list(&Location::folder(folder)).await? {
+                let name = entry.name.split_once('.').map_or(entry.name.as_str(), |(stem, _)| stem);
                 // Unpacked built-in models have no rows.
-                if !old || name.starts_with("builtin-") {
+                if entry.age.is_none_or(|age| age <= ON_THE_WAY) || name.starts_with("builtin-") {
                     continue;
                 }
-                if sqlx::query(find).bind(&name).fetch_optional(&self.readers).await?.is_none() {
-                    remove(&path).await;
+                if sqlx::query(find).bind(name).fetch_optional(&self.readers).await?.is_none() {
+                    self.place().remove(&entry.location).await;
                     swept += 1;
                 }
             }
@@ -139,7 +133,7 @@ impl Store {
             return Err(StoreError::Refused { code: "job_not_finished", detail });
         }
         let parts: Vec<String> = sqlx::query_scalar(
-            "select id from checkpoint where job_id = $1 union all select id from rollout_set where job_id = $1",
+            "select id from artifact where job_id = $1 union all select id from rollout_set where job_id = $1",
         )
         .bind(id.to_string())
         .fetch_all(&mut *connection)
@@ -147,46 +141,44 @@ impl Store {
         unneeded(connection, &parts, Some(id)).await
     }
 
-    async fn delete_part(
-        &self,
-        find: &'static str,
-        delete: &'static str,
-        (what, id): (&'static str, String),
-    ) -> Result<()> {
+    async fn delete_part(&self, find: &'static str, (what, id): (&'static str, String)) -> Result<()> {
         let mut tx = self.begin().await?;
         let row = sqlx::query(find).bind(&id).bind(self.project()).fetch_optional(tx.connection()).await?;
-        let directory = match deletable_part(tx.connection(), row, what, &id).await {
-            Ok(directory) => directory,
+        match deletable_part(tx.connection(), row, what, &id).await {
+            Ok(()) => {}
             Err(refused @ (StoreError::NotFound { .. } | StoreError::Refused { .. })) => {
                 tx.commit().await?;
                 return Err(refused);
             }
             Err(error) => return Err(error),
-        };
-        sqlx::query(delete).bind(&id).execute(tx.connection()).await?;
+        }
+        let directory: Option<String> = sqlx::query_scalar("delete from artifact where id = $1 returning directory")
+            .bind(&id)
+            .fetch_optional(tx.connection())
+            .await?;
+        sqlx::query("delete from rollout_set where id = $1").bind(&id).execute(tx.connection()).await?;
         tx.commit().await?;
         if let Some(directory) = directory {
-            remove(&self.files().checkpoint(&directory)).await;
+            self.place().remove(&Location::artifact(&directory)).await;
         }
         Ok(())
     }
 }
 
-/// The directory of a checkpoint or rollout set that may be deleted.
+/// Whether a checkpoint or a rollout set may be deleted; an error says why not.
 async fn deletable_part(
     connection: &mut SqliteConnection,
     row: Option<SqliteRow>,
     what: &'static str,
     id: &str,
-) -> Result<Option<String>> {
+) -> Result<()> {
     let row = row.ok_or_else(|| StoreError::NotFound { what, id: id.to_owned() })?;
     let status = status_of(&row)?;
     if !status.is_final() {
         let detail = format!("the job of the {what} is {status} and may need it; wait for its end, or cancel it");
         return Err(StoreError::Refused { code: "job_not_finished", detail });
     }
-    unneeded(connection, &[id.to_owned()], None).await?;
-    Ok(row.try_get("directory")?)
+    unneeded(connection, &[id.to_owned()], None).await
 }
 
 fn status_of(row: &SqliteRow) -> Result<JobStatus> {
@@ -221,34 +213,10 @@ async fn unneeded(connection: &mut SqliteConnection, parts: &[String], owner: Op
     Err(StoreError::Refused { code: "in_use", detail })
 }
 
-/// What a folder holds; nothing when it is not there.
-async fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
-    let failed = |e| StoreError::io("listing", folder, e);
-    let mut listing = match tokio::fs::read_dir(folder).await {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        listing => listing.map_err(failed)?,
-    };
-    let mut paths = Vec::new();
-    while let Some(entry) = listing.next_entry().await.map_err(failed)? {
-        paths.push(entry.path());
-    }
-    Ok(paths)
-}
-
-/// Removes files that no row names any more. What cannot be removed is nobody's problem but the disk's.
-async fn remove(path: &Path) {
-    let removed = match tokio::fs::symlink_metadata(path).await {
-        Err(_) => return,
-        Ok(metadata) if metadata.is_dir() => tokio::fs::remove_dir_all(path).await,
-        Ok(_) => tokio::fs::remove_file(path).await,
-    };
-    if let Err(error) = removed {
-        tracing::warn!(%error, path = %path.display(), "deleted files are left for the next start to remove");
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     #[tokio::test]
@@ -281,7 +249,7 @@ mod tests {
         .fetch_all(&store.readers)
         .await
         .unwrap();
-        assert!(tables.iter().any(|table| table == "evaluation"), "{tables:?}");
+        assert!(tables.iter().any(|table| table == "artifact"), "{tables:?}");
         // A device belongs to nobody; a job that is over holds none.
         for table in tables.iter().filter(|table| *table != "device") {
             let deleted = OWNED.iter().any(|statement| statement.starts_with(&format!("delete from {table} ")));

@@ -4,7 +4,7 @@
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::checkpoints::checkpoint;
+use super::artifacts::checkpoint;
 use super::{CheckpointRow, Result, Store, StoreError, read};
 use crate::job::{CheckpointId, JobId};
 
@@ -40,8 +40,6 @@ pub struct Verification {
     /// The finished job.
     pub source: JobId,
     pub checkpoint: CheckpointId,
-    /// Where that checkpoint lies, below the folder of all jobs.
-    pub directory: String,
     pub from_step: u64,
     pub expected_weights_sha256: String,
 }
@@ -50,9 +48,9 @@ impl Store {
     /// The oldest training checkpoint that a job has kept.
     pub async fn oldest_training_checkpoint(&self, job: JobId) -> Result<Option<CheckpointRow>> {
         let row = sqlx::query(
-            "select checkpoint.* from checkpoint join job on job.id = job_id
-             where job_id = $1 and checkpoint.kind = 'training' and job.project = coalesce($2, job.project)
-             order by checkpoint.step, checkpoint.id limit 1",
+            "select a.* from artifact a join job on job.id = a.job_id
+             where a.job_id = $1 and a.kind = 'training' and job.project = coalesce($2, job.project)
+             order by a.step, a.id limit 1",
         )
         .bind(job.to_string())
         .bind(self.project())
@@ -65,7 +63,7 @@ impl Store {
 /// Refuses an origin that is not there: a checkpoint that was deleted a moment ago cannot be begun from.
 pub(super) async fn check_origin(connection: &mut SqliteConnection, origin: &Origin) -> Result<()> {
     let Origin::Verification(Verification { checkpoint, .. }) = origin else { return Ok(()) };
-    let found = sqlx::query("select 1 from checkpoint where id = $1").bind(checkpoint.to_string());
+    let found = sqlx::query("select 1 from artifact where id = $1").bind(checkpoint.to_string());
     if found.fetch_optional(connection).await?.is_some() {
         return Ok(());
     }
@@ -80,7 +78,7 @@ pub(super) async fn insert_verification(
 ) -> Result<()> {
     sqlx::query(
         "insert into verification (job_id, source_job, checkpoint_id, directory, from_step, expected_weights_sha256)
-         select $1, job_id, id, directory, step, $3 from checkpoint where id = $2",
+         select $1, job_id, id, directory, step, $3 from artifact where id = $2",
     )
     .bind(job.to_string())
     .bind(verification.checkpoint.to_string())
@@ -100,7 +98,6 @@ pub(super) async fn verification(connection: &mut SqliteConnection, job: JobId) 
     Ok(Some(Verification {
         source: read("job id", row.try_get("source_job")?)?,
         checkpoint: read("checkpoint id", row.try_get("checkpoint_id")?)?,
-        directory: row.try_get("directory")?,
         from_step: row.try_get::<i64, _>("from_step")?.unsigned_abs(),
         expected_weights_sha256: row.try_get("expected_weights_sha256")?,
     }))

@@ -1,4 +1,5 @@
-//! Where files lie in the data directory. Names are made by the server; a client's text never becomes a path.
+//! The folders of a data directory, for the server and the workers of this machine. What is stored in them is found
+//! through the [`super::Place`].
 
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Result, StoreError};
-use crate::job::{DatasetVersionId, FileId, JobId, ModelId, PartId};
+use crate::job::JobId;
 
 /// Longest that an import may take.
 const IMPORT_TIME: Duration = Duration::from_secs(24 * 3600);
@@ -35,55 +36,19 @@ impl Files {
         &self.root
     }
 
-    pub fn dataset(&self, version: DatasetVersionId) -> PathBuf {
-        self.root.join("datasets").join(format!("{version}.jsonl"))
-    }
-
-    pub fn model(&self, id: ModelId) -> PathBuf {
-        self.root.join("models").join(id.to_string())
-    }
-
     /// The folder of a built-in model; the digest in its name keeps versions of the program apart.
     pub fn builtin_model(&self, name: &str, digest: &str) -> PathBuf {
         self.root.join("models").join(format!("{}-{digest}", name.replace(':', "-")))
     }
 
-    /// The folder of a job's checkpoints.
+    /// The folder in which a job's worker writes.
     pub fn job(&self, id: JobId) -> PathBuf {
         self.root.join("jobs").join(id.to_string())
-    }
-
-    /// A checkpoint's folder, from the name its row holds.
-    pub fn checkpoint(&self, directory: &str) -> PathBuf {
-        self.root.join("jobs").join(directory)
     }
 
     /// The folder of the sockets on which idle workers answer.
     pub(super) fn inference(&self) -> PathBuf {
         self.root.join("inference")
-    }
-
-    /// A file as a client uploaded it.
-    pub fn file(&self, id: FileId) -> PathBuf {
-        self.root.join("files").join(id.to_string())
-    }
-
-    /// A part of a file that is uploaded in parts.
-    pub fn part(&self, id: PartId) -> PathBuf {
-        self.root.join("parts").join(id.to_string())
-    }
-
-    /// Removes parts that are too old for any upload: a crash may leave one that no row names.
-    pub fn sweep_parts(&self, age: Duration) -> Result<()> {
-        let folder = self.root.join("parts");
-        for entry in fs::read_dir(&folder).map_err(|e| StoreError::io("listing", &folder, e))? {
-            let path = entry.map_err(|e| StoreError::io("listing", &folder, e))?.path();
-            let old = path.metadata().and_then(|m| m.modified()).ok().and_then(|time| time.elapsed().ok());
-            if old.is_some_and(|old| old > age) {
-                remove(&path)?;
-            }
-        }
-        Ok(())
     }
 
     /// A fresh name for something that is being received.
@@ -109,17 +74,14 @@ impl Files {
     }
 }
 
-/// Removes a file; one that is gone already is removed as well.
-pub fn remove(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(StoreError::io("removing", path, error)),
-        Err(_) | Ok(()) => Ok(()),
-    }
-}
-
 /// Moves a complete, synced file or folder to its final name, durably.
 pub fn publish(temporary: &Path, target: &Path) -> Result<()> {
     let parent = target.parent().unwrap_or(Path::new("."));
     fs::rename(temporary, target).map_err(|e| StoreError::io("renaming", temporary, e))?;
-    File::open(parent).and_then(|folder| folder.sync_all()).map_err(|e| StoreError::io("syncing", parent, e))
+    sync(parent)
+}
+
+/// Makes the names in a folder durable.
+pub(super) fn sync(folder: &Path) -> Result<()> {
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| StoreError::io("syncing", folder, e))
 }

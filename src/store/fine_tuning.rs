@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::artifacts::checkpoint_bounds;
 use super::events::event;
 use super::{JobRow, Page, Result, Store, StoreError, read, read_json, write_json};
 use crate::job::{CheckpointId, Event, JobId, Timestamp};
@@ -127,13 +128,13 @@ impl Store {
 
     /// The finished models of one job, or of all, by id.
     pub async fn finished_models(&self, job: Option<JobId>, page: &Page) -> Result<Vec<CheckpointId>> {
-        let (low, high) = page.bounds();
+        let (low, high) = checkpoint_bounds(page);
         let statement = if page.newest_first {
-            "select c.id from checkpoint c join job on job.id = c.job_id
+            "select c.id from artifact c join job on job.id = c.job_id
              where c.id > $1 and c.id < $2 and c.kind = 'inference' and job.project = coalesce($3, job.project)
                 and c.job_id = coalesce($4, c.job_id) order by c.id desc limit $5"
         } else {
-            "select c.id from checkpoint c join job on job.id = c.job_id
+            "select c.id from artifact c join job on job.id = c.job_id
              where c.id > $1 and c.id < $2 and c.kind = 'inference' and job.project = coalesce($3, job.project)
                 and c.job_id = coalesce($4, c.job_id) order by c.id limit $5"
         };

@@ -7,9 +7,9 @@
 //! SQL is lower case, portable, and static but for the number of rows and conditions; what differs for another database
 //! stays in this file and in `migrations/`.
 
+mod artifacts;
 mod attempts;
 mod audit;
-mod checkpoints;
 mod datasets;
 mod deletion;
 mod derived;
@@ -50,13 +50,13 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, Sq
 use sqlx::{ConnectOptions, Connection, SqlitePool};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
+pub use artifacts::{Added, Artifact, CheckpointRow, Content, Keep, Location, NewArtifact, Place, Staged};
 pub use attempts::AttemptRow;
 pub use audit::AuditEntry;
-pub use checkpoints::{CheckpointRow, Keep};
 pub use datasets::{DatasetRow, DatasetVersionRow};
 pub use derived::{Origin, Verification};
 pub use devices::DeviceRow;
-pub use evaluations::{EvaluationContent, EvaluationRow};
+pub use evaluations::EvaluationRow;
 pub use events::EventFilter;
 pub use files::Files;
 pub use fine_tuning::MetadataFilter;
@@ -70,7 +70,7 @@ pub use placement::{QueueEntry, Reserved};
 pub use projects::{ProjectLimits, ProjectRow};
 pub use queue::{Claim, Ended, Heartbeat, Lease, Loss, MAX_CRASHES};
 pub use requests::Recorded;
-pub use rollout_sets::{NewRolloutSet, RolloutSetContent, RolloutSetRow};
+pub use rollout_sets::{NewRolloutSet, RolloutSetRow};
 pub use submissions::{IdempotencyKey, NewJob, Submitted};
 pub use uploaded_files::UploadedFileRow;
 pub use uploads::{PartRow, UploadRow};
@@ -156,6 +156,7 @@ pub struct Store {
     writer: Arc<Mutex<Option<SqliteConnection>>>,
     options: Arc<SqliteConnectOptions>,
     files: Files,
+    place: Place,
     submissions: Submissions,
     versions: Arc<Versions>,
     /// Keys by their digests, and the limits of projects by name: each request asks for them.
@@ -189,6 +190,7 @@ impl Store {
             readers,
             writer: Arc::new(Mutex::new(Some(writer))),
             options: Arc::new(options),
+            place: Place::new(files.clone()),
             files,
             submissions: Submissions::new(),
             versions: Arc::default(),
@@ -215,8 +217,14 @@ impl Store {
         self.project().unwrap_or(DEFAULT_PROJECT)
     }
 
+    /// The folders of this machine's disk.
     pub fn files(&self) -> &Files {
         &self.files
+    }
+
+    /// Where stored files lie.
+    pub fn place(&self) -> &Place {
+        &self.place
     }
 
     /// A cheap question to the database, for readiness.

@@ -3,7 +3,7 @@
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
-use super::{DEFAULT_PROJECT, Page, Result, Store, StoreError, read};
+use super::{DEFAULT_PROJECT, Location, Page, Result, Store, StoreError, read};
 use crate::job::{ModelId, Timestamp};
 
 /// A model whose files are in the data directory.
@@ -80,8 +80,7 @@ impl Store {
         rows.iter().map(model).collect()
     }
 
-    /// Deletes a model of the project that no unfinished job starts from or learns from; its files are the caller's
-    /// business.
+    /// Deletes a model of the project, with its files, that no unfinished job starts from or learns from.
     pub async fn delete_model(&self, id: ModelId) -> Result<()> {
         let mut tx = self.begin().await?;
         // Who else sees a model may not take it away: one without a project is the default project's.
@@ -108,7 +107,9 @@ impl Store {
             return Err(StoreError::Conflict(detail.to_owned()));
         }
         sqlx::query("delete from model where id = $1").bind(id.to_string()).execute(tx.connection()).await?;
-        tx.commit().await
+        tx.commit().await?;
+        self.place().remove(&Location::model(id)).await;
+        Ok(())
     }
 }
 

@@ -4,7 +4,7 @@
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::checkpoints::training_directories;
+use super::artifacts::training_locations;
 use super::derived::verification;
 use super::devices::{hold, slots};
 use super::transitions::{Transition, move_job};
@@ -254,7 +254,7 @@ async fn begin_attempt(
     sqlx::query(
         "insert into attempt (job_id, number, worker, device, devices, started_at, first_step)
          values ($1, $2, $3, $4, $5, $6,
-                 coalesce((select max(step) from checkpoint where job_id = $1 and kind = 'training'),
+                 coalesce((select max(step) from artifact where job_id = $1 and kind = 'training'),
                           (select from_step from verification where job_id = $1), 0))",
     )
     .bind(lease.job.to_string())
@@ -265,7 +265,7 @@ async fn begin_attempt(
     .bind(now.0)
     .execute(&mut *connection)
     .await?;
-    let resume = training_directories(connection, lease.job).await?;
+    let resume = training_locations(connection, lease.job).await?;
     let reason = format!("attempt {} on {}", lease.attempt, start.devices.join(", "));
     move_job(connection, lease.job, &Transition::to(JobStatus::Starting, reason), now).await?;
     Ok(Claim {

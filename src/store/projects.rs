@@ -68,9 +68,7 @@ impl Store {
                     (select count(*) from device join job on job.id = device.job_id where project = $1) as devices,
                     (select coalesce(sum(bytes), 0) from dataset_version join dataset on dataset.id = dataset_id
                       where project = $1)
-                  + (select coalesce(sum(bytes), 0) from checkpoint join job on job.id = job_id where project = $1)
-                  + (select coalesce(sum(bytes), 0) from rollout_set join job on job.id = job_id where project = $1)
-                  + (select coalesce(sum(bytes), 0) from evaluation join job on job.id = job_id where project = $1)
+                  + (select coalesce(sum(bytes), 0) from artifact join job on job.id = job_id where project = $1)
                   + (select coalesce(sum(bytes), 0) from file where project = $1)
                   + (select coalesce(sum(p.bytes), 0) from upload_part p join upload u on u.id = upload_id
                       where project = $1)

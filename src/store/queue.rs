@@ -12,7 +12,7 @@ use super::derived::{Verification, verification};
 use super::events::append;
 use super::jobs::CANCELLED_BY_CLIENT;
 use super::transitions::{Transition, held, move_job};
-use super::{Result, Store, StoreError, devices, read, read_json};
+use super::{Location, Result, Store, StoreError, devices, read, read_json};
 use crate::job::{Failure, FailureKind, JobId, JobKind, JobStatus, Timestamp, WorkerId};
 
 /// Workers that one job may end before it is given up.
@@ -33,8 +33,8 @@ pub struct Claim {
     pub kind: JobKind,
     pub spec_resolved: Value,
     pub spec_digest: String,
-    /// Directories of the job's training checkpoints, newest first.
-    pub resume: Vec<String>,
+    /// The job's training checkpoints, newest first.
+    pub resume: Vec<Location>,
     /// The devices that it holds; the first is that of the worker. Empty for a process that only takes part.
     pub devices: Vec<String>,
     /// What the job is to prove; its last `resume` is then another job's checkpoint, from which it must begin.
@@ -115,7 +115,7 @@ impl Store {
             kind: read("job kind", row.try_get("kind")?)?,
             spec_resolved: read_json("spec", row.try_get("spec_resolved")?)?,
             spec_digest: row.try_get("spec_digest")?,
-            resume: super::checkpoints::training_directories(&mut connection, lease.job).await?,
+            resume: super::artifacts::training_locations(&mut connection, lease.job).await?,
             devices: Vec::new(),
             verification: verification(&mut connection, lease.job).await?,
         })

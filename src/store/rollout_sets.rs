@@ -1,18 +1,23 @@
-//! Rollout sets. A row is there from the submission of the job that fills it, and is complete when that job's worker
-//! has written its directory.
+//! Rollout sets. A row is there from the submission of the job that fills it; the set is complete when that job's worker
+//! has added an artifact of the same id.
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::events::append;
-use super::queue::fence;
-use super::{Lease, Page, Result, Store, StoreError, read, read_json, write_json};
-use crate::job::{
-    EventKind, JobId, JobStatus, Manifest, NewEvent, RolloutSetId, RolloutSetStatus, RolloutSummary, Timestamp,
-};
+use super::artifacts::content;
+use super::{Content, Page, Result, Store, StoreError, read, read_json, write_json};
+use crate::job::{JobId, JobStatus, RolloutSetId, RolloutSetStatus, RolloutSummary, Timestamp};
+
+/// Rollout sets with their jobs and, where they are complete, with what they hold.
+macro_rules! rollout_set_rows {
+    () => {
+        "select s.*, job.status as job_status, a.directory, a.manifest, a.summary, a.completed_at
+         from rollout_set s join job on job.id = s.job_id left join artifact a on a.id = s.id "
+    };
+}
 
 /// A rollout set about to be submitted with its job.
 #[derive(Clone, Debug)]
@@ -48,17 +53,7 @@ pub struct RolloutSetRow {
     pub metadata: BTreeMap<String, String>,
     pub created_at: Timestamp,
     /// What a complete set holds.
-    pub content: Option<RolloutSetContent>,
-}
-
-/// What a complete rollout set holds.
-#[derive(Clone, Debug)]
-pub struct RolloutSetContent {
-    /// Below the folder of all jobs; see [`super::Files::checkpoint`].
-    pub directory: String,
-    pub manifest: Manifest,
-    pub summary: RolloutSummary,
-    pub completed_at: Timestamp,
+    pub content: Option<Content<RolloutSummary>>,
 }
 
 impl RolloutSetRow {
@@ -82,74 +77,30 @@ impl RolloutSetRow {
 }
 
 impl Store {
-    /// Makes the set of the job complete and visible, under the fence. Writing the same set again changes nothing; a
-    /// later attempt of the job may write another, which replaces it.
-    pub async fn add_rollout_set(
-        &self,
-        lease: Lease,
-        directory: &str,
-        manifest: &Manifest,
-        summary: &RolloutSummary,
-        now: Timestamp,
-    ) -> Result<RolloutSetId> {
-        let mut tx = self.begin().await?;
-        fence(tx.connection(), lease, now).await?;
-        let known = sqlx::query("select id, directory, manifest from rollout_set where job_id = $1")
-            .bind(lease.job.to_string())
-            .fetch_optional(tx.connection())
-            .await?
-            .ok_or_else(|| StoreError::NotFound { what: "rollout set of job", id: lease.job.to_string() })?;
-        let id: RolloutSetId = read("rollout set id", known.try_get("id")?)?;
-        let text = write_json(manifest)?;
-        let written = |column, expected: &str| -> Result<bool> {
-            Ok(known.try_get::<Option<String>, _>(column)?.as_deref() == Some(expected))
-        };
-        if written("directory", directory)? && written("manifest", &text)? {
-            tx.commit().await?;
-            return Ok(id);
-        }
-        sqlx::query(
-            "update rollout_set set directory = $2, bytes = $3, manifest = $4, summary = $5, completed_at = $6
-             where job_id = $1",
-        )
-        .bind(lease.job.to_string())
-        .bind(directory)
-        .bind(manifest.bytes() as i64)
-        .bind(text)
-        .bind(write_json(summary)?)
-        .bind(now.0)
-        .execute(tx.connection())
-        .await?;
-        let (rollouts, groups) = (summary.rollouts, summary.groups);
-        let message = format!("rollout set of {rollouts} completions for {groups} prompts");
-        let data = json!({"rollout_set": id, "rollouts": rollouts, "groups": groups, "bytes": manifest.bytes()});
-        append(tx.connection(), lease.job, &NewEvent::info(EventKind::RolloutSet, message, data), now).await?;
-        tx.commit().await?;
-        Ok(id)
-    }
-
     pub async fn rollout_set(&self, id: RolloutSetId) -> Result<RolloutSetRow> {
-        sqlx::query(
-            "select rollout_set.*, job.status as job_status from rollout_set join job on job.id = job_id
-             where rollout_set.id = $1 and project = coalesce($2, project)",
-        )
-        .bind(id.to_string())
-        .bind(self.project())
-        .fetch_optional(&self.readers)
-        .await?
-        .map_or_else(|| Err(StoreError::NotFound { what: "rollout set", id: id.to_string() }), |row| rollout_set(&row))
+        sqlx::query(concat!(rollout_set_rows!(), "where s.id = $1 and project = coalesce($2, project)"))
+            .bind(id.to_string())
+            .bind(self.project())
+            .fetch_optional(&self.readers)
+            .await?
+            .map_or_else(
+                || Err(StoreError::NotFound { what: "rollout set", id: id.to_string() }),
+                |row| rollout_set(&row),
+            )
     }
 
     pub async fn rollout_sets(&self, page: &Page) -> Result<Vec<RolloutSetRow>> {
         let (low, high) = page.bounds();
         let statement = if page.newest_first {
-            "select rollout_set.*, job.status as job_status from rollout_set join job on job.id = job_id
-             where rollout_set.id > $1 and rollout_set.id < $2 and project = coalesce($4, project)
-             order by rollout_set.id desc limit $3"
+            concat!(
+                rollout_set_rows!(),
+                "where s.id > $1 and s.id < $2 and project = coalesce($4, project) order by s.id desc limit $3"
+            )
         } else {
-            "select rollout_set.*, job.status as job_status from rollout_set join job on job.id = job_id
-             where rollout_set.id > $1 and rollout_set.id < $2 and project = coalesce($4, project)
-             order by rollout_set.id limit $3"
+            concat!(
+                rollout_set_rows!(),
+                "where s.id > $1 and s.id < $2 and project = coalesce($4, project) order by s.id limit $3"
+            )
         };
         let rows = sqlx::query(statement)
             .bind(low)
@@ -190,16 +141,6 @@ pub(super) async fn insert(
 fn rollout_set(row: &SqliteRow) -> Result<RolloutSetRow> {
     let text = |column| -> Result<Option<String>> { Ok(row.try_get(column)?) };
     let spec = text("spec")?;
-    // The columns of the content are set together; the table checks it.
-    let content = match text("directory")? {
-        None => None,
-        Some(directory) => Some(RolloutSetContent {
-            directory,
-            manifest: read_json("manifest", row.try_get("manifest")?)?,
-            summary: read_json("rollout summary", row.try_get("summary")?)?,
-            completed_at: Timestamp(row.try_get("completed_at")?),
-        }),
-    };
     Ok(RolloutSetRow {
         id: read("rollout set id", row.try_get("id")?)?,
         job: read("job id", row.try_get("job_id")?)?,
@@ -211,15 +152,19 @@ fn rollout_set(row: &SqliteRow) -> Result<RolloutSetRow> {
         spec: spec.map(|text| read_json("spec", &text)).transpose()?,
         metadata: read_json("metadata", row.try_get("metadata")?)?,
         created_at: Timestamp(row.try_get("created_at")?),
-        content,
+        content: content(row)?,
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
-    use crate::job::{CheckpointKind, DeviceReading, JobKind, ManifestFile, WorkerId};
-    use crate::store::{Ended, NewJob};
+    use crate::job::{
+        ArtifactId, ArtifactKind, ArtifactSummary, DeviceReading, EventKind, JobKind, Manifest, ManifestFile, WorkerId,
+    };
+    use crate::store::{Added, Ended, Keep, Lease, Location, NewArtifact, NewJob};
 
     const NOW: Timestamp = Timestamp(1_750_000_000_000);
     const LEASE_SECONDS: u64 = 10;
@@ -255,13 +200,21 @@ mod tests {
         let file = ManifestFile { path: String::from("rollouts.jsonl"), size: 100, sha256: "0".repeat(64) };
         Manifest {
             format: 1,
-            kind: CheckpointKind::Rollouts,
+            kind: ArtifactKind::Rollouts,
             job: lease.job,
             attempt: lease.attempt,
             step: 0,
             spec_digest: String::from("sha256:02"),
             files: vec![file],
         }
+    }
+
+    /// Adds a set whose directory has that name.
+    async fn add(store: &Store, lease: Lease, name: &str, summary: &RolloutSummary, now: Timestamp) -> Result<Added> {
+        let location = &Location::job(lease.job).within(name);
+        let (manifest, summary) = (&manifest(lease), &ArtifactSummary::Rollouts(summary.clone()));
+        let new = NewArtifact { location, manifest, summary, score: None, keep: Keep { last: 1, best: 0 } };
+        store.add_artifact(lease, new, now).await
     }
 
     /// A store with a device.
@@ -303,13 +256,13 @@ mod tests {
 
         let lease = claim(&store, NOW).await;
         let summary = RolloutSummary { groups: 2, rollouts: 8, ..RolloutSummary::default() };
-        let name = format!("{job}/rollouts");
-        assert!(!store.is_checkpoint_directory(&name).await.unwrap());
+        let location = Location::job(job).within("rollouts");
+        assert!(!store.is_artifact(&location).await.unwrap());
         for _ in 0..2 {
-            let added = store.add_rollout_set(lease, &name, &manifest(lease), &summary, NOW).await.unwrap();
-            assert_eq!(added, id);
+            let added = add(&store, lease, "rollouts", &summary, NOW).await.unwrap();
+            assert_eq!((added.id, added.dropped), (ArtifactId::RolloutSet(id), Vec::new()));
         }
-        assert!(store.is_checkpoint_directory(&name).await.unwrap());
+        assert!(store.is_artifact(&location).await.unwrap());
         let events = store.events(job, 0, 100).await.unwrap();
         let told: Vec<_> = events.iter().filter(|event| event.body.kind == EventKind::RolloutSet).collect();
         assert_eq!(told.len(), 1, "writing it again is no news");
@@ -331,16 +284,18 @@ mod tests {
         store.submit_job(new, None, NOW).await.unwrap();
         let first = claim(&store, NOW).await;
         let summary = RolloutSummary::default();
-        store.add_rollout_set(first, &format!("{job}/1"), &manifest(first), &summary, NOW).await.unwrap();
+        add(&store, first, "1", &summary, NOW).await.unwrap();
 
         let later = NOW.plus_seconds(LEASE_SECONDS + 1);
         assert_eq!(store.reap_expired(later).await.unwrap(), 1);
         let second = claim(&store, later).await;
-        let late = store.add_rollout_set(first, &format!("{job}/1"), &manifest(first), &summary, later).await;
+        let late = add(&store, first, "1", &summary, later).await;
         assert!(matches!(late, Err(StoreError::LeaseLost)), "{late:?}");
-        store.add_rollout_set(second, &format!("{job}/2"), &manifest(second), &summary, later).await.unwrap();
-        let content = store.rollout_set(id).await.unwrap().content.unwrap();
-        assert_eq!((content.directory, content.manifest.attempt), (format!("{job}/2"), 2));
+        let added = add(&store, second, "2", &summary, later).await.unwrap();
+        assert_eq!(added.dropped, [Location::job(job).within("1")], "its files are nobody's any more");
+        let artifact = store.rollout_set(id).await.unwrap().content.unwrap().artifact;
+        assert_eq!(*artifact.location(), Location::job(job).within("2"));
+        assert_eq!(artifact.manifest.attempt, 2);
     }
 
     #[tokio::test]

@@ -3,10 +3,10 @@
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::{Page, Result, Store, StoreError, read};
+use super::{Location, Page, Result, Store, StoreError, read};
 use crate::job::{DatasetVersionId, FileId, Timestamp};
 
-/// An uploaded file; its bytes are at [`super::Files::file`].
+/// An uploaded file; its bytes are at [`Location::file`].
 #[derive(Clone, Debug)]
 pub struct UploadedFileRow {
     pub id: FileId,
@@ -58,7 +58,7 @@ impl Store {
         rows.iter().map(file).collect()
     }
 
-    /// Deletes a file's row; its bytes are the caller's business. Data sets made of it stay.
+    /// Deletes a file. Data sets made of it stay.
     pub async fn delete_file(&self, id: FileId) -> Result<()> {
         let mut tx = self.begin().await?;
         let deleted = sqlx::query("delete from file where id = $1 and project = coalesce($2, project)")
@@ -67,7 +67,11 @@ impl Store {
             .execute(tx.connection())
             .await?;
         tx.commit().await?;
-        if deleted.rows_affected() == 0 { Err(missing(id)) } else { Ok(()) }
+        if deleted.rows_affected() == 0 {
+            return Err(missing(id));
+        }
+        self.place().remove(&Location::file(id)).await;
+        Ok(())
     }
 
     /// Says what data set version a file became, unless another request said so before; returns the one that stands.
@@ -87,7 +91,7 @@ impl Store {
         stands.map_or(Ok(version), |text| read("data set version id", &text))
     }
 
-    /// Deletes the rows of files whose time is over; returns which.
+    /// Deletes files whose time is over; returns which.
     pub async fn expire_files(&self, now: Timestamp) -> Result<Vec<FileId>> {
         let expired = "select 1 from file where expires_at <= $1 limit 1";
         if sqlx::query(expired).bind(now.0).fetch_optional(&self.readers).await?.is_none() {
@@ -99,7 +103,11 @@ impl Store {
             .fetch_all(tx.connection())
             .await?;
         tx.commit().await?;
-        ids.iter().map(|id| read("file id", id)).collect()
+        let ids = ids.iter().map(|id| read("file id", id)).collect::<Result<Vec<_>>>()?;
+        for id in &ids {
+            self.place().remove(&Location::file(*id)).await;
+        }
+        Ok(ids)
     }
 }
 

@@ -1,10 +1,12 @@
 //! Uploads of files in parts. An upload takes parts until it is completed, cancelled or expired.
 
+use std::time::Duration;
+
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::uploaded_files::insert as insert_file;
-use super::{Result, Store, StoreError, UploadedFileRow, read};
+use super::{Location, Result, Store, StoreError, UploadedFileRow, read};
 use crate::job::{FileId, PartId, Timestamp, UploadId, UploadStatus};
 
 /// The most parts of an upload.
@@ -29,7 +31,7 @@ pub struct UploadRow {
     pub file: Option<FileId>,
 }
 
-/// A part of an upload; its bytes are at [`super::Files::part`].
+/// A part of an upload; its bytes are at [`Location::part`].
 #[derive(Clone, Debug)]
 pub struct PartRow {
     pub id: PartId,
@@ -139,8 +141,8 @@ impl Store {
         rows.iter().map(part).collect()
     }
 
-    /// Makes the file of a pending upload visible and ends the upload; returns the parts, which nobody needs any more.
-    pub async fn complete_upload(&self, id: UploadId, file: &UploadedFileRow, now: Timestamp) -> Result<Vec<PartId>> {
+    /// Makes the file of a pending upload visible and ends the upload; its parts, which nobody needs any more, go.
+    pub async fn complete_upload(&self, id: UploadId, file: &UploadedFileRow, now: Timestamp) -> Result<()> {
         let mut tx = self.begin().await?;
         self.pending(tx.connection(), id, now).await?;
         insert_file(tx.connection(), file, self.own_project()).await?;
@@ -151,10 +153,11 @@ impl Store {
             .await?;
         let parts = drop_parts(tx.connection(), id).await?;
         tx.commit().await?;
-        Ok(parts)
+        self.remove_parts(&parts).await;
+        Ok(())
     }
 
-    /// Ends a pending upload; returns its parts.
+    /// Ends a pending upload; its parts go, and are returned.
     pub async fn cancel_upload(&self, id: UploadId, now: Timestamp) -> Result<Vec<PartId>> {
         let mut tx = self.begin().await?;
         self.pending(tx.connection(), id, now).await?;
@@ -164,10 +167,11 @@ impl Store {
             .await?;
         let parts = drop_parts(tx.connection(), id).await?;
         tx.commit().await?;
+        self.remove_parts(&parts).await;
         Ok(parts)
     }
 
-    /// Ends the uploads whose time is over; returns their parts.
+    /// Ends the uploads whose time is over; their parts go, and are returned.
     pub async fn expire_uploads(&self, now: Timestamp) -> Result<Vec<PartId>> {
         let expired = "select id from upload where status = 'pending' and expires_at <= $1 limit 1000";
         if sqlx::query(expired).bind(now.0).fetch_optional(&self.readers).await?.is_none() {
@@ -184,7 +188,24 @@ impl Store {
             parts.extend(drop_parts(tx.connection(), read("upload id", id)?).await?);
         }
         tx.commit().await?;
+        self.remove_parts(&parts).await;
         Ok(parts)
+    }
+
+    /// Removes parts that are too old for any upload: a crash may leave one that no row names.
+    pub async fn sweep_parts(&self, age: Duration) -> Result<()> {
+        for part in self.place().list(&Location::folder("parts")).await? {
+            if part.age.is_some_and(|old| old > age) {
+                self.place().remove(&part.location).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn remove_parts(&self, parts: &[PartId]) {
+        for part in parts {
+            self.place().remove(&Location::part(*part)).await;
+        }
     }
 
     /// The upload, when it can still change.

@@ -29,8 +29,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+pub use crate::job::ScoreStatus;
 use crate::job::field::{self, FieldError, Fields};
-use crate::job::status::names;
 use template::Template;
 
 /// The longest completion, and the longest expected answer, that is judged.
@@ -49,20 +49,6 @@ pub struct Case<'a> {
     /// The whole row, for verifiers that name a column of their own.
     pub row: &'a Map<String, Value>,
 }
-
-names!(
-    /// How a verification ended.
-    ScoreStatus {
-        /// The completion was judged; the reward says how.
-        Ok = "ok",
-        /// The completion holds nothing to judge; its reward counts.
-        Unparsable = "unparsable",
-        /// The verifier could not judge, for example because the expected answer is missing; there is no reward.
-        Error = "error",
-        /// The verifier did not end in time; there is no reward.
-        Timeout = "timeout",
-    }
-);
 
 /// The verdict on one completion.
 #[derive(Clone, Debug, PartialEq)]

@@ -19,7 +19,7 @@ use crate::job::{
 };
 use crate::modelfile::builtin::Builtin;
 use crate::objective;
-use crate::store::{Claim, Keep, Store, StoreError};
+use crate::store::{Claim, Keep, Location, Store, StoreError};
 use crate::verifier;
 
 use super::{chain, internal};
@@ -110,7 +110,10 @@ async fn training(store: &Store, claim: &Claim, device: &Device) -> Result<Job, 
         seed: spec.seed,
     };
     let actor = actor(store, claim, device, parts).await?;
-    let resume = claim.resume.iter().map(|directory| store.files().checkpoint(directory)).collect();
+    let mut resume = Vec::new();
+    for checkpoint in &claim.resume {
+        resume.push(fetch(store, checkpoint).await?);
+    }
     let must_resume = claim.verification.is_some();
     Ok(Job { actor, spec, objective, teacher, stored, train, eval, resume, must_resume })
 }
@@ -193,7 +196,12 @@ async fn rollout_set(store: &Store, name: &str) -> Result<PathBuf, Failure> {
     };
     let row = store.rollout_set(id).await.map_err(|error| missing(&error))?;
     let content = row.content.ok_or_else(|| internal(format!("the rollout set {id} is not complete")))?;
-    Ok(store.files().checkpoint(&content.directory))
+    fetch(store, content.artifact.location()).await
+}
+
+/// A stored file or folder on this worker's disk.
+async fn fetch(store: &Store, what: &Location) -> Result<PathBuf, Failure> {
+    store.place().fetch(what).await.map_err(|error| internal(chain(&error)))
 }
 
 fn invalid(errors: Vec<FieldError>) -> Failure {
@@ -219,11 +227,11 @@ pub(super) async fn model(store: &Store, name: &str) -> Result<(PathBuf, bool), 
     }
     if let Ok(id) = name.parse::<ModelId>() {
         store.model(id).await.map_err(|error| missing(&error))?;
-        return Ok((store.files().model(id), false));
+        return Ok((fetch(store, &Location::model(id)).await?, false));
     }
     if let Ok(id) = name.parse::<CheckpointId>() {
         let row = store.checkpoint(id).await.map_err(|error| missing(&error))?;
-        return Ok((store.files().checkpoint(&row.directory), false));
+        return Ok((fetch(store, row.artifact.location()).await?, false));
     }
     Err(internal(format!("`{name}` in a resolved spec is no model")))
 }
@@ -237,7 +245,7 @@ async fn dataset(store: &Store, name: &str, split: Split) -> Result<Dataset, Fai
     };
     let row = store.dataset_version(id).await.map_err(|error| missing(&error))?;
     let columns: Columns = serde_json::from_value(row.columns).map_err(|error| internal(error.to_string()))?;
-    let path = store.files().dataset(id);
+    let path = fetch(store, &Location::dataset(id)).await?;
     let open = tokio::task::spawn_blocking(move || JsonlFile::open(&path, columns));
     match open.await {
         Ok(Ok(file)) => Ok(Dataset::Jsonl(file)),
@@ -258,7 +266,7 @@ fn unpack(store: &Store, builtin: &Builtin) -> Result<PathBuf, StoreError> {
     std::fs::create_dir_all(&temporary).map_err(|e| StoreError::io("creating", &temporary, e))?;
     for (name, bytes) in builtin.files {
         let path = temporary.join(name);
-        crate::engine::checkpoint::write_file(&path, bytes)
+        crate::engine::artifact::write_file(&path, bytes)
             .map_err(|e| StoreError::io("writing", &path, std::io::Error::other(e)))?;
     }
     match crate::store::files::publish(&temporary, &target) {
@@ -282,7 +290,8 @@ async fn sweep(store: &Store, claim: &Claim) -> Result<(), StoreError> {
         if path.file_name().is_some_and(|name| name == PARTS_FOLDER) {
             continue;
         }
-        if !store.is_checkpoint_directory(&super::directory_name(claim.lease, &path)).await? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !store.is_artifact(&Location::job(claim.lease.job).within(&name)).await? {
             tracing::info!(path = %path.display(), "removing an unfinished checkpoint");
             std::fs::remove_dir_all(&path).map_err(|e| StoreError::io("removing", &path, e))?;
         }

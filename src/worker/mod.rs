@@ -8,7 +8,7 @@ pub mod ranks;
 mod result;
 pub mod supervisor;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::JoinHandle;
@@ -19,17 +19,12 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::clock;
 use crate::device::DeviceReading;
-use crate::engine::checkpoint::Saved;
+use crate::engine::artifact::Saved;
 use crate::engine::collective::Watch;
 use crate::engine::device::Device;
 use crate::engine::{self, EngineError, Outcome, Reporter, Stop};
-use crate::job::evaluation::EVALUATION_FILE;
-use crate::job::rollout_set::SUMMARY_FILE;
-use crate::job::{
-    CheckpointKind, EvaluationId, EvaluationSummary, EventKind, Failure, FailureKind, NewEvent, RolloutSummary,
-    WorkerId,
-};
-use crate::store::{Claim, Ended, Heartbeat, Keep, Lease, Loss, Store, StoreError, WorkerRow};
+use crate::job::{ArtifactSummary, EventKind, Failure, FailureKind, NewEvent, WorkerId};
+use crate::store::{Claim, Ended, Heartbeat, Keep, Lease, Loss, NewArtifact, Store, StoreError, WorkerRow};
 use inference::Desk;
 use pulse::Pulse;
 use result::Shown;
@@ -146,7 +141,7 @@ async fn next_claim(store: &Store, options: &Options) -> Result<Option<Claim>, S
 /// What the engine thread sends to the part that writes.
 enum Message {
     Event(NewEvent),
-    Checkpoint(Saved, oneshot::Sender<Result<(), Stop>>),
+    Artifact(Saved, oneshot::Sender<Result<(), Stop>>),
 }
 
 /// The engine's side of the channel.
@@ -166,10 +161,10 @@ impl Reporter for LeaseReporter {
         self.pulse.wait(send)
     }
 
-    fn checkpoint(&mut self, saved: &Saved) -> Result<(), Stop> {
+    fn artifact(&mut self, saved: &Saved) -> Result<(), Stop> {
         let (reply, answer) = oneshot::channel();
         self.pulse.wait(|| {
-            let message = Message::Checkpoint(saved.clone(), reply);
+            let message = Message::Artifact(saved.clone(), reply);
             self.messages.blocking_send(message).map_err(|_| Stop::LeaseLost)?;
             answer.blocking_recv().unwrap_or(Err(Stop::LeaseLost))
         })
@@ -438,11 +433,11 @@ impl<'a> Tending<'a> {
                     self.shown.note(&event);
                     events.push(event);
                 }
-                Message::Checkpoint(saved, reply) => {
+                Message::Artifact(saved, reply) => {
                     self.record(&mut events).await?;
-                    self.add_checkpoint(&saved).await?;
+                    self.add_artifact(&saved).await?;
                     if reply.send(Ok(())).is_err() {
-                        tracing::debug!("the engine ended without waiting for its checkpoint");
+                        tracing::debug!("the engine ended without waiting for its artifact");
                     }
                 }
             }
@@ -458,56 +453,22 @@ impl<'a> Tending<'a> {
         Ok(())
     }
 
-    async fn add_evaluation(&mut self, saved: &Saved) -> Result<(), StoreError> {
-        let directory = directory_name(self.lease, &saved.directory);
-        let summary: EvaluationSummary = read_summary(&saved.directory.join(EVALUATION_FILE)).await?;
-        let add = || self.store.add_evaluation(self.lease, &directory, &saved.manifest, &summary, clock::now());
-        patiently(add).await?;
-        self.shown.evaluation = Some((EvaluationId::of_job(self.lease.job), summary));
-        Ok(())
-    }
-
-    async fn add_rollout_set(&mut self, saved: &Saved) -> Result<(), StoreError> {
-        let directory = directory_name(self.lease, &saved.directory);
-        let summary: RolloutSummary = read_summary(&saved.directory.join(SUMMARY_FILE)).await?;
-        let add = || self.store.add_rollout_set(self.lease, &directory, &saved.manifest, &summary, clock::now());
-        self.shown.rollout_set = Some(patiently(add).await?);
-        Ok(())
-    }
-
-    async fn add_checkpoint(&mut self, saved: &Saved) -> Result<(), StoreError> {
-        match saved.manifest.kind {
-            CheckpointKind::Rollouts => return self.add_rollout_set(saved).await,
-            CheckpointKind::Evaluation => return self.add_evaluation(saved).await,
-            CheckpointKind::Training | CheckpointKind::Inference => {}
-        }
-        let directory = directory_name(self.lease, &saved.directory);
-        let (manifest, score) = (&saved.manifest, self.shown.take_score(saved.manifest.step));
-        let add = || self.store.add_checkpoint(self.lease, &directory, manifest, score, self.keep, clock::now());
-        let (id, dropped) = patiently(add).await?;
-        if saved.manifest.kind == CheckpointKind::Inference {
-            self.shown.model = Some(id);
-        }
-        for directory in dropped {
-            let path = self.store.files().checkpoint(&directory);
-            if let Err(error) = tokio::fs::remove_dir_all(&path).await {
-                tracing::warn!(%error, path = %path.display(), "an old checkpoint could not be removed");
-            }
+    async fn add_artifact(&mut self, saved: &Saved) -> Result<(), StoreError> {
+        let Saved { directory, manifest, summary } = saved;
+        let score = match summary {
+            ArtifactSummary::Checkpoint => self.shown.take_score(manifest.step),
+            ArtifactSummary::Rollouts(_) | ArtifactSummary::Evaluation(_) => None,
+        };
+        let place = self.store.place();
+        let location = &patiently(|| place.publish(directory, manifest)).await?;
+        let new = NewArtifact { location, manifest, summary, score, keep: self.keep };
+        let added = patiently(|| self.store.add_artifact(self.lease, new, clock::now())).await?;
+        self.shown.made(added.id, manifest.kind, summary);
+        for old in &added.dropped {
+            place.remove(old).await;
         }
         Ok(())
     }
-}
-
-/// Reads what a job wrote about what it made.
-async fn read_summary<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
-    let text = tokio::fs::read(path).await.map_err(|e| StoreError::io("reading", path, e))?;
-    serde_json::from_slice(&text).map_err(|e| StoreError::Corrupt { what: "summary", detail: e.to_string() })
-}
-
-/// A checkpoint directory as its row names it.
-fn directory_name(lease: Lease, directory: &Path) -> String {
-    let name = directory.file_name().unwrap_or_default().to_string_lossy();
-    format!("{}/{name}", lease.job)
 }
 
 /// Repeats a write while the disk is full, in the hope of space.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::assignment::{self, Work};
 use super::{WorkerError, chain, internal};
 use crate::device;
-use crate::engine::checkpoint::Saved;
+use crate::engine::artifact::Saved;
 use crate::engine::collective::{Collective, Sockets, Watch};
 use crate::engine::{self, Reporter, Stop};
 use crate::job::{Failure, NewEvent};
@@ -121,7 +121,7 @@ impl Reporter for Quiet {
         Ok(())
     }
 
-    fn checkpoint(&mut self, _saved: &Saved) -> Result<(), Stop> {
+    fn artifact(&mut self, _saved: &Saved) -> Result<(), Stop> {
         Ok(())
     }
 

@@ -4,16 +4,19 @@ use serde_json::{Value, json};
 
 use crate::engine::Outcome;
 use crate::engine::evaluate::Evaluation;
-use crate::job::{CheckpointId, EvaluationId, EvaluationSummary, EventKind, GateSpec, NewEvent, RolloutSetId};
+use crate::job::{
+    ArtifactId, ArtifactKind, ArtifactSummary, CheckpointId, EvaluationId, EvaluationSummary, EventKind, GateSpec,
+    NewEvent, RolloutSetId,
+};
 use crate::store::Verification;
 
 /// What a job has made so far, and what its result must say about it.
 pub struct Shown {
     /// The finished model's checkpoint.
-    pub model: Option<CheckpointId>,
-    pub rollout_set: Option<RolloutSetId>,
+    model: Option<CheckpointId>,
+    rollout_set: Option<RolloutSetId>,
     /// What an evaluation found.
-    pub evaluation: Option<(EvaluationId, EvaluationSummary)>,
+    evaluation: Option<(EvaluationId, EvaluationSummary)>,
     gate: Option<GateSpec>,
     verification: Option<Verification>,
     /// The step of the last evaluation and what it found, until a checkpoint of that step takes it.
@@ -30,6 +33,23 @@ impl Shown {
         if event.kind == EventKind::Evaluation {
             let (step, mean) = (&event.data["step"], &event.data["pass_at"][0]["mean"]);
             self.score = step.as_u64().zip(mean.as_f64());
+        }
+    }
+
+    /// Takes note of an artifact that has become visible.
+    pub fn made(&mut self, id: ArtifactId, kind: ArtifactKind, summary: &ArtifactSummary) {
+        match id {
+            ArtifactId::Checkpoint(id) => {
+                if kind == ArtifactKind::Inference {
+                    self.model = Some(id);
+                }
+            }
+            ArtifactId::RolloutSet(id) => self.rollout_set = Some(id),
+            ArtifactId::Evaluation(id) => {
+                if let ArtifactSummary::Evaluation(found) = summary {
+                    self.evaluation = Some((id, found.clone()));
+                }
+            }
         }
     }
 

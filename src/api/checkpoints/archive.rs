@@ -38,6 +38,5 @@ pub async fn download_checkpoint_archive(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let row = app.store.checkpoint(id).await?;
-    let location = app.store.files().checkpoint(&row.directory);
-    archive::serve(&id.to_string(), &location, &row.manifest, row.created_at, &headers).await
+    archive::serve(app.store.place(), &id.to_string(), &row.artifact, &headers).await
 }

@@ -1,14 +1,13 @@
 //! `GET /v1/checkpoints/{id}/files/{path}`
 
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use axum::response::Response;
 
 use crate::api::access::Access;
 use crate::api::download;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::PathText;
+use crate::api::extract::{FileName, Id};
 use crate::job::CheckpointId;
-use crate::job::id::InvalidId;
 
 /// Download a checkpoint's file
 ///
@@ -35,14 +34,10 @@ use crate::job::id::InvalidId;
 )]
 pub async fn download_checkpoint_file(
     Access(app): Access,
-    PathText((id, path)): PathText<(String, String)>,
+    Id(id): Id<CheckpointId>,
+    FileName(name): FileName,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let not_found = |detail: String| Problem::new(StatusCode::NOT_FOUND, "not_found", detail);
-    let id: CheckpointId = id.parse().map_err(|error: InvalidId| not_found(error.to_string()))?;
     let row = app.store.checkpoint(id).await?;
-    // Only names that the manifest lists become paths.
-    let file = row.manifest.file(&path);
-    let file = file.ok_or_else(|| not_found(format!("the checkpoint has no file `{path}`; see its manifest")))?;
-    download::serve(&app.store.files().checkpoint(&row.directory).join(&file.path), file, &headers).await
+    download::artifact_file(app.store.place(), "checkpoint", &row.artifact, &name, &headers).await
 }

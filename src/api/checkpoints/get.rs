@@ -40,5 +40,5 @@ pub async fn get_checkpoint(Access(app): Access, Id(id): Id<CheckpointId>) -> Re
 )]
 pub async fn get_checkpoint_manifest(Access(app): Access, Id(id): Id<CheckpointId>) -> Result<Json<Value>, Problem> {
     let row = app.store.checkpoint(id).await?;
-    Ok(Json(serde_json::json!(row.manifest)))
+    Ok(Json(serde_json::json!(row.artifact.manifest)))
 }

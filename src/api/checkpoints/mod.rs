@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::job::ManifestFile;
-use crate::store::CheckpointRow;
+use crate::store::{Artifact, CheckpointRow};
 
 /// A complete checkpoint.
 #[derive(Debug, Serialize, ToSchema)]
@@ -54,17 +54,18 @@ impl From<&ManifestFile> for CheckpointFile {
 
 impl From<CheckpointRow> for Checkpoint {
     fn from(row: CheckpointRow) -> Self {
+        let Artifact { manifest, completed_at, .. } = &row.artifact;
         Self {
             id: row.id.to_string(),
             object: "checkpoint",
-            job: row.job.to_string(),
-            kind: row.kind.as_str(),
-            step: row.step,
-            attempt: row.manifest.attempt,
-            bytes: row.manifest.bytes(),
-            files: row.manifest.files.iter().map(CheckpointFile::from).collect(),
+            job: manifest.job.to_string(),
+            kind: manifest.kind.as_str(),
+            step: manifest.step,
+            attempt: manifest.attempt,
+            bytes: manifest.bytes(),
+            files: manifest.files.iter().map(CheckpointFile::from).collect(),
             score: row.score,
-            created_at: row.created_at.unix_seconds(),
+            created_at: completed_at.unix_seconds(),
         }
     }
 }

@@ -1,15 +1,14 @@
 //! `POST /v1/datasets/{id}/append`
 
-use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Body;
 use axum::http::StatusCode;
 
 use super::DatasetVersion;
-use super::upload::{discard, publish, receive_rows, too_large};
+use super::upload::{publish, receive_rows, too_large};
 use crate::api::App;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
@@ -17,6 +16,7 @@ use crate::api::extract::Id;
 use crate::dataset::Columns;
 use crate::dataset::jsonl::{Limits, Summary, Validator};
 use crate::job::DatasetId;
+use crate::store::{Location, Place, Staged};
 
 /// How often rows are put behind a version that turns out not to be the newest any more.
 const ATTEMPTS: usize = 10;
@@ -52,35 +52,23 @@ pub async fn append_to_dataset(
     let columns = app.store.dataset(id).await?.latest.columns;
     let columns: Columns = serde_json::from_value(columns).map_err(io::Error::other)?;
     let (rows, _) = receive_rows(&app, columns, body).await?;
-    let appended = append(&app, id, &rows).await;
-    discard(&rows).await;
-    Ok((StatusCode::CREATED, Json(appended?)))
+    Ok((StatusCode::CREATED, Json(append(&app, id, rows.into()).await?)))
 }
 
 /// Puts received rows behind the newest version, whichever that is by the time they are.
-async fn append(app: &App, id: DatasetId, rows: &Path) -> Result<DatasetVersion, Problem> {
+async fn append(app: &App, id: DatasetId, rows: Arc<Staged>) -> Result<DatasetVersion, Problem> {
     for _ in 0..ATTEMPTS {
         let latest = app.store.dataset(id).await?.latest;
         let columns: Columns = serde_json::from_value(latest.columns).map_err(io::Error::other)?;
-        let whole = Concatenation {
-            first: app.store.files().dataset(latest.id),
-            second: rows.to_owned(),
-            target: app.store.files().upload(),
-            limit: app.settings.max_upload_bytes,
-        };
-        let target = whole.target.clone();
+        let place = app.store.place().clone();
+        let (first, second) = (Location::dataset(latest.id), Arc::clone(&rows));
+        let whole = Concatenation { place, first, second, limit: app.settings.max_upload_bytes };
         let written = tokio::task::spawn_blocking(move || whole.write(columns)).await.map_err(io::Error::other)?;
-        let summary = match written {
-            Ok(summary) => summary,
-            Err(problem) => {
-                discard(&target).await;
-                return Err(problem);
-            }
-        };
-        let version = publish(app, id, &target, summary)?;
+        let (whole, summary) = written?;
+        let version = publish(whole, id, summary).await?;
         let added = app.store.add_dataset_version_after(&version, latest.number).await;
         if !matches!(added, Ok(true)) {
-            discard(&app.store.files().dataset(version.id)).await;
+            app.store.place().remove(&Location::dataset(version.id)).await;
         }
         if added? {
             return Ok(app.store.dataset_version(version.id).await?.into());
@@ -92,17 +80,18 @@ async fn append(app: &App, id: DatasetId, rows: &Path) -> Result<DatasetVersion,
 
 /// Two files of rows that become one.
 struct Concatenation {
-    first: PathBuf,
-    second: PathBuf,
-    target: PathBuf,
+    place: Place,
+    first: Location,
+    second: Arc<Staged>,
     /// Most bytes of the whole.
     limit: u64,
 }
 
 impl Concatenation {
     /// Writes the whole, checking it on the way. Blocks.
-    fn write(&self, columns: Columns) -> Result<Summary, Problem> {
-        let mut target = File::create(&self.target)?;
+    fn write(&self, columns: Columns) -> Result<(Staged, Summary), Problem> {
+        let whole = self.place.stage();
+        let mut target = whole.create()?;
         let mut validator = Validator::new(columns, Limits::default());
         let mut bytes = 0;
         let mut add = |chunk: &[u8]| -> Result<(), Problem> {
@@ -113,19 +102,18 @@ impl Concatenation {
             validator.feed(chunk)?;
             Ok(target.write_all(chunk)?)
         };
-        if copy(&self.first, false, &mut add)? != b'\n' {
+        if copy(self.place.read(&self.first)?, false, &mut add)? != b'\n' {
             add(b"\n")?;
         }
         // Only the beginning of a file may have a byte order mark.
-        copy(&self.second, true, &mut add)?;
+        copy(self.second.read()?, true, &mut add)?;
         target.sync_all()?;
-        Ok(validator.finish()?)
+        Ok((whole, validator.finish()?))
     }
 }
 
 /// Hands a file on, without its byte order mark where `strip` says so, and returns its last byte.
-fn copy(path: &Path, strip: bool, add: &mut impl FnMut(&[u8]) -> Result<(), Problem>) -> Result<u8, Problem> {
-    let mut file = File::open(path)?;
+fn copy(mut file: impl Read, strip: bool, add: &mut impl FnMut(&[u8]) -> Result<(), Problem>) -> Result<u8, Problem> {
     let mut chunk = vec![0; CHUNK];
     let (mut begin, mut last) = (strip, b'\n');
     loop {
@@ -141,7 +129,7 @@ fn copy(path: &Path, strip: bool, add: &mut impl FnMut(&[u8]) -> Result<(), Prob
 }
 
 /// Reads as much as there is room for, so that a mark at the beginning is never torn apart.
-fn fill(file: &mut File, chunk: &mut [u8]) -> io::Result<usize> {
+fn fill(file: &mut impl Read, chunk: &mut [u8]) -> io::Result<usize> {
     let mut count = 0;
     while count < chunk.len() {
         match file.read(&mut chunk[count..]) {

@@ -8,6 +8,7 @@ use crate::api::download::Representation;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Id;
 use crate::job::DatasetVersionId;
+use crate::store::Location;
 
 /// Download a version of a data set
 ///
@@ -44,5 +45,5 @@ pub async fn download_dataset_version(
         content_type: "application/jsonl",
         sha256: Some(version.sha256),
     };
-    what.serve(&app.store.files().dataset(id), &headers).await
+    what.serve(app.store.place(), &Location::dataset(id), &headers).await
 }

@@ -2,7 +2,6 @@
 
 use axum::Json;
 
-use super::upload::discard;
 use crate::api::access::Access;
 use crate::api::deleted::Deleted;
 use crate::api::error::{Problem, ProblemBody};
@@ -24,9 +23,6 @@ use crate::job::DatasetId;
     )
 )]
 pub async fn delete_dataset(Access(app): Access, Id(id): Id<DatasetId>) -> Result<Json<Deleted>, Problem> {
-    // Rows of the database first: what is left over of files takes space, a row without its file breaks jobs.
-    for version in app.store.delete_dataset(id).await? {
-        discard(&app.store.files().dataset(version)).await;
-    }
+    app.store.delete_dataset(id).await?;
     Ok(Json(Deleted::new(id, "dataset.deleted")))
 }

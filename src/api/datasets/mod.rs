@@ -9,7 +9,7 @@ pub mod list;
 pub mod list_versions;
 pub mod rows;
 pub mod update;
-mod upload;
+pub mod upload;
 pub mod version;
 pub mod versions;
 

@@ -14,6 +14,7 @@ use crate::api::extract::{Id, List, Params};
 use crate::dataset::jsonl::JsonlFile;
 use crate::dataset::{Columns, DatasetError};
 use crate::job::DatasetVersionId;
+use crate::store::Location;
 
 /// A page ends with the row with which it passes this many bytes, however many were asked for.
 const PAGE_BYTES: usize = 4 << 20;
@@ -71,7 +72,7 @@ pub async fn list_dataset_rows(
     }
     let version = app.store.dataset_version(id).await?;
     let columns: Columns = serde_json::from_value(version.columns).map_err(io::Error::other)?;
-    let path = app.store.files().dataset(id);
+    let path = app.store.place().fetch(&Location::dataset(id)).await?;
     let read = tokio::task::spawn_blocking(move || read_page(&path, columns, &params));
     let (rows, has_more) = read.await.map_err(io::Error::other)??;
     Ok(Json(List::with_more(rows, has_more, |row| row.row.to_string())))

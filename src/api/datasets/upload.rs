@@ -1,13 +1,10 @@
 //! Receives a JSON Lines body: streamed to disk and validated on the way, never held in memory. Nothing remains of
 //! an upload that is cut off or has a broken row.
 
-use std::path::{Path, PathBuf};
-
 use axum::body::{Body, BodyDataStream};
 use axum::http::StatusCode;
 use futures_util::StreamExt;
 use serde::Deserialize;
-use tokio::fs::{self, File};
 use tokio::io::AsyncWriteExt;
 use utoipa::IntoParams;
 
@@ -18,7 +15,7 @@ use crate::clock;
 use crate::dataset::Columns;
 use crate::dataset::jsonl::{Limits, Summary, Validator};
 use crate::job::{DatasetId, DatasetVersionId};
-use crate::store::{DatasetVersionRow, files};
+use crate::store::{DatasetVersionRow, Location, Staged};
 
 /// Which columns play which part.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
@@ -51,47 +48,38 @@ pub async fn receive(
     columns: ColumnParams,
     body: Body,
 ) -> Result<DatasetVersionRow, Problem> {
-    let (temporary, summary) = receive_rows(app, columns.columns(), body).await?;
-    publish(app, dataset, &temporary, summary)
+    let (rows, summary) = receive_rows(app, columns.columns(), body).await?;
+    publish(rows, dataset, summary).await
 }
 
 /// Receives a body into a file of its own and checks it; nothing remains of one that is refused.
-pub async fn receive_rows(app: &App, columns: Columns, body: Body) -> Result<(PathBuf, Summary), Problem> {
-    let temporary = app.store.files().upload();
+pub async fn receive_rows(app: &App, columns: Columns, body: Body) -> Result<(Staged, Summary), Problem> {
     let mut chunks = body.into_data_stream();
     if let Err(error) = app.store.check_storage().await {
         drain(&mut chunks).await;
         return Err(error.into());
     }
-    let result = stream_to(&temporary, columns, app.settings.max_upload_bytes, &mut chunks).await;
-    match result {
-        Ok(summary) => Ok((temporary, summary)),
+    let rows = app.store.place().stage();
+    match stream_to(&rows, columns, app.settings.max_upload_bytes, &mut chunks).await {
+        Ok(summary) => Ok((rows, summary)),
         Err(problem) => {
             drain(&mut chunks).await;
-            discard(&temporary).await;
             Err(problem)
         }
     }
 }
 
-/// Removes a file that is not wanted any more.
-pub async fn discard(path: &Path) {
-    if let Err(error) = fs::remove_file(path).await {
-        tracing::warn!(%error, path = %path.display(), "the remains of an upload could not be removed");
-    }
+/// Gives checked rows their place and describes them.
+pub async fn publish(rows: Staged, dataset: DatasetId, summary: Summary) -> Result<DatasetVersionRow, Problem> {
+    let version = describe(dataset, summary);
+    rows.publish(&Location::dataset(version.id)).await?;
+    Ok(version)
 }
 
-/// Gives a checked file its place and describes it.
-pub fn publish(
-    app: &App,
-    dataset: DatasetId,
-    temporary: &Path,
-    summary: Summary,
-) -> Result<DatasetVersionRow, Problem> {
-    let id = DatasetVersionId::generate();
-    files::publish(temporary, &app.store.files().dataset(id))?;
-    Ok(DatasetVersionRow {
-        id,
+/// A new version, which is the first of its data set unless the store knows better.
+pub fn describe(dataset: DatasetId, summary: Summary) -> DatasetVersionRow {
+    DatasetVersionRow {
+        id: DatasetVersionId::generate(),
         dataset,
         number: 1,
         sha256: summary.sha256,
@@ -102,7 +90,7 @@ pub fn publish(
         duplicates: summary.duplicates,
         columns: serde_json::json!(summary.columns),
         created_at: clock::now(),
-    })
+    }
 }
 
 /// What becomes of an upload that is larger than allowed.
@@ -111,8 +99,13 @@ pub fn too_large(limit: u64) -> Problem {
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "upload_too_large", detail)
 }
 
-async fn stream_to(path: &Path, columns: Columns, limit: u64, chunks: &mut BodyDataStream) -> Result<Summary, Problem> {
-    let mut file = File::create(path).await?;
+async fn stream_to(
+    rows: &Staged,
+    columns: Columns,
+    limit: u64,
+    chunks: &mut BodyDataStream,
+) -> Result<Summary, Problem> {
+    let mut file = rows.writer().await?;
     let mut validator = Validator::new(columns, Limits::default());
     let mut bytes = 0_u64;
     while let Some(chunk) = chunks.next().await {

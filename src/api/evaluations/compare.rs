@@ -1,8 +1,6 @@
 //! `POST /v1/evaluations/compare`
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufRead, BufReader, Read};
 
 use axum::Json;
 use serde::{Deserialize, Serialize};
@@ -18,7 +16,7 @@ use crate::job::evaluation::RESULTS_FILE;
 use crate::job::{EvaluationId, FieldError, Fields, PromptResult, field};
 use crate::objective::math::{mean, pass_at_k};
 use crate::objective::paired::Comparison;
-use crate::store::EvaluationRow;
+use crate::store::{EvaluationRow, Location};
 
 /// Fields of a spec that may differ between two evaluations that are compared; a difference is said.
 const MAY_DIFFER: [&str; 7] = ["sampling", "samples", "seed", "precision", "format", "system", "template"];
@@ -148,11 +146,10 @@ pub async fn compare_evaluations(
     let baseline = evaluation(&app, &request.baseline, "/baseline").await?;
     let candidate = evaluation(&app, &request.candidate, "/candidate").await?;
     check_pair(&baseline, &candidate, request.k)?;
-    let path = |row: &EvaluationRow| -> Result<PathBuf, Problem> {
-        Ok(app.store.files().checkpoint(&content(row)?.directory).join(RESULTS_FILE))
-    };
-    let (first, second, k) = (path(&baseline)?, path(&candidate)?, request.k);
-    let read = tokio::task::spawn_blocking(move || read_pairs(&first, &second, k));
+    let results = |row| -> Result<Location, Problem> { Ok(content(row)?.artifact.file(RESULTS_FILE)?) };
+    let (first, second, k) = (results(&baseline)?, results(&candidate)?, request.k);
+    let place = app.store.place().clone();
+    let read = tokio::task::spawn_blocking(move || read_pairs(place.read(&first)?, place.read(&second)?, k));
     let pairs = read.await.map_err(io::Error::other)??;
     let left_out = content(&baseline)?.summary.prompts as usize - pairs.len();
     let Some(comparison) = Comparison::of(&pairs, request.confidence) else {
@@ -239,14 +236,13 @@ fn check_pair(baseline: &EvaluationRow, candidate: &EvaluationRow, k: u32) -> Re
 }
 
 /// pass@k of the prompts for which both have it.
-fn read_pairs(baseline: &Path, candidate: &Path, k: u32) -> io::Result<Vec<(f64, f64)>> {
-    let lines = |path: &Path| -> io::Result<_> { Ok(BufReader::new(File::open(path)?).lines()) };
+fn read_pairs(baseline: impl Read, candidate: impl Read, k: u32) -> io::Result<Vec<(f64, f64)>> {
     let rate = |line: io::Result<String>| -> io::Result<Option<f64>> {
         let result: PromptResult = serde_json::from_str(&line?)?;
         Ok((result.samples >= k).then(|| pass_at_k(result.samples, result.passed, k)))
     };
     let mut pairs = Vec::new();
-    for (first, second) in lines(baseline)?.zip(lines(candidate)?) {
+    for (first, second) in BufReader::new(baseline).lines().zip(BufReader::new(candidate).lines()) {
         pairs.extend(rate(first)?.zip(rate(second)?));
     }
     Ok(pairs)

@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 
 use crate::api::error::Problem;
 use crate::job::{EvaluationSummary, JobStatus, PassAtK, Timestamp};
-use crate::store::{EvaluationContent, EvaluationRow};
+use crate::store::{Content, EvaluationRow};
 
 /// An evaluation.
 #[derive(Debug, Serialize, ToSchema)]
@@ -128,7 +128,7 @@ impl From<EvaluationRow> for Evaluation {
 }
 
 /// What a complete evaluation found; for any other the conflict that says why there is nothing to read.
-fn content(row: &EvaluationRow) -> Result<&EvaluationContent, Problem> {
+fn content(row: &EvaluationRow) -> Result<&Content<EvaluationSummary>, Problem> {
     let status = row.job.status;
     row.content.as_ref().filter(|_| status == JobStatus::Succeeded).ok_or_else(|| {
         let (id, job) = (row.id, row.job.id);

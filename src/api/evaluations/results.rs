@@ -1,8 +1,6 @@
 //! `GET /v1/evaluations/{id}/results`
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
-use std::path::Path;
+use std::io::{self, BufRead, BufReader, Read};
 
 use axum::Json;
 use serde::{Deserialize, Serialize};
@@ -101,16 +99,16 @@ pub async fn list_evaluation_results(
         return Err(Problem::bad_request("invalid_parameter", "`limit` must lie between 1 and 100"));
     }
     let row = app.store.evaluation(id).await?;
-    let path = app.store.files().checkpoint(&content(&row)?.directory).join(RESULTS_FILE);
+    let (place, file) = (app.store.place().clone(), content(&row)?.artifact.file(RESULTS_FILE)?);
     let (after, limit) = (params.after, params.limit);
-    let page =
-        tokio::task::spawn_blocking(move || read_page(&path, after, limit)).await.map_err(io::Error::other)??;
+    let read = tokio::task::spawn_blocking(move || read_page(place.read(&file)?, after, limit));
+    let page = read.await.map_err(io::Error::other)??;
     Ok(Json(List::new(page, limit, |prompt| prompt.number.to_string())))
 }
 
 /// A page and one more, if there is more.
-fn read_page(path: &Path, after: u64, limit: u32) -> io::Result<Vec<EvaluationPrompt>> {
-    let mut reader = BufReader::new(File::open(path)?);
+fn read_page(file: impl Read, after: u64, limit: u32) -> io::Result<Vec<EvaluationPrompt>> {
+    let mut reader = BufReader::new(file);
     let mut number = 0;
     while number < after {
         if reader.skip_until(b'\n')? == 0 {

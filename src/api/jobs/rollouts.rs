@@ -1,8 +1,6 @@
 //! `GET /v1/jobs/{id}/rollouts`
 
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use axum::Json;
@@ -16,9 +14,9 @@ use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, List, Params};
 use crate::api::lines::LinesFromEnd;
 use crate::api::rollout_sets::filter::{RolloutFilter, RolloutHead};
-use crate::job::rollout_set::{KeptGroup, PARTS_FOLDER, ROLLOUTS_FILE};
-use crate::job::{JobId, JobKind, RolloutLine};
-use crate::store::JobRow;
+use crate::job::rollout_set::ROLLOUTS_FILE;
+use crate::job::{JobId, JobKind, RolloutGroup, RolloutLine};
+use crate::store::{JobRow, Location, Place};
 
 /// A page ends with the completion with which it passes this many stored bytes, however many were asked for.
 const PAGE_BYTES: usize = 16 << 20;
@@ -91,8 +89,8 @@ impl JobRollout {
             tokens: line.tokens,
             logprobs: line.logprobs,
             entropy_sum: line.entropy_sum,
-            finish: line.finish,
-            status: line.status,
+            finish: line.finish.to_string(),
+            status: line.status.map(|status| status.to_string()),
             reward: line.reward,
             cursor,
         }
@@ -167,29 +165,11 @@ async fn source(app: &App, job: &JobRow) -> Result<Source, Problem> {
         };
         return Err(Problem::new(StatusCode::CONFLICT, "rollouts_not_kept", detail));
     };
-    match app.store.rollout_set(set).await?.content {
-        Some(content) => {
-            let file = app.store.files().checkpoint(&content.directory).join(ROLLOUTS_FILE);
-            Ok(Source { complete: true, files: vec![file] })
-        }
-        None => {
-            let folder = app.store.files().job(job.id).join(PARTS_FOLDER);
-            let list = tokio::task::spawn_blocking(move || parts(&folder));
-            Ok(Source { complete: false, files: list.await.map_err(io::Error::other)?? })
-        }
-    }
-}
-
-/// The complete parts in a folder, the oldest first.
-fn parts(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
-    let mut files = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
-    files.sort();
-    Ok(files)
+    let place = app.store.place().clone();
+    Ok(match app.store.rollout_set(set).await?.content {
+        Some(content) => Source { complete: true, files: vec![content.artifact.file(ROLLOUTS_FILE)?], place },
+        None => Source { complete: false, files: place.kept_parts(job.id).await?, place },
+    })
 }
 
 /// The files with a job's completions, the oldest first.
@@ -197,7 +177,8 @@ fn parts(folder: &Path) -> io::Result<Vec<PathBuf>> {
 struct Source {
     /// One file with a completion a line; otherwise parts with a prompt's completions a line.
     complete: bool,
-    files: Vec<PathBuf>,
+    files: Vec<Location>,
+    place: Place,
 }
 
 /// A completion's place, behind which a page begins.
@@ -245,9 +226,9 @@ impl Source {
         if newest > self.files.len() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "no such file"));
         }
-        for (number, path) in self.files[..newest].iter().enumerate().rev() {
+        for (number, file) in self.files[..newest].iter().enumerate().rev() {
             let begin = after.filter(|after| after.file == number);
-            let mut lines = LinesFromEnd::open(path, begin.map(|after| after.end))?;
+            let mut lines = LinesFromEnd::open(self.place.read(file)?, begin.map(|after| after.end))?;
             // Only the line that the cursor names was shown in part.
             let mut shown = begin.map(|after| after.item);
             while let Some(line) = lines.next()? {
@@ -279,25 +260,33 @@ impl Source {
             let rollout = if filter.holds(&head) { Some(serde_json::from_slice(line)?) } else { None };
             return Ok((head.step, vec![rollout]));
         }
-        let group: KeptGroup = serde_json::from_slice(line)?;
-        let step = group.step();
+        let group: RolloutGroup = serde_json::from_slice(line)?;
         let keep = |line: RolloutLine| {
             let head = RolloutHead { step: line.step, row: line.row as u64, reward: line.reward };
             Some(line).filter(|_| filter.holds(&head))
         };
-        Ok((step, group.into_lines().into_iter().map(keep).collect()))
+        // The group's number in the set is not known yet, and not shown.
+        Ok((group.step, group.lines(0).map(keep).collect()))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use serde_json::json;
 
     use super::*;
+    use crate::job::rollout_set::PARTS_FOLDER;
+    use crate::store::Store;
 
     /// Two parts of two prompts with three completions each; in the form of parts and in that of a set.
-    fn sources(folder: &Path) -> [Source; 2] {
-        let (mut parts, mut set) = (Vec::new(), String::new());
+    async fn sources(data: &std::path::Path) -> [Source; 2] {
+        let (store, job) = (Store::open(data).await.unwrap(), JobId::generate());
+        let folder = store.files().job(job).join(PARTS_FOLDER);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("000002.tmp"), "not whole").unwrap();
+        let mut set = String::new();
         for step in 0..2_u64 {
             let mut part = String::new();
             for row in 0..2_u64 {
@@ -310,21 +299,22 @@ mod tests {
                     .collect();
                 let group = json!({"row": row, "step": step, "prompt": [1], "text": "p", "rollouts": rollouts});
                 part.push_str(&format!("{group}\n"));
-                for line in serde_json::from_value::<KeptGroup>(group).unwrap().into_lines() {
+                for line in serde_json::from_value::<RolloutGroup>(group).unwrap().lines(0) {
                     set.push_str(&format!("{}\n", serde_json::to_string(&line).unwrap()));
                 }
             }
-            parts.push(folder.join(format!("{step:06}.jsonl")));
-            fs::write(&parts[step as usize], part).unwrap();
+            fs::write(folder.join(format!("{step:06}.jsonl")), part).unwrap();
         }
-        let file = folder.join("set");
-        fs::write(&file, set).unwrap();
-        [Source { complete: false, files: parts }, Source { complete: true, files: vec![file] }]
+        fs::write(store.files().job(job).join("set"), set).unwrap();
+        let place = store.place().clone();
+        let parts = Source { complete: false, files: place.kept_parts(job).await.unwrap(), place: place.clone() };
+        [parts, Source { complete: true, files: vec![Location::job(job).within("set")], place }]
     }
 
-    type Place = (u64, usize, u32);
+    /// Step, row and sample.
+    type Numbers = (u64, usize, u32);
 
-    fn walk(source: &Source, limit: usize, filter: &RolloutFilter) -> Vec<Place> {
+    fn walk(source: &Source, limit: usize, filter: &RolloutFilter) -> Vec<Numbers> {
         let (mut seen, mut after) = (Vec::new(), None);
         loop {
             let page = source.read_page(after, limit, filter).unwrap();
@@ -337,13 +327,13 @@ mod tests {
         }
     }
 
-    #[test]
-    fn pages_of_any_size_show_everything_once_and_the_newest_step_first() {
+    #[tokio::test]
+    async fn pages_of_any_size_show_everything_once_and_the_newest_step_first() {
         let folder = tempfile::tempdir().unwrap();
-        let mut expected: Vec<Place> =
+        let mut expected: Vec<Numbers> =
             (0..2).flat_map(|step| (0..2).flat_map(move |row| (0..3).map(move |s| (step, row, s)))).collect();
         expected.reverse();
-        for source in sources(folder.path()) {
+        for source in sources(folder.path()).await {
             for limit in 1..=13 {
                 assert_eq!(walk(&source, limit, &RolloutFilter::default()), expected, "{limit}");
                 let filter = RolloutFilter { step: Some(1), min_reward: Some(0.5), ..RolloutFilter::default() };

@@ -75,8 +75,7 @@ async fn verification(store: &Store, source: &JobRow) -> Result<Verification, Pr
     Ok(Verification {
         source: source.id,
         checkpoint: checkpoint.id,
-        directory: checkpoint.directory,
-        from_step: checkpoint.step,
+        from_step: checkpoint.artifact.manifest.step,
         expected_weights_sha256,
     })
 }

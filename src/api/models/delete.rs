@@ -1,7 +1,5 @@
 //! `DELETE /v1/models/{id}`
 
-use std::io;
-
 use axum::Json;
 use axum::http::StatusCode;
 
@@ -35,11 +33,5 @@ pub async fn delete_model(Access(app): Access, PathText(id): PathText<String>) -
     let model: ModelId =
         id.parse().map_err(|_| Problem::new(StatusCode::NOT_FOUND, "not_found", format!("no model `{id}`")))?;
     app.store.delete_model(model).await?;
-    let folder = app.store.files().model(model);
-    let removal = tokio::task::spawn_blocking(move || match std::fs::remove_dir_all(&folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        Err(_) | Ok(()) => Ok(()),
-    });
-    removal.await.map_err(io::Error::other)??;
     Ok(Json(Deleted::new(id, "model")))
 }

@@ -8,7 +8,7 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::PathText;
 use crate::job::id::InvalidId;
-use crate::job::{CheckpointId, CheckpointKind, ModelId};
+use crate::job::{ArtifactKind, CheckpointId, ModelId};
 use crate::modelfile::builtin::Builtin;
 
 /// Get a model
@@ -29,7 +29,7 @@ pub async fn get_model(Access(app): Access, PathText(id): PathText<String>) -> R
     if let Ok(id) = id.parse::<CheckpointId>() {
         let row = app.store.checkpoint(id).await?;
         // A training checkpoint is the state of a job and no model.
-        let model = Some(row).filter(|row| row.kind == CheckpointKind::Inference);
+        let model = Some(row).filter(|row| row.artifact.manifest.kind == ArtifactKind::Inference);
         let missing = || Problem::new(StatusCode::NOT_FOUND, "not_found", format!("no model `{id}`"));
         return Ok(Json(model.ok_or_else(missing)?.into()));
     }

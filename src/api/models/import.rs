@@ -1,6 +1,5 @@
 //! `POST /v1/models`
 
-use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +17,7 @@ use crate::clock;
 use crate::job::digest::{hex, sha256_hex};
 use crate::job::{ModelId, field};
 use crate::modelfile::{self, Format, Inspection};
-use crate::store::{Files, ModelRow, StoreError, files};
+use crate::store::{Location, ModelRow, Place, Staged};
 
 /// A model to import.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -52,9 +51,7 @@ pub struct ImportModel {
 pub async fn import_model(Access(app): Access, JsonBody(body): JsonBody) -> Result<(StatusCode, Json<Model>), Problem> {
     let request: ImportModel = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
     let path = allowed(&request.path, &app.settings.import_roots)?;
-    let files = app.store.files().clone();
-    let copied = tokio::task::spawn_blocking(move || import(&files, &path, request.name)).await;
-    let model = copied.map_err(|error| Problem::from(io::Error::other(error)))??;
+    let model = import(app.store.place(), path, request.name).await?;
     app.store.add_model(&model).await?;
     Ok((StatusCode::CREATED, Json(model.into())))
 }
@@ -73,25 +70,17 @@ pub fn allowed(path: &Path, roots: &[PathBuf]) -> Result<PathBuf, Problem> {
 }
 
 /// Checks a model and copies it into the data directory; the row is the caller's business.
-pub fn import(files: &Files, path: &Path, name: Option<String>) -> Result<ModelRow, Problem> {
-    let inspection = modelfile::inspect(path)?;
-    let temporary = files.upload();
-    let result = copy(&inspection, &temporary);
-    let (bytes, weights_sha256) = match result {
-        Ok(copied) => copied,
-        Err(error) => {
-            if let Err(error) = fs::remove_dir_all(&temporary) {
-                tracing::warn!(%error, path = %temporary.display(), "the remains of an import could not be removed");
-            }
-            return Err(error.into());
-        }
-    };
+pub async fn import(place: &Place, path: PathBuf, name: Option<String>) -> Result<ModelRow, Problem> {
+    let staged = place.stage();
+    let source = path.display().to_string();
+    let copied = tokio::task::spawn_blocking(move || copy(&path, staged)).await;
+    let Copied { staged, inspection, bytes, weights_sha256 } = copied.map_err(io::Error::other)??;
     let id = ModelId::generate();
-    files::publish(&temporary, &files.model(id))?;
+    staged.publish(&Location::model(id)).await?;
     Ok(ModelRow {
         id,
         name,
-        source: path.display().to_string(),
+        source,
         format: match inspection.format {
             Format::HuggingFace => String::from("safetensors"),
             Format::Gguf => String::from("gguf"),
@@ -107,34 +96,27 @@ pub fn import(files: &Files, path: &Path, name: Option<String>) -> Result<ModelR
     })
 }
 
-/// Copies the model's files, synced; returns their size and the digest of all weight files in order.
-fn copy(inspection: &Inspection, target: &Path) -> Result<(u64, String), StoreError> {
-    fs::create_dir_all(target).map_err(|e| StoreError::io("creating", target, e))?;
-    let (mut bytes, mut weights) = (0, Sha256::new());
-    for source in &inspection.files {
-        let path = target.join(source.file_name().unwrap_or_default());
-        let mut from = File::open(source).map_err(|e| StoreError::io("opening", source, e))?;
-        let mut to = File::create(&path).map_err(|e| StoreError::io("creating", &path, e))?;
-        bytes += io::copy(&mut from, &mut to).map_err(|e| StoreError::io("copying", &path, e))?;
-        to.sync_all().map_err(|e| StoreError::io("syncing", &path, e))?;
-        if inspection.weights.contains(source) {
-            let mut copied = File::open(&path).map_err(|e| StoreError::io("opening", &path, e))?;
-            io::copy(&mut copied, &mut HashWriter(&mut weights)).map_err(|e| StoreError::io("reading", &path, e))?;
-        }
-    }
-    File::open(target).and_then(|folder| folder.sync_all()).map_err(|e| StoreError::io("syncing", target, e))?;
-    Ok((bytes, hex(&weights.finalize())))
+/// A checked model whose files are copied.
+struct Copied {
+    staged: Staged,
+    inspection: Inspection,
+    /// Of all files.
+    bytes: u64,
+    /// Of all weight files in order.
+    weights_sha256: String,
 }
 
-struct HashWriter<'a>(&'a mut Sha256);
-
-impl io::Write for HashWriter<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
+/// Checks a model and copies its files. Blocks.
+fn copy(path: &Path, staged: Staged) -> Result<Copied, Problem> {
+    let inspection = modelfile::inspect(path)?;
+    let (mut bytes, mut weights) = (0, Sha256::new());
+    for source in &inspection.files {
+        let is_weights = inspection.weights.contains(source);
+        bytes += staged.add(source, |chunk| {
+            if is_weights {
+                weights.update(chunk);
+            }
+        })?;
     }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    Ok(Copied { staged, inspection, bytes, weights_sha256: hex(&weights.finalize()) })
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::modelfile::builtin::Builtin;
-use crate::store::{CheckpointRow, ModelRow};
+use crate::store::{Artifact, CheckpointRow, ModelRow};
 
 /// A model that jobs can start from.
 #[derive(Debug, Serialize, ToSchema)]
@@ -86,12 +86,13 @@ impl From<&Builtin> for Model {
 impl From<CheckpointRow> for Model {
     /// A finished model; what its files say is in its manifest.
     fn from(row: CheckpointRow) -> Self {
-        let sha256 = |file: &str| row.manifest.file(file).map(|file| file.sha256.clone());
+        let Artifact { manifest, completed_at, .. } = &row.artifact;
+        let sha256 = |file: &str| manifest.file(file).map(|file| file.sha256.clone());
         Self {
             id: row.id.to_string(),
             object: "model",
             name: None,
-            source: row.job.to_string(),
+            source: manifest.job.to_string(),
             format: Some(String::from("safetensors")),
             architecture: None,
             parameters: None,
@@ -99,10 +100,10 @@ impl From<CheckpointRow> for Model {
             vocab_size: None,
             weights_sha256: sha256("model.safetensors"),
             tokenizer_sha256: sha256("tokenizer.json"),
-            bytes: Some(row.manifest.bytes()),
-            created_at: row.created_at.unix_seconds(),
-            created: row.created_at.unix_seconds(),
-            owned_by: row.job.to_string(),
+            bytes: Some(manifest.bytes()),
+            created_at: completed_at.unix_seconds(),
+            created: completed_at.unix_seconds(),
+            owned_by: manifest.job.to_string(),
         }
     }
 }

@@ -1,20 +1,18 @@
 //! Receives a form with a file in it: the file is streamed to disk with its digest computed on the way, and nothing
 //! remains of one that is cut off, refused or abandoned.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use axum::extract::multipart::{Field, Multipart, MultipartError};
 use axum::extract::{DefaultBodyLimit, FromRequest, Request};
 use axum::http::StatusCode;
 use sha2::{Digest, Sha256};
-use tokio::fs::File;
 use tokio::io::AsyncWriteExt;
 
 use crate::api::error::Problem;
 use crate::job::FieldError;
 use crate::job::digest::hex;
-use crate::store::{StoreError, files};
+use crate::store::Staged;
 
 const MAX_FIELDS: usize = 16;
 const MAX_TEXT_BYTES: usize = 4096;
@@ -34,44 +32,10 @@ impl<S: Send + Sync> FromRequest<S> for Form {
     }
 }
 
-/// A file on disk that is removed again unless it is published.
-#[derive(Debug)]
-pub struct TemporaryFile {
-    path: PathBuf,
-    published: bool,
-}
-
-impl TemporaryFile {
-    pub fn new(path: PathBuf) -> Self {
-        Self { path, published: false }
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Moves the complete, synced file to its final name, durably.
-    pub fn publish(mut self, target: &Path) -> Result<(), StoreError> {
-        files::publish(&self.path, target)?;
-        self.published = true;
-        Ok(())
-    }
-}
-
-impl Drop for TemporaryFile {
-    fn drop(&mut self) {
-        if !self.published
-            && let Err(error) = files::remove(&self.path)
-        {
-            tracing::warn!(%error, "the remains of an upload could not be removed");
-        }
-    }
-}
-
 /// What a form held.
 #[derive(Debug)]
 pub struct Received {
-    pub file: TemporaryFile,
+    pub file: Staged,
     pub filename: String,
     pub bytes: u64,
     pub sha256: String,
@@ -96,9 +60,9 @@ pub struct Wanted<'a> {
     pub limit: u64,
 }
 
-/// Reads a form, with its file to `temporary`.
-pub async fn receive(Form(mut form): Form, temporary: PathBuf, wanted: &Wanted<'_>) -> Result<Received, Problem> {
-    let result = read(&mut form, temporary, wanted).await;
+/// Reads a form, with its file to `staged`.
+pub async fn receive(Form(mut form): Form, staged: Staged, wanted: &Wanted<'_>) -> Result<Received, Problem> {
+    let result = read(&mut form, staged, wanted).await;
     if result.is_err() {
         let rest = async { while let Ok(Some(_)) = form.next_field().await {} };
         // Whoever is slower than this has to live with a broken connection.
@@ -107,8 +71,8 @@ pub async fn receive(Form(mut form): Form, temporary: PathBuf, wanted: &Wanted<'
     result
 }
 
-async fn read(form: &mut Multipart, temporary: PathBuf, wanted: &Wanted<'_>) -> Result<Received, Problem> {
-    let (mut received, mut texts) = (None, Vec::new());
+async fn read(form: &mut Multipart, staged: Staged, wanted: &Wanted<'_>) -> Result<Received, Problem> {
+    let (mut staged, mut received, mut texts) = (Some(staged), None, Vec::new());
     for _ in 0..MAX_FIELDS {
         let Some(field) = form.next_field().await.map_err(cut_off)? else {
             let Some((file, filename, bytes, sha256)) = received else {
@@ -117,8 +81,10 @@ async fn read(form: &mut Multipart, temporary: PathBuf, wanted: &Wanted<'_>) -> 
             return Ok(Received { file, filename, bytes, sha256, texts });
         };
         let name = field.name().unwrap_or_default().to_owned();
-        if name == wanted.file && received.is_none() {
-            received = Some(read_file(field, temporary.clone(), wanted).await?);
+        if name == wanted.file
+            && let Some(staged) = staged.take()
+        {
+            received = Some(read_file(field, staged, wanted).await?);
         } else if wanted.texts.contains(&name.as_str()) {
             texts.push((name.clone(), read_text(field, &name).await?));
         } else {
@@ -132,12 +98,11 @@ async fn read(form: &mut Multipart, temporary: PathBuf, wanted: &Wanted<'_>) -> 
 
 async fn read_file(
     mut field: Field<'_>,
-    temporary: PathBuf,
+    file: Staged,
     wanted: &Wanted<'_>,
-) -> Result<(TemporaryFile, String, u64, String), Problem> {
+) -> Result<(Staged, String, u64, String), Problem> {
     let filename = super::clean_name(field.file_name().unwrap_or_default());
-    let mut writer = File::create(&temporary).await?;
-    let file = TemporaryFile::new(temporary);
+    let mut writer = file.writer().await?;
     let (mut bytes, mut digest) = (0_u64, Sha256::new());
     while let Some(chunk) = field.chunk().await.map_err(cut_off)? {
         bytes += chunk.len() as u64;

@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::clock;
-use crate::store::{Store, StoreError, files};
+use crate::store::{Store, StoreError};
 
 const EVERY: Duration = Duration::from_secs(60);
 /// No upload lives as long as this, so that a part of this age has none.
@@ -31,13 +31,7 @@ pub fn start(store: Store, mut shutdown: watch::Receiver<bool>) {
 
 async fn sweep(store: &Store) -> Result<(), StoreError> {
     let now = clock::now();
-    let parts = store.expire_uploads(now).await?.into_iter().map(|part| store.files().part(part));
-    let files = store.expire_files(now).await?.into_iter().map(|file| store.files().file(file));
-    for path in parts.chain(files) {
-        // One that cannot be removed must not keep the others.
-        if let Err(error) = files::remove(&path) {
-            tracing::warn!(%error, "an expired file is left for the next start to remove");
-        }
-    }
-    store.files().sweep_parts(OLDEST_PART)
+    store.expire_uploads(now).await?;
+    store.expire_files(now).await?;
+    store.sweep_parts(OLDEST_PART).await
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{pascal, refer, referred, walk};
 use crate::job::device::DeviceStatus;
-use crate::job::{CheckpointKind, EventKind, EventLevel, FailureKind, JobKind, JobStatus, Phase, RolloutSetStatus};
+use crate::job::{ArtifactKind, EventKind, EventLevel, FailureKind, JobKind, JobStatus, Phase, RolloutSetStatus};
 
 /// The table of errors that people read is also the list of codes here.
 const ERRORS: &str = include_str!("../../../docs/errors.md");
@@ -49,7 +49,7 @@ pub fn name_values(schemas: &mut Map<String, Value>) {
     closed!("JobFailureKind", FailureKind, "Why a job failed.", "JobFailure"."kind");
     closed!("EventLevel", EventLevel, "How much an event matters.", "JobEvent"."level");
     closed!("RolloutSetStatus", RolloutSetStatus, "Whether a set can be read.", "RolloutSet"."status");
-    closed!("CheckpointKind", CheckpointKind, "What a checkpoint is for.", "Checkpoint"."kind");
+    closed!("CheckpointKind", ArtifactKind, "What a checkpoint is for.", "Checkpoint"."kind");
     closed!("DeviceStatus", DeviceStatus, "Whether a device takes jobs.", "Device"."status", "Candidate"."status");
     point(schemas, "Job", "failure", "JobFailure");
     point(schemas, "Preflight", "dry_run", "DryRun");

@@ -39,6 +39,5 @@ pub async fn download_rollout_set_archive(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let content = content(app.store.rollout_set(id).await?)?;
-    let location = app.store.files().checkpoint(&content.directory);
-    archive::serve(&id.to_string(), &location, &content.manifest, content.completed_at, &headers).await
+    archive::serve(app.store.place(), &id.to_string(), &content.artifact, &headers).await
 }

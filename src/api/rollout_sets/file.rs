@@ -1,15 +1,14 @@
 //! `GET /v1/rollout-sets/{id}/files/{path}`
 
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use axum::response::Response;
 
 use super::content;
 use crate::api::access::Access;
 use crate::api::download;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::PathText;
+use crate::api::extract::{FileName, Id};
 use crate::job::RolloutSetId;
-use crate::job::id::InvalidId;
 
 /// Download a rollout set's file
 ///
@@ -37,14 +36,10 @@ use crate::job::id::InvalidId;
 )]
 pub async fn download_rollout_set_file(
     Access(app): Access,
-    PathText((id, path)): PathText<(String, String)>,
+    Id(id): Id<RolloutSetId>,
+    FileName(name): FileName,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let not_found = |detail: String| Problem::new(StatusCode::NOT_FOUND, "not_found", detail);
-    let id: RolloutSetId = id.parse().map_err(|error: InvalidId| not_found(error.to_string()))?;
     let content = content(app.store.rollout_set(id).await?)?;
-    // Only names that the manifest lists become paths.
-    let file = content.manifest.file(&path);
-    let file = file.ok_or_else(|| not_found(format!("the rollout set has no file `{path}`; see its manifest")))?;
-    download::serve(&app.store.files().checkpoint(&content.directory).join(&file.path), file, &headers).await
+    download::artifact_file(app.store.place(), "rollout set", &content.artifact, &name, &headers).await
 }

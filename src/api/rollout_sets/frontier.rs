@@ -1,8 +1,6 @@
 //! `POST /v1/rollout-sets/{id}/frontier`
 
-use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -14,9 +12,9 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody};
 use crate::job::rollout_set::GROUPS_FILE;
-use crate::job::{FieldError, RolloutSetId, field};
+use crate::job::{FieldError, RolloutSetId, RolloutSummary, field};
 use crate::objective::frontier::{self, DEFAULT_ESS_FLOOR, Frontier, ScoredGroup};
-use crate::store::RolloutSetContent;
+use crate::store::Content;
 
 /// Temperatures in one request.
 const MOST_BETAS: usize = 200;
@@ -106,14 +104,17 @@ pub async fn frontier(
     let request: FrontierRequest = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
     let (betas, ess_floor) = request.check()?;
     let content = scored(content(app.store.rollout_set(id).await?)?)?;
-    let path = app.store.files().checkpoint(&content.directory).join(GROUPS_FILE);
-    let compute = move || read_groups(&path).map(|groups| frontier::frontier(&groups, &betas, ess_floor));
+    let (place, file) = (app.store.place().clone(), content.artifact.file(GROUPS_FILE)?);
+    let compute = move || {
+        let groups = read_groups(place.read(&file)?)?;
+        io::Result::Ok(frontier::frontier(&groups, &betas, ess_floor))
+    };
     let frontier = tokio::task::spawn_blocking(compute).await.map_err(io::Error::other)??;
     Ok(Json(FrontierAnswer { object: "frontier", rollout_set: id.to_string(), frontier }))
 }
 
 /// Refuses a set that has no rewards, or too many to look at at once.
-fn scored(content: RolloutSetContent) -> Result<RolloutSetContent, Problem> {
+fn scored(content: Content<RolloutSummary>) -> Result<Content<RolloutSummary>, Problem> {
     let refuse = |code, detail: String| Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail));
     if content.summary.reward_mean.is_none() {
         return refuse(
@@ -121,7 +122,7 @@ fn scored(content: RolloutSetContent) -> Result<RolloutSetContent, Problem> {
             String::from("the rollout set has no rewards; make one with a `verifier` such as {\"type\": \"numeric\"}"),
         );
     }
-    match content.manifest.file(GROUPS_FILE).map_or(0, |file| file.size) {
+    match content.artifact.manifest.file(GROUPS_FILE).map_or(0, |file| file.size) {
         bytes if bytes > MOST_BYTES => refuse(
             "rollout_set_too_large",
             format!("the scores of the set have {bytes} bytes; at most {MOST_BYTES} are looked at at once"),
@@ -130,9 +131,9 @@ fn scored(content: RolloutSetContent) -> Result<RolloutSetContent, Problem> {
     }
 }
 
-fn read_groups(path: &Path) -> io::Result<Vec<ScoredGroup>> {
+fn read_groups(file: impl Read) -> io::Result<Vec<ScoredGroup>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    file.take(MOST_BYTES).read_to_end(&mut bytes)?;
     Ok(serde_json::from_slice(&bytes)?)
 }
 

@@ -40,5 +40,5 @@ pub async fn get_rollout_set(Access(app): Access, Id(id): Id<RolloutSetId>) -> R
 )]
 pub async fn get_rollout_set_manifest(Access(app): Access, Id(id): Id<RolloutSetId>) -> Result<Json<Value>, Problem> {
     let content = content(app.store.rollout_set(id).await?)?;
-    Ok(Json(serde_json::json!(content.manifest)))
+    Ok(Json(serde_json::json!(content.artifact.manifest)))
 }

@@ -23,7 +23,7 @@ use utoipa::ToSchema;
 use crate::api::checkpoints::CheckpointFile;
 use crate::api::error::Problem;
 use crate::job::{RolloutSetStatus, RolloutSummary};
-use crate::store::{RolloutSetContent, RolloutSetRow};
+use crate::store::{Content, RolloutSetRow};
 
 /// A rollout set.
 #[derive(Debug, Serialize, ToSchema)]
@@ -90,16 +90,17 @@ impl From<RolloutSummary> for Summary {
 impl From<RolloutSetRow> for RolloutSet {
     fn from(row: RolloutSetRow) -> Self {
         let content = row.content.as_ref();
-        let files = content.map(|content| content.manifest.files.as_slice()).unwrap_or_default();
+        let artifact = content.map(|content| &content.artifact);
+        let files = artifact.map(|artifact| artifact.manifest.files.as_slice()).unwrap_or_default();
         Self {
             id: row.id.to_string(),
             object: "rollout_set",
             status: row.status().as_str(),
             job: row.job.to_string(),
             summary: content.map(|content| content.summary.clone().into()),
-            bytes: content.map(|content| content.manifest.bytes()),
+            bytes: artifact.map(|artifact| artifact.manifest.bytes()),
             files: files.iter().map(CheckpointFile::from).collect(),
-            completed_at: content.map(|content| content.completed_at.unix_seconds()),
+            completed_at: artifact.map(|artifact| artifact.completed_at.unix_seconds()),
             name: row.name,
             model: row.model,
             model_digest: row.model_digest,
@@ -112,7 +113,7 @@ impl From<RolloutSetRow> for RolloutSet {
 }
 
 /// What a ready set holds; for any other the conflict that says why there is nothing to read.
-fn content(row: RolloutSetRow) -> Result<RolloutSetContent, Problem> {
+fn content(row: RolloutSetRow) -> Result<Content<RolloutSummary>, Problem> {
     let detail = not_ready(&row);
     row.content.ok_or_else(|| Problem::new(StatusCode::CONFLICT, "rollout_set_not_ready", detail))
 }

@@ -1,8 +1,6 @@
 //! `GET /v1/rollout-sets/{id}/rollouts`
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
-use std::path::Path;
+use std::io::{self, BufRead, BufReader, Read};
 
 use axum::Json;
 use serde::{Deserialize, Serialize};
@@ -104,8 +102,8 @@ impl Rollout {
             tokens: rollout.tokens,
             logprobs: rollout.logprobs,
             entropy_sum: rollout.entropy_sum,
-            finish: rollout.finish,
-            status: rollout.status,
+            finish: rollout.finish.to_string(),
+            status: rollout.status.map(|status| status.to_string()),
             reward: rollout.reward,
         }
     }
@@ -136,8 +134,9 @@ pub async fn list_rollouts(
         return Err(Problem::bad_request("invalid_parameter", "`limit` must lie between 1 and 100"));
     }
     let content = content(app.store.rollout_set(id).await?)?;
-    let path = app.store.files().checkpoint(&content.directory).join(ROLLOUTS_FILE);
-    let page = tokio::task::spawn_blocking(move || read_page(&path, &params)).await.map_err(io::Error::other)??;
+    let (place, file) = (app.store.place().clone(), content.artifact.file(ROLLOUTS_FILE)?);
+    let read = tokio::task::spawn_blocking(move || read_page(place.read(&file)?, &params));
+    let page = read.await.map_err(io::Error::other)??;
     Ok(Json(List::with_more(page.rollouts, page.has_more, |rollout| rollout.line.to_string())))
 }
 
@@ -149,13 +148,13 @@ struct Page {
 
 /// Reads a page with one buffer and one line in memory besides the page. Lines before it are skipped without being
 /// looked at.
-fn read_page(path: &Path, params: &RolloutParams) -> io::Result<Page> {
+fn read_page(file: impl Read, params: &RolloutParams) -> io::Result<Page> {
     /// What is read of a line to know whether it is wanted.
     #[derive(Deserialize)]
     struct Head {
         group: u64,
     }
-    let mut reader = BufReader::with_capacity(BUFFER_BYTES, File::open(path)?);
+    let mut reader = BufReader::with_capacity(BUFFER_BYTES, file);
     let mut page = Page { rollouts: Vec::new(), has_more: false };
     let mut number = 0;
     while number < params.after {
@@ -195,9 +194,9 @@ fn read_page(path: &Path, params: &RolloutParams) -> io::Result<Page> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use super::*;
+    use crate::job::ScoreStatus;
+    use crate::job::inference::FinishReason;
 
     fn line(group: u64, sample: u32) -> RolloutLine {
         RolloutLine {
@@ -212,34 +211,30 @@ mod tests {
             tokens: vec![3],
             logprobs: vec![-0.1],
             entropy_sum: 0.5,
-            finish: String::from("stop"),
-            status: Some(String::from("ok")),
+            finish: FinishReason::Stop,
+            status: Some(ScoreStatus::Ok),
             reward: Some(1.0),
         }
     }
 
-    fn page(path: &Path, after: u64, limit: u32, group: Option<u64>) -> (Vec<u64>, bool) {
+    fn page(file: &str, after: u64, limit: u32, group: Option<u64>) -> (Vec<u64>, bool) {
         let all = RolloutParams { after, limit, group, step: None, prompt: None, min_reward: None, max_reward: None };
-        let page = read_page(path, &all).unwrap();
+        let page = read_page(file.as_bytes(), &all).unwrap();
         (page.rollouts.iter().map(|rollout| rollout.line).collect(), page.has_more)
     }
 
     #[test]
     fn pages_follow_each_other_without_gap_and_end_with_the_file() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join(ROLLOUTS_FILE);
-        let mut file = File::create(&path).unwrap();
-        for (group, sample) in (0..3).flat_map(|group| (0..2).map(move |sample| (group, sample))) {
-            writeln!(file, "{}", serde_json::to_string(&line(group, sample)).unwrap()).unwrap();
-        }
-        assert_eq!(page(&path, 0, 4, None), (vec![1, 2, 3, 4], true));
-        assert_eq!(page(&path, 4, 4, None), (vec![5, 6], false));
-        assert_eq!(page(&path, 4, 2, None), (vec![5, 6], false));
-        assert_eq!(page(&path, 6, 2, None), (vec![], false));
-        assert_eq!(page(&path, u64::MAX, 2, None), (vec![], false));
-        assert_eq!(page(&path, 0, 9, Some(1)), (vec![3, 4], false));
-        assert_eq!(page(&path, 0, 1, Some(1)), (vec![3], true));
-        assert_eq!(page(&path, 3, 1, Some(1)), (vec![4], false));
-        assert_eq!(page(&path, 0, 9, Some(3)), (vec![], false));
+        let lines = (0..3).flat_map(|group| (0..2).map(move |sample| line(group, sample)));
+        let file: String = lines.map(|line| serde_json::to_string(&line).unwrap() + "\n").collect();
+        assert_eq!(page(&file, 0, 4, None), (vec![1, 2, 3, 4], true));
+        assert_eq!(page(&file, 4, 4, None), (vec![5, 6], false));
+        assert_eq!(page(&file, 4, 2, None), (vec![5, 6], false));
+        assert_eq!(page(&file, 6, 2, None), (vec![], false));
+        assert_eq!(page(&file, u64::MAX, 2, None), (vec![], false));
+        assert_eq!(page(&file, 0, 9, Some(1)), (vec![3, 4], false));
+        assert_eq!(page(&file, 0, 1, Some(1)), (vec![3], true));
+        assert_eq!(page(&file, 3, 1, Some(1)), (vec![4], false));
+        assert_eq!(page(&file, 0, 9, Some(3)), (vec![], false));
     }
 }

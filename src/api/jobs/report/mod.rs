@@ -279,9 +279,10 @@ impl From<Event> for ReportedWarning {
 
 impl From<CheckpointRow> for ReportedCheckpoint {
     fn from(row: CheckpointRow) -> Self {
-        let bytes = row.manifest.bytes();
-        let sha256 = row.manifest.files.into_iter().map(|file| (file.path, file.sha256)).collect();
-        Self { id: row.id.to_string(), kind: row.kind.as_str(), step: row.step, bytes, sha256 }
+        let manifest = row.artifact.manifest;
+        let (kind, step, bytes) = (manifest.kind.as_str(), manifest.step, manifest.bytes());
+        let sha256 = manifest.files.into_iter().map(|file| (file.path, file.sha256)).collect();
+        Self { id: row.id.to_string(), kind, step, bytes, sha256 }
     }
 }
 

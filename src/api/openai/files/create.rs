@@ -11,7 +11,7 @@ use crate::api::openai::receive::{Form, Received, Wanted, receive};
 use crate::api::openai::{check_expiry, check_purpose};
 use crate::clock;
 use crate::job::{FieldError, FileId};
-use crate::store::UploadedFileRow;
+use crate::store::{Location, UploadedFileRow};
 
 /// The form of an upload.
 #[derive(ToSchema)]
@@ -50,9 +50,9 @@ pub async fn create_file(Access(app): Access, form: Form) -> Result<(StatusCode,
     app.store.check_storage().await?;
     let texts = ["purpose", "expires_after[anchor]", "expires_after[seconds]"];
     let wanted = Wanted { file: "file", texts: &texts, limit: app.settings.max_upload_bytes };
-    let received = receive(form, app.store.files().upload(), &wanted).await?;
+    let received = receive(form, app.store.place().stage(), &wanted).await?;
     let row = describe(&received)?;
-    received.file.publish(&app.store.files().file(row.id))?;
+    received.file.publish(&Location::file(row.id)).await?;
     app.store.add_file(&row).await?;
     Ok((StatusCode::CREATED, Json(row.into())))
 }

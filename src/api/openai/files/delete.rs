@@ -7,7 +7,6 @@ use crate::api::deleted::Deleted;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Id;
 use crate::job::FileId;
-use crate::store::files;
 
 /// Delete a file
 ///
@@ -24,6 +23,5 @@ use crate::store::files;
 )]
 pub async fn delete_file(Access(app): Access, Id(id): Id<FileId>) -> Result<Json<Deleted>, Problem> {
     app.store.delete_file(id).await?;
-    files::remove(&app.store.files().file(id))?;
     Ok(Json(Deleted::new(id, "file")))
 }

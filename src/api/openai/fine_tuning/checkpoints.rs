@@ -10,6 +10,7 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, List, PageParams, Params};
 use crate::job::{CheckpointId, JobId};
+use crate::store::Artifact;
 
 /// A model that a job made.
 #[derive(Debug, Serialize, ToSchema)]
@@ -64,18 +65,16 @@ pub async fn list_fine_tuning_checkpoints(
 }
 
 async fn describe(app: &App, id: CheckpointId) -> Result<FineTuningCheckpoint, Problem> {
-    let row = app.store.checkpoint(id).await?;
-    let loss = app.store.metrics(row.job, &[String::from("loss")], row.step..=row.step, 2).await?;
+    let Artifact { manifest, completed_at, .. } = app.store.checkpoint(id).await?.artifact;
+    let (job, step) = (manifest.job, manifest.step);
+    let loss = app.store.metrics(job, &[String::from("loss")], step..=step, 2).await?;
     Ok(FineTuningCheckpoint {
         id: id.to_string(),
         object: "fine_tuning.job.checkpoint",
-        created_at: row.created_at.unix_seconds(),
+        created_at: completed_at.unix_seconds(),
         fine_tuned_model_checkpoint: id.to_string(),
-        fine_tuning_job_id: row.job.to_string(),
-        step_number: row.step,
-        metrics: CheckpointMetrics {
-            step: row.step,
-            train_loss: loss.first().and_then(|series| series.values.first().copied()),
-        },
+        fine_tuning_job_id: job.to_string(),
+        step_number: step,
+        metrics: CheckpointMetrics { step, train_loss: loss.first().and_then(|series| series.values.first().copied()) },
     })
 }

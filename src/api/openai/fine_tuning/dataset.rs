@@ -3,19 +3,16 @@
 //! result. Where no row has to change, the data set is the file itself under a second name.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader, BufWriter, Read, Write};
-use std::path::Path;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 
 use crate::api::App;
+use crate::api::datasets::upload::describe;
 use crate::api::error::Problem;
-use crate::api::openai::receive::TemporaryFile;
 use crate::api::resolve::found;
-use crate::clock;
 use crate::dataset::jsonl::{Limits, Summary, Validator};
 use crate::dataset::{self, Columns, DatasetError, Split, chat};
 use crate::job::{DatasetId, DatasetVersionId, FieldError, FileId};
-use crate::store::{DatasetVersionRow, StoreError, UploadedFileRow, files};
+use crate::store::{DatasetVersionRow, Location, Place, Staged, UploadedFileRow};
 
 /// A data set as the spec of a job names it.
 #[derive(Debug)]
@@ -64,47 +61,35 @@ async fn of_file(
         let detail = format!("the file's purpose is `{}`; upload it with purpose `fine-tune`", file.purpose);
         return Ok(Err(FieldError::new(pointer, "wrong_purpose", detail)));
     }
-    let id = DatasetVersionId::generate();
-    let files = app.store.files();
-    let (source, target, temporary) = (files.file(file.id), files.dataset(id), TemporaryFile::new(files.upload()));
-    let importing = tokio::task::spawn_blocking(move || import(&source, temporary, &target));
-    let summary = match importing.await.map_err(std::io::Error::other)? {
-        Ok(summary) => summary,
+    let (place, source) = (app.store.place(), Location::file(file.id));
+    let importing = tokio::task::spawn_blocking({
+        let (place, source) = (place.clone(), source.clone());
+        move || import(&place, &source)
+    });
+    let (rows, summary) = match importing.await.map_err(io::Error::other)? {
+        Ok(imported) => imported,
         Err(ImportError::Rows(error @ (DatasetError::Io { .. } | DatasetError::IndexOutOfRange { .. }))) => {
             return Err(error.into());
         }
         Err(ImportError::Rows(error)) => {
             return Ok(Err(FieldError::new(pointer, error.code(), error.to_string())));
         }
-        Err(ImportError::Store(error)) => return Err(error.into()),
+        Err(ImportError::Io(error)) => return Err(error.into()),
     };
-    let version = describe(id, summary);
+    let version = describe(DatasetId::generate(), summary);
+    let location = Location::dataset(version.id);
+    match rows {
+        Some(rows) => rows.publish(&location).await?,
+        None => place.copy(&source, &location).await?,
+    }
     let metadata = BTreeMap::from([(String::from("file"), file.id.to_string())]);
     app.store.add_dataset(Some(&file.filename), &metadata, &version).await?;
-    let stands = app.store.set_file_dataset(file.id, id).await?;
-    if stands != id {
+    let stands = app.store.set_file_dataset(file.id, version.id).await?;
+    if stands != version.id {
         // Another request was quicker.
-        for unused in app.store.delete_dataset(version.dataset).await? {
-            files::remove(&app.store.files().dataset(unused))?;
-        }
+        app.store.delete_dataset(version.dataset).await?;
     }
     Ok(Ok(app.store.dataset_version(stands).await?))
-}
-
-fn describe(id: DatasetVersionId, summary: Summary) -> DatasetVersionRow {
-    DatasetVersionRow {
-        id,
-        dataset: DatasetId::generate(),
-        number: 1,
-        sha256: summary.sha256,
-        rows: summary.rows,
-        bytes: summary.bytes,
-        answers: summary.has_answer,
-        completions: summary.has_completion,
-        duplicates: summary.duplicates,
-        columns: serde_json::json!(summary.columns),
-        created_at: clock::now(),
-    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -112,24 +97,23 @@ enum ImportError {
     #[error(transparent)]
     Rows(#[from] DatasetError),
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Io(#[from] io::Error),
 }
 
-/// Writes the rows in our form to `temporary` and checks them on the way; puts that file, or the source where they are
-/// the same, to `target`. Blocks.
-fn import(source: &Path, temporary: TemporaryFile, target: &Path) -> Result<Summary, ImportError> {
-    let reading = |error| StoreError::io("reading", source, error);
-    let writing = |error| StoreError::io("writing", temporary.path(), error);
+/// Writes the rows in our form and checks them on the way; there are none to keep where the source has that form
+/// already. Blocks.
+fn import(place: &Place, source: &Location) -> Result<(Option<Staged>, Summary), ImportError> {
+    let rows = place.stage();
     let limits = Limits::default();
     // A line that is longer is refused by the validator, which is given enough of it to see so.
     let longest = limits.max_row_bytes as u64 + 16;
-    let mut reader = BufReader::with_capacity(1 << 18, File::open(source).map_err(reading)?);
-    let mut writer = BufWriter::with_capacity(1 << 18, File::create(temporary.path()).map_err(writing)?);
+    let mut reader = BufReader::with_capacity(1 << 18, place.read(source)?);
+    let mut writer = BufWriter::with_capacity(1 << 18, rows.create()?);
     let mut validator = Validator::new(Columns::default(), limits);
     let (mut line, mut number, mut changed) = (Vec::new(), 0, false);
     loop {
         line.clear();
-        if reader.by_ref().take(longest).read_until(b'\n', &mut line).map_err(reading)? == 0 {
+        if reader.by_ref().take(longest).read_until(b'\n', &mut line)? == 0 {
             break;
         }
         number += 1;
@@ -140,15 +124,9 @@ fn import(source: &Path, temporary: TemporaryFile, target: &Path) -> Result<Summ
             line.push(b'\n');
         }
         validator.feed(&line)?;
-        writer.write_all(&line).map_err(writing)?;
+        writer.write_all(&line)?;
     }
     let summary = validator.finish()?;
-    let written = writer.into_inner().map_err(|error| writing(error.into_error()))?;
-    written.sync_all().map_err(writing)?;
-    if !changed {
-        fs::remove_file(temporary.path()).map_err(writing)?;
-        fs::hard_link(source, temporary.path()).map_err(|e| StoreError::io("linking", source, e))?;
-    }
-    temporary.publish(target)?;
-    Ok(summary)
+    writer.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+    Ok((changed.then_some(rows), summary))
 }

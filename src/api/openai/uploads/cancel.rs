@@ -8,7 +8,6 @@ use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Id;
 use crate::clock;
 use crate::job::UploadId;
-use crate::store::files;
 
 /// Cancel an upload
 #[utoipa::path(
@@ -24,8 +23,6 @@ use crate::store::files;
 )]
 pub async fn cancel_upload(Access(app): Access, Id(id): Id<UploadId>) -> Result<Json<Upload>, Problem> {
     let now = clock::now();
-    for part in app.store.cancel_upload(id, now).await? {
-        files::remove(&app.store.files().part(part))?;
-    }
+    app.store.cancel_upload(id, now).await?;
     Ok(Json(Upload::new(app.store.upload(id).await?, None, now)))
 }

@@ -1,8 +1,6 @@
 //! `POST /v1/uploads/{id}/complete`
 
-use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
 
 use axum::Json;
 use md5::Md5;
@@ -14,11 +12,10 @@ use super::Upload;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody};
-use crate::api::openai::receive::TemporaryFile;
 use crate::clock;
 use crate::job::digest::hex;
 use crate::job::{FieldError, FileId, PartId, UploadId, field};
-use crate::store::{PartRow, StoreError, UploadRow, UploadedFileRow, files};
+use crate::store::{Location, PartRow, Place, Staged, UploadRow, UploadedFileRow};
 
 /// The parts in their order.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -57,9 +54,8 @@ pub async fn complete_upload(
     let upload = app.store.upload(id).await?;
     upload.require_pending(clock::now())?;
     let chosen = choose(&upload, &request.part_ids, &app.store.parts(id).await?)?;
-    let paths: Vec<PathBuf> = chosen.iter().map(|part| app.store.files().part(*part)).collect();
-    let temporary = TemporaryFile::new(app.store.files().upload());
-    let joined = tokio::task::spawn_blocking(move || join(&paths, temporary)).await.map_err(io::Error::other)??;
+    let place = app.store.place().clone();
+    let joined = tokio::task::spawn_blocking(move || join(&place, &chosen)).await.map_err(io::Error::other)??;
     if request.md5.is_some_and(|md5| !md5.eq_ignore_ascii_case(&joined.md5)) {
         let detail = format!("the parts together have the MD5 {}; send the broken part again", joined.md5);
         return Err(Problem::invalid(vec![FieldError::new("/md5", "digest_mismatch", detail)]));
@@ -75,14 +71,11 @@ pub async fn complete_upload(
         expires_at: upload.file_seconds.map(|seconds| now.plus_seconds(seconds)),
         dataset_version: None,
     };
-    let path = app.store.files().file(file.id);
-    joined.file.publish(&path)?;
-    match app.store.complete_upload(id, &file, now).await {
-        Ok(parts) => parts.iter().try_for_each(|part| files::remove(&app.store.files().part(*part)))?,
-        Err(error) => {
-            files::remove(&path)?;
-            return Err(error.into());
-        }
+    let location = Location::file(file.id);
+    joined.file.publish(&location).await?;
+    if let Err(error) = app.store.complete_upload(id, &file, now).await {
+        app.store.place().remove(&location).await;
+        return Err(error.into());
     }
     Ok(Json(Upload::new(app.store.upload(id).await?, Some(file), now)))
 }
@@ -113,29 +106,29 @@ fn choose(upload: &UploadRow, ids: &[String], parts: &[PartRow]) -> Result<Vec<P
 }
 
 struct Joined {
-    file: TemporaryFile,
+    file: Staged,
     sha256: String,
     md5: String,
 }
 
 /// Writes the parts one behind the other. Blocks.
-fn join(parts: &[PathBuf], file: TemporaryFile) -> Result<Joined, StoreError> {
-    let target = file.path();
-    let mut writer = File::create(target).map_err(|e| StoreError::io("creating", target, e))?;
+fn join(place: &Place, parts: &[PartId]) -> io::Result<Joined> {
+    let file = place.stage();
+    let mut writer = file.create()?;
     let (mut sha256, mut md5) = (Sha256::new(), Md5::new());
     let mut chunk = vec![0; 1 << 18];
-    for path in parts {
-        let mut part = File::open(path).map_err(|e| StoreError::io("opening", path, e))?;
+    for part in parts {
+        let mut part = place.read(&Location::part(*part))?;
         loop {
-            let read = part.read(&mut chunk).map_err(|e| StoreError::io("reading", path, e))?;
+            let read = part.read(&mut chunk)?;
             if read == 0 {
                 break;
             }
             sha256.update(&chunk[..read]);
             md5.update(&chunk[..read]);
-            writer.write_all(&chunk[..read]).map_err(|e| StoreError::io("writing", target, e))?;
+            writer.write_all(&chunk[..read])?;
         }
     }
-    writer.sync_all().map_err(|e| StoreError::io("syncing", target, e))?;
-    Ok(Joined { sha256: hex(&sha256.finalize()), md5: hex(&md5.finalize()), file })
+    writer.sync_all()?;
+    Ok(Joined { file, sha256: hex(&sha256.finalize()), md5: hex(&md5.finalize()) })
 }

@@ -12,7 +12,7 @@ use crate::api::extract::Id;
 use crate::api::openai::receive::{Form, Wanted, receive};
 use crate::clock;
 use crate::job::{PartId, UploadId};
-use crate::store::{PartRow, files};
+use crate::store::{Location, PartRow};
 
 /// The form of a part.
 #[derive(ToSchema)]
@@ -63,14 +63,14 @@ pub async fn create_upload_part(
     app.store.check_storage().await?;
     let upload = app.store.upload(id).await?;
     let wanted = Wanted { file: "data", texts: &[], limit: upload.bytes.min(MAX_PART_BYTES) };
-    let received = receive(form, app.store.files().upload(), &wanted).await?;
+    let received = receive(form, app.store.place().stage(), &wanted).await?;
     let now = clock::now();
     upload.require_pending(now)?;
     let part = PartRow { id: PartId::generate(), upload: id, bytes: received.bytes, created_at: now };
-    let path = app.store.files().part(part.id);
-    received.file.publish(&path)?;
+    let location = Location::part(part.id);
+    received.file.publish(&location).await?;
     if let Err(error) = app.store.add_part(&part).await {
-        files::remove(&path)?;
+        app.store.place().remove(&location).await;
         return Err(error.into());
     }
     let (id, upload_id) = (part.id.to_string(), id.to_string());

@@ -1,5 +1,5 @@
-//! Checkpoint directories: written under a temporary name, synced, given a manifest and renamed, so that a reader
-//! sees a whole checkpoint or none.
+//! Directories of artifacts: written under a temporary name, synced, given a manifest and renamed, so that a reader sees
+//! a whole artifact or none.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -8,38 +8,40 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::error::EngineError;
-use crate::job::checkpoint::MANIFEST;
+use crate::job::artifact::MANIFEST;
 use crate::job::digest::hex;
-use crate::job::{Manifest, ManifestFile};
+use crate::job::{ArtifactSummary, Manifest, ManifestFile};
 
-/// A checkpoint that is complete on disk.
+/// An artifact that is complete on disk.
 #[derive(Clone, Debug)]
 pub struct Saved {
     pub directory: PathBuf,
     pub manifest: Manifest,
+    pub summary: ArtifactSummary,
 }
 
-/// Makes the checkpoint `directory` out of the files that `write` puts into the folder it is given. `header` is the
-/// manifest without its files. An existing directory of that name, left by an interrupted run, is replaced.
+/// Makes the artifact `directory` out of the files that `write` puts into the folder it is given; `write` also says what
+/// is told of them. `header` is the manifest without its files. An existing directory of that name, left by an
+/// interrupted run, is replaced.
 pub fn save(
     directory: &Path,
     header: Manifest,
-    write: impl FnOnce(&Path) -> Result<(), EngineError>,
+    write: impl FnOnce(&Path) -> Result<ArtifactSummary, EngineError>,
 ) -> Result<Saved, EngineError> {
     let parent = directory.parent().unwrap_or(Path::new("."));
     let mut name = directory.file_name().unwrap_or_default().to_owned();
     name.push(".tmp");
     let temporary = parent.join(name);
-    let result = fill(&temporary, header, write).and_then(|manifest| {
+    let result = fill(&temporary, header, write).and_then(|(manifest, summary)| {
         remove_dir(directory)?;
         fs::rename(&temporary, directory).map_err(|e| EngineError::io("renaming", &temporary, e))?;
         sync(parent)?;
-        Ok(Saved { directory: directory.to_owned(), manifest })
+        Ok(Saved { directory: directory.to_owned(), manifest, summary })
     });
     if result.is_err() {
         // The space matters more than the remains; what cannot be removed now is swept at the next start.
         if let Err(error) = remove_dir(&temporary) {
-            tracing::warn!(%error, "an unfinished checkpoint is left behind");
+            tracing::warn!(%error, "an unfinished artifact is left behind");
         }
     }
     result
@@ -48,11 +50,11 @@ pub fn save(
 fn fill(
     temporary: &Path,
     mut manifest: Manifest,
-    write: impl FnOnce(&Path) -> Result<(), EngineError>,
-) -> Result<Manifest, EngineError> {
+    write: impl FnOnce(&Path) -> Result<ArtifactSummary, EngineError>,
+) -> Result<(Manifest, ArtifactSummary), EngineError> {
     remove_dir(temporary)?;
     fs::create_dir_all(temporary).map_err(|e| EngineError::io("creating", temporary, e))?;
-    write(temporary)?;
+    let summary = write(temporary)?;
     let mut names: Vec<_> = fs::read_dir(temporary)
         .and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect::<Result<Vec<_>, _>>())
         .map_err(|e| EngineError::io("listing", temporary, e))?;
@@ -65,10 +67,10 @@ fn fill(
     }
     write_json(&temporary.join(MANIFEST), &manifest)?;
     sync(temporary)?;
-    Ok(manifest)
+    Ok((manifest, summary))
 }
 
-/// Reads a checkpoint's manifest and checks every file against it.
+/// Reads an artifact's manifest and checks every file against it.
 pub fn verify(directory: &Path) -> Result<Manifest, EngineError> {
     let path = directory.join(MANIFEST);
     let broken = |detail: String| EngineError::InvalidData { code: "checkpoint_corrupt", detail };
@@ -128,12 +130,12 @@ fn remove_dir(path: &Path) -> Result<(), EngineError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{CheckpointKind, JobId};
+    use crate::job::{ArtifactKind, JobId};
 
     fn header() -> Manifest {
         Manifest {
             format: 1,
-            kind: CheckpointKind::Training,
+            kind: ArtifactKind::Training,
             job: JobId::generate(),
             attempt: 1,
             step: 5,
@@ -142,11 +144,16 @@ mod tests {
         }
     }
 
+    fn write(dir: &Path, bytes: &[u8]) -> Result<ArtifactSummary, EngineError> {
+        write_file(&dir.join("weights"), bytes)?;
+        Ok(ArtifactSummary::Checkpoint)
+    }
+
     #[test]
-    fn a_saved_checkpoint_verifies_and_a_flipped_byte_does_not() {
+    fn a_saved_artifact_verifies_and_a_flipped_byte_does_not() {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("1-5");
-        let saved = save(&directory, header(), |dir| write_file(&dir.join("weights"), b"0123456789")).unwrap();
+        let saved = save(&directory, header(), |dir| write(dir, b"0123456789")).unwrap();
         assert_eq!(verify(&directory).unwrap(), saved.manifest);
         assert_eq!(saved.manifest.bytes(), 10);
         fs::write(directory.join("weights"), b"0123456780").unwrap();
@@ -156,12 +163,12 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_write_leaves_nothing_and_keeps_the_old_checkpoint() {
+    fn a_failed_write_leaves_nothing_and_keeps_the_old_artifact() {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("1-5");
-        save(&directory, header(), |dir| write_file(&dir.join("weights"), b"old")).unwrap();
+        save(&directory, header(), |dir| write(dir, b"old")).unwrap();
         let failed = save(&directory, header(), |dir| {
-            write_file(&dir.join("weights"), b"new")?;
+            write(dir, b"new")?;
             Err(EngineError::Internal(String::from("power cut")))
         });
         assert!(failed.is_err());

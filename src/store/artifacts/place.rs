@@ -1,0 +1,268 @@
+//! The place where files lie: what jobs make, rows of data sets, models, what clients upload. Whoever wants a file names
+//! it by its [`Location`] and gets bytes, or a path on a disk of its own; that it is a folder of this machine is known
+//! here alone.
+//!
+//! What comes in is staged first: written under a name of its own, synced, and then published, so that a location holds
+//! a whole thing or nothing. Rows come after, and go before what they name is removed.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncSeekExt};
+
+use crate::job::rollout_set::PARTS_FOLDER;
+use crate::job::{DatasetVersionId, FileId, JobId, Manifest, ModelId, PartId};
+use crate::store::files::{publish, sync};
+use crate::store::{Files, Result, StoreError};
+
+/// The folder of what jobs make.
+const JOBS: &str = "jobs";
+
+/// Where a file or a folder lies within the place. Made of ids and of names in manifests; a client's text never becomes
+/// one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location(String);
+
+impl Location {
+    /// The rows of a version of a data set.
+    pub fn dataset(version: DatasetVersionId) -> Self {
+        Self(format!("datasets/{version}.jsonl"))
+    }
+
+    /// The folder of an imported model.
+    pub fn model(id: ModelId) -> Self {
+        Self(format!("models/{id}"))
+    }
+
+    /// A file as a client uploaded it.
+    pub fn file(id: FileId) -> Self {
+        Self(format!("files/{id}"))
+    }
+
+    /// A part of a file that is uploaded in parts.
+    pub fn part(id: PartId) -> Self {
+        Self(format!("parts/{id}"))
+    }
+
+    /// The folder of everything that a job makes.
+    pub fn job(id: JobId) -> Self {
+        Self(format!("{JOBS}/{id}"))
+    }
+
+    /// A folder of the place itself.
+    pub(in crate::store) fn folder(name: &'static str) -> Self {
+        Self(name.to_owned())
+    }
+
+    /// An artifact, from the directory that its row names.
+    pub(in crate::store) fn artifact(directory: &str) -> Self {
+        Self(format!("{JOBS}/{directory}"))
+    }
+
+    /// An artifact's directory as its row names it.
+    pub(in crate::store) fn directory(&self) -> &str {
+        self.0.strip_prefix(JOBS).and_then(|name| name.strip_prefix('/')).unwrap_or(&self.0)
+    }
+
+    /// What has this plain name within a folder.
+    pub fn within(&self, name: &str) -> Self {
+        Self(format!("{}/{name}", self.0))
+    }
+}
+
+/// What a folder of the place holds.
+#[derive(Debug)]
+pub(in crate::store) struct Entry {
+    pub location: Location,
+    pub name: String,
+    /// Since it was changed, where that is known.
+    pub age: Option<Duration>,
+}
+
+/// The place of a data directory; clones share it.
+#[derive(Clone, Debug)]
+pub struct Place {
+    files: Files,
+}
+
+impl Place {
+    pub(in crate::store) fn new(files: Files) -> Self {
+        Self { files }
+    }
+
+    /// `length` bytes of a file from `first` on, to be streamed.
+    pub async fn open(&self, file: &Location, first: u64, length: u64) -> io::Result<impl AsyncRead + use<>> {
+        let mut reader = tokio::fs::File::open(self.path(file)).await?;
+        reader.seek(SeekFrom::Start(first)).await?;
+        Ok(reader.take(length))
+    }
+
+    /// A file's bytes.
+    pub async fn size(&self, file: &Location) -> io::Result<u64> {
+        Ok(tokio::fs::metadata(self.path(file)).await?.len())
+    }
+
+    /// A file, to be read here and there. Blocks, as its reader does.
+    pub fn read(&self, file: &Location) -> io::Result<impl Read + Seek + use<>> {
+        File::open(self.path(file))
+    }
+
+    /// Brings a file or a folder to this machine's disk and says where it is; nobody may change it there.
+    pub async fn fetch(&self, what: &Location) -> Result<PathBuf> {
+        Ok(self.path(what))
+    }
+
+    /// Gives an artifact's directory, complete and synced, its place among what its job made.
+    pub async fn publish(&self, directory: &Path, manifest: &Manifest) -> Result<Location> {
+        let name = directory.file_name().unwrap_or_default().to_string_lossy();
+        let location = Location::job(manifest.job).within(&name);
+        // Workers beside the place write there at once.
+        if self.path(&location) != directory {
+            publish(directory, &self.path(&location))?;
+        }
+        Ok(location)
+    }
+
+    /// Gives a file a second location, which does not go with the first.
+    pub async fn copy(&self, from: &Location, to: &Location) -> Result<()> {
+        let (from, to) = (self.path(from), self.path(to));
+        let link = move || {
+            fs::hard_link(&from, &to).map_err(|e| StoreError::io("linking", &from, e))?;
+            sync(to.parent().unwrap_or(Path::new(".")))
+        };
+        tokio::task::spawn_blocking(link)
+            .await
+            .map_err(|e| StoreError::io("linking below", self.files.root(), io::Error::other(e)))?
+    }
+
+    /// Removes a file or a folder that no row names any more. One that is not there is no error, and what cannot be
+    /// removed is left for the sweep at the next start.
+    pub async fn remove(&self, what: &Location) {
+        let path = self.path(what);
+        let removed = match tokio::fs::symlink_metadata(&path).await {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(error) => Err(error),
+            Ok(metadata) if metadata.is_dir() => tokio::fs::remove_dir_all(&path).await,
+            Ok(_) => tokio::fs::remove_file(&path).await,
+        };
+        if let Err(error) = removed {
+            tracing::warn!(%error, path = %path.display(), "deleted files are left for the next start to remove");
+        }
+    }
+
+    /// The parts of what a job keeps while it runs, the oldest first.
+    pub async fn kept_parts(&self, job: JobId) -> Result<Vec<Location>> {
+        let mut parts = self.list(&Location::job(job).within(PARTS_FOLDER)).await?;
+        parts.retain(|entry| entry.name.ends_with(".jsonl"));
+        parts.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(parts.into_iter().map(|entry| entry.location).collect())
+    }
+
+    /// What a folder holds; nothing when it is not there.
+    pub(in crate::store) async fn list(&self, folder: &Location) -> Result<Vec<Entry>> {
+        let path = self.path(folder);
+        let failed = |e| StoreError::io("listing", &path, e);
+        let mut listing = match tokio::fs::read_dir(&path).await {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            listing => listing.map_err(failed)?,
+        };
+        let mut entries = Vec::new();
+        while let Some(entry) = listing.next_entry().await.map_err(failed)? {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let changed = entry.metadata().await.and_then(|metadata| metadata.modified()).ok();
+            let age = changed.and_then(|time| time.elapsed().ok());
+            entries.push(Entry { location: folder.within(&name), name, age });
+        }
+        Ok(entries)
+    }
+
+    /// A name of its own for something that is coming in.
+    pub fn stage(&self) -> Staged {
+        Staged { path: self.files.upload(), place: self.clone(), published: false }
+    }
+
+    fn path(&self, location: &Location) -> PathBuf {
+        self.files.root().join(&location.0)
+    }
+}
+
+/// A file or folder on its way in, on this machine's disk. It is removed again unless it is published.
+#[derive(Debug)]
+pub struct Staged {
+    path: PathBuf,
+    place: Place,
+    published: bool,
+}
+
+impl Staged {
+    /// Makes it an empty file to write to. Blocks, as what it returns does.
+    pub fn create(&self) -> io::Result<File> {
+        File::create(&self.path)
+    }
+
+    /// The same without blocking.
+    pub async fn writer(&self) -> io::Result<tokio::fs::File> {
+        tokio::fs::File::create(&self.path).await
+    }
+
+    /// Reads it as a file.
+    pub fn read(&self) -> io::Result<impl Read + use<>> {
+        File::open(&self.path)
+    }
+
+    /// Copies a file of this machine into it as into a folder, under the same name and synced, and returns its bytes.
+    /// `look` sees all of them.
+    pub fn add(&self, source: &Path, mut look: impl FnMut(&[u8])) -> Result<u64> {
+        fs::create_dir_all(&self.path).map_err(|e| StoreError::io("creating", &self.path, e))?;
+        let path = self.path.join(source.file_name().unwrap_or_default());
+        let mut from = File::open(source).map_err(|e| StoreError::io("opening", source, e))?;
+        let mut to = File::create(&path).map_err(|e| StoreError::io("creating", &path, e))?;
+        let (mut chunk, mut bytes) = (vec![0; 1 << 20], 0);
+        loop {
+            let count = match from.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(StoreError::io("reading", source, error)),
+            };
+            look(&chunk[..count]);
+            to.write_all(&chunk[..count]).map_err(|e| StoreError::io("writing", &path, e))?;
+            bytes += count as u64;
+        }
+        to.sync_all().map_err(|e| StoreError::io("syncing", &path, e))?;
+        Ok(bytes)
+    }
+
+    /// Gives it its location, durably. A file must be synced; a folder is.
+    pub async fn publish(mut self, location: &Location) -> Result<()> {
+        let target = self.place.path(location);
+        let files = self.place.files.clone();
+        let publish = move || {
+            if self.path.is_dir() {
+                sync(&self.path)?;
+            }
+            publish(&self.path, &target)?;
+            self.published = true;
+            Ok(())
+        };
+        let failed = |error| StoreError::io("publishing below", files.root(), io::Error::other(error));
+        tokio::task::spawn_blocking(publish).await.map_err(failed)?
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if self.published {
+            return;
+        }
+        let removed = if self.path.is_dir() { fs::remove_dir_all(&self.path) } else { fs::remove_file(&self.path) };
+        match removed {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                tracing::warn!(%error, path = %self.path.display(), "the remains of an upload could not be removed");
+            }
+            Err(_) | Ok(()) => {}
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The rows of artifacts: one table, one way in.
+
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{QueryBuilder, Row};
+
+use super::{Artifact, CheckpointRow, Content, Location};
+use crate::job::{
+    ArtifactId, ArtifactSummary, CheckpointId, EvaluationId, EventKind, JobId, Manifest, NewEvent, RolloutSetId,
+    Timestamp,
+};
+use crate::store::events::append;
+use crate::store::queue::fence;
+use crate::store::{Lease, Page, Result, Store, StoreError, read, read_json, write_json};
+
+/// An artifact about to become visible.
+#[derive(Clone, Copy, Debug)]
+pub struct NewArtifact<'a> {
+    pub location: &'a Location,
+    pub manifest: &'a Manifest,
+    pub summary: &'a ArtifactSummary,
+    /// What an evaluation at a checkpoint's step found.
+    pub score: Option<f64>,
+    pub keep: Keep,
+}
+
+/// How many training checkpoints a job keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keep {
+    /// The newest ones.
+    pub last: u32,
+    /// The ones with the best scores besides.
+    pub best: u32,
+}
+
+/// What came of a new artifact.
+#[derive(Clone, Debug)]
+pub struct Added {
+    pub id: ArtifactId,
+    /// What no row names any more and may be removed.
+    pub dropped: Vec<Location>,
+}
+
+impl Store {
+    /// Makes an artifact visible under the fence. What the job has once, a rollout set or an evaluation, replaces what an
+    /// earlier attempt made, and the same again changes nothing; a checkpoint takes the place of training checkpoints
+    /// that need not be kept.
+    pub async fn add_artifact(&self, lease: Lease, new: NewArtifact<'_>, now: Timestamp) -> Result<Added> {
+        let mut tx = self.begin().await?;
+        fence(tx.connection(), lease, now).await?;
+        let id = id_of(tx.connection(), lease.job, new.summary).await?;
+        let manifest = write_json(new.manifest)?;
+        let known = sqlx::query("select 1 from artifact where id = $1 and directory = $2 and manifest = $3")
+            .bind(id.to_string())
+            .bind(new.location.directory())
+            .bind(&manifest)
+            .fetch_optional(tx.connection())
+            .await?;
+        if known.is_some() {
+            tx.commit().await?;
+            return Ok(Added { id, dropped: Vec::new() });
+        }
+        let mut dropped = replace(tx.connection(), lease.job, id, &new, manifest, now).await?;
+        if let ArtifactSummary::Checkpoint = new.summary {
+            dropped.extend(prune(tx.connection(), lease.job, new.keep).await?);
+        }
+        if let Some(event) = told(id, new.manifest, new.summary) {
+            append(tx.connection(), lease.job, &event, now).await?;
+        }
+        tx.commit().await?;
+        Ok(Added { id, dropped: dropped.iter().map(|directory| Location::artifact(directory)).collect() })
+    }
+
+    pub async fn checkpoint(&self, id: CheckpointId) -> Result<CheckpointRow> {
+        sqlx::query(
+            "select artifact.* from artifact join job on job.id = job_id
+             where artifact.id = $1 and project = coalesce($2, project)",
+        )
+        .bind(id.to_string())
+        .bind(self.project())
+        .fetch_optional(&self.readers)
+        .await?
+        .map_or_else(|| Err(StoreError::NotFound { what: "checkpoint", id: id.to_string() }), |row| checkpoint(&row))
+    }
+
+    /// Checkpoints of one job, or of all, by id.
+    pub async fn checkpoints(&self, job: Option<JobId>, page: &Page) -> Result<Vec<CheckpointRow>> {
+        let (low, high) = checkpoint_bounds(page);
+        let mut select =
+            QueryBuilder::new("select artifact.* from artifact join job on job.id = job_id where project = ");
+        select.push_bind(self.own_project());
+        if let Some(job) = job {
+            select.push(" and job_id = ").push_bind(job.to_string());
+        }
+        select.push(" and artifact.id > ").push_bind(low).push(" and artifact.id < ").push_bind(high);
+        select.push(if page.newest_first {
+            " order by artifact.id desc limit "
+        } else {
+            " order by artifact.id limit "
+        });
+        let rows = select.push_bind(page.limit).build().fetch_all(&self.readers).await?;
+        rows.iter().map(checkpoint).collect()
+    }
+
+    /// Whether a row names a directory; used to sweep what crashed attempts left behind.
+    pub async fn is_artifact(&self, location: &Location) -> Result<bool> {
+        let found = sqlx::query("select 1 from artifact where directory = $1").bind(location.directory());
+        Ok(found.fetch_optional(&self.readers).await?.is_some())
+    }
+}
+
+/// As [`Page::bounds`], with nothing between them but checkpoints, whose ids begin like no others.
+pub(in crate::store) fn checkpoint_bounds(page: &Page) -> (&str, &str) {
+    let (low, high) = page.bounds();
+    (low.max("ckpt_"), high.min("ckpt_~"))
+}
+
+/// A rollout set has had its id since its job was submitted, and an evaluation has the digits of its job.
+async fn id_of(connection: &mut SqliteConnection, job: JobId, summary: &ArtifactSummary) -> Result<ArtifactId> {
+    match summary {
+        ArtifactSummary::Checkpoint => Ok(ArtifactId::Checkpoint(CheckpointId::generate())),
+        ArtifactSummary::Evaluation(_) => Ok(ArtifactId::Evaluation(EvaluationId::of_job(job))),
+        ArtifactSummary::Rollouts(_) => {
+            let id: Option<String> = sqlx::query_scalar("select id from rollout_set where job_id = $1")
+                .bind(job.to_string())
+                .fetch_optional(connection)
+                .await?;
+            let id = id.ok_or_else(|| StoreError::NotFound { what: "rollout set of job", id: job.to_string() })?;
+            Ok(ArtifactId::RolloutSet(read::<RolloutSetId>("rollout set id", &id)?))
+        }
+    }
+}
+
+/// Writes the row in the place of one with the same id or directory; returns a directory that it had and that is left.
+async fn replace(
+    connection: &mut SqliteConnection,
+    job: JobId,
+    id: ArtifactId,
+    new: &NewArtifact<'_>,
+    manifest: String,
+    now: Timestamp,
+) -> Result<Vec<String>> {
+    let old: Vec<(String, Option<f64>)> =
+        sqlx::query_as("delete from artifact where id = $1 or directory = $2 returning directory, score")
+            .bind(id.to_string())
+            .bind(new.location.directory())
+            .fetch_all(&mut *connection)
+            .await?;
+    let summary = match new.summary {
+        ArtifactSummary::Checkpoint => None,
+        ArtifactSummary::Rollouts(summary) => Some(write_json(summary)?),
+        ArtifactSummary::Evaluation(summary) => Some(write_json(summary)?),
+    };
+    sqlx::query(
+        "insert into artifact (id, job_id, kind, step, directory, bytes, manifest, score, summary, completed_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+    )
+    .bind(id.to_string())
+    .bind(job.to_string())
+    .bind(new.manifest.kind.as_str())
+    .bind(new.manifest.step as i64)
+    .bind(new.location.directory())
+    .bind(new.manifest.bytes() as i64)
+    .bind(manifest)
+    .bind(new.score.or_else(|| old.iter().find_map(|(_, score)| *score)))
+    .bind(summary)
+    .bind(now.0)
+    .execute(connection)
+    .await?;
+    Ok(old.into_iter().map(|(directory, _)| directory).filter(|name| name != new.location.directory()).collect())
+}
+
+/// Drops the rows of training checkpoints that need not be kept; returns their directories.
+async fn prune(connection: &mut SqliteConnection, job: JobId, keep: Keep) -> Result<Vec<String>> {
+    let dropped = sqlx::query_scalar(
+        "delete from artifact where job_id = $1 and kind = 'training' and id not in
+           (select id from artifact where job_id = $1 and kind = 'training'
+            order by step desc, id desc limit $2)
+           and id not in
+           (select id from artifact where job_id = $1 and kind = 'training' and score is not null
+            order by score desc, step desc, id desc limit $3)
+         returning directory",
+    );
+    Ok(dropped.bind(job.to_string()).bind(keep.last).bind(keep.best).fetch_all(connection).await?)
+}
+
+/// What the job's log says of a new artifact. What an evaluation found is an event of its own already.
+fn told(id: ArtifactId, manifest: &Manifest, summary: &ArtifactSummary) -> Option<NewEvent> {
+    let (kind, step, bytes) = (manifest.kind, manifest.step, manifest.bytes());
+    match summary {
+        ArtifactSummary::Checkpoint => {
+            let data = json!({"checkpoint": id.to_string(), "kind": kind, "step": step, "bytes": bytes});
+            Some(NewEvent::info(EventKind::Checkpoint, format!("{kind} checkpoint of step {step}"), data))
+        }
+        ArtifactSummary::Rollouts(summary) => {
+            let (rollouts, groups) = (summary.rollouts, summary.groups);
+            let message = format!("rollout set of {rollouts} completions for {groups} prompts");
+            let data = json!({"rollout_set": id.to_string(), "rollouts": rollouts, "groups": groups, "bytes": bytes});
+            Some(NewEvent::info(EventKind::RolloutSet, message, data))
+        }
+        ArtifactSummary::Evaluation(_) => None,
+    }
+}
+
+/// Training checkpoints that a job can go on from, best first: its own, newest first, and then the one of another job
+/// that it begins from to verify it.
+pub(in crate::store) async fn training_locations(
+    connection: &mut SqliteConnection,
+    job: JobId,
+) -> Result<Vec<Location>> {
+    let directories: Vec<String> = sqlx::query_scalar(
+        "select directory from
+            (select directory, step, id from artifact where job_id = $1 and kind = 'training'
+             union all select directory, -1, '' from verification where job_id = $1)
+         order by step desc, id desc",
+    )
+    .bind(job.to_string())
+    .fetch_all(connection)
+    .await?;
+    Ok(directories.iter().map(|directory| Location::artifact(directory)).collect())
+}
+
+pub(in crate::store) fn checkpoint(row: &SqliteRow) -> Result<CheckpointRow> {
+    Ok(CheckpointRow {
+        id: read("checkpoint id", row.try_get("id")?)?,
+        artifact: artifact(row)?,
+        score: row.try_get("score")?,
+    })
+}
+
+/// What a row holds that has the columns of an artifact, if it has one.
+pub(in crate::store) fn content<S: DeserializeOwned>(row: &SqliteRow) -> Result<Option<Content<S>>> {
+    let Some(summary) = row.try_get::<Option<String>, _>("summary")? else { return Ok(None) };
+    Ok(Some(Content { artifact: artifact(row)?, summary: read_json("summary", &summary)? }))
+}
+
+fn artifact(row: &SqliteRow) -> Result<Artifact> {
+    Ok(Artifact {
+        manifest: read_json("manifest", row.try_get("manifest")?)?,
+        completed_at: Timestamp(row.try_get("completed_at")?),
+        location: Location::artifact(row.try_get("directory")?),
+    })
+}

@@ -1,0 +1,190 @@
+//! What a data directory of the days of three tables becomes, and what the place promises.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use sqlx::migrate::Migrator;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions, Connection};
+
+use super::*;
+use crate::job::{ArtifactKind, EvaluationId, FileId, JobId, JobStatus, ModelId, RolloutSetId, RolloutSetStatus};
+use crate::store::{Page, Store};
+
+/// The last schema in which checkpoints, rollout sets and evaluations had a table each.
+const THREE_TABLES: i64 = 11;
+
+async fn old_database(folder: &Path) -> SqliteConnection {
+    let options = SqliteConnectOptions::new().filename(folder.join("anneal.db")).create_if_missing(true);
+    let mut database = options.foreign_keys(true).connect().await.unwrap();
+    let all = sqlx::migrate!("migrations/sqlite");
+    let old = all.iter().filter(|migration| migration.version <= THREE_TABLES).cloned().collect();
+    Migrator::with_migrations(old).run(&mut database).await.unwrap();
+    database
+}
+
+async fn insert(database: &mut SqliteConnection, statement: &'static str, values: &[Value]) {
+    let mut query = sqlx::query(statement);
+    for value in values {
+        query = match value {
+            Value::Null => query.bind(None::<String>),
+            Value::Number(number) => query.bind(number.as_f64()),
+            Value::String(text) => query.bind(text.clone()),
+            other => query.bind(other.to_string()),
+        };
+    }
+    query.execute(database).await.unwrap();
+}
+
+async fn insert_job(database: &mut SqliteConnection, kind: &str, status: JobStatus) -> JobId {
+    let id = JobId::generate();
+    let statement = "insert into job (id, kind, status, priority, objective, spec, spec_resolved, spec_digest,
+                                      created_at, updated_at, steps)
+                     values ($1, $2, $3, 0, '', '{}', '{}', 'sha256:00', 1, 1, 0)";
+    insert(database, statement, &[json!(id.to_string()), json!(kind), json!(status.as_str())]).await;
+    id
+}
+
+fn manifest(kind: ArtifactKind, job: JobId, attempt: u32, step: u64) -> Value {
+    let file = json!({"path": "a.txt", "size": 5, "sha256": "00"});
+    json!({"format": 1, "kind": kind, "job": job, "attempt": attempt, "step": step, "spec_digest": "sha256:00",
+           "files": [file]})
+}
+
+async fn insert_rollout_set(database: &mut SqliteConnection, job: JobId, complete: bool) -> RolloutSetId {
+    let id = RolloutSetId::generate();
+    let held = [
+        json!(format!("{job}/rollouts-1")),
+        json!(5),
+        manifest(ArtifactKind::Rollouts, job, 1, 3),
+        json!({"groups": 2, "rollouts": 8, "tokens": 9, "reward_mean": 0.5, "zero_spread": 0.0,
+               "whole_distribution": true, "max_step": 3}),
+        json!(70),
+    ];
+    let mut values = vec![json!(id.to_string()), json!(job.to_string()), json!("kept"), json!({"a": "b"})];
+    values.extend(held.map(|value| if complete { value } else { Value::Null }));
+    let statement = "insert into rollout_set (id, job_id, name, model, model_digest, tokenizer_digest, metadata,
+                                              created_at, directory, bytes, manifest, summary, completed_at)
+                     values ($1, $2, $3, 'builtin:arith-tiny', 'sha256:01', 'sha256:02', $4, 60, $5, $6, $7, $8, $9)";
+    insert(database, statement, &values).await;
+    id
+}
+
+#[tokio::test]
+async fn a_database_with_three_tables_opens_with_all_that_was_in_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut database = old_database(folder.path()).await;
+    let trained = insert_job(&mut database, "train", JobStatus::Succeeded).await;
+    let queued = insert_job(&mut database, "rollouts", JobStatus::Queued).await;
+    let evaluated = insert_job(&mut database, "evaluation", JobStatus::Succeeded).await;
+    let checkpoint = CheckpointId::generate();
+    let values = [
+        json!(checkpoint.to_string()),
+        json!(trained.to_string()),
+        json!(format!("{trained}/training-2-7")),
+        manifest(ArtifactKind::Training, trained, 2, 7),
+    ];
+    let statement =
+        "insert into checkpoint (id, job_id, kind, attempt, step, directory, bytes, manifest, created_at, score)
+                     values ($1, $2, 'training', 2, 7, $3, 5, $4, 50, 0.25)";
+    insert(&mut database, statement, &values).await;
+    let complete = insert_rollout_set(&mut database, trained, true).await;
+    let pending = insert_rollout_set(&mut database, queued, false).await;
+    let found = json!({"prompts": 3, "samples": 4, "completions": 12, "unscored": 0, "passed": 6, "unparsable": 0,
+                       "pass_at": [], "reward_mean": 0.5, "tokens_mean": 2.0, "truncated": 0.0,
+                       "rows_digest": "sha256:03"});
+    let values = [
+        json!(evaluated.to_string()),
+        json!(format!("{evaluated}/evaluation-1")),
+        manifest(ArtifactKind::Evaluation, evaluated, 1, 0),
+        found,
+    ];
+    let statement = "insert into evaluation (job_id, directory, bytes, manifest, summary, completed_at)
+                     values ($1, $2, 5, $3, $4, 80)";
+    insert(&mut database, statement, &values).await;
+    database.close().await.unwrap();
+
+    let store = Store::open(folder.path()).await.unwrap();
+    let row = store.checkpoint(checkpoint).await.unwrap();
+    assert_eq!((row.score, row.artifact.completed_at), (Some(0.25), Timestamp(50)));
+    let set = store.rollout_set(complete).await.unwrap();
+    assert_eq!(
+        (set.status(), set.created_at, set.metadata["a"].as_str()),
+        (RolloutSetStatus::Ready, Timestamp(60), "b")
+    );
+    let held = set.content.unwrap();
+    assert_eq!((held.summary.rollouts, held.artifact.completed_at), (8, Timestamp(70)));
+    let waiting = store.rollout_set(pending).await.unwrap();
+    assert_eq!((waiting.status(), waiting.job), (RolloutSetStatus::Pending, queued));
+    let evaluation = store.evaluation(EvaluationId::of_job(evaluated)).await.unwrap().content.unwrap();
+    assert_eq!((evaluation.summary.passed, evaluation.artifact.completed_at), (6, Timestamp(80)));
+    assert_eq!(store.project_with_usage("default").await.unwrap().storage_bytes, 15);
+
+    let page = Page { after: None, limit: 10, newest_first: true };
+    let listed: Vec<CheckpointId> = store.checkpoints(None, &page).await.unwrap().iter().map(|row| row.id).collect();
+    assert_eq!(listed, [checkpoint]);
+    for (artifact, directory, kind, attempt, step) in [
+        (row.artifact, format!("{trained}/training-2-7"), ArtifactKind::Training, 2, 7),
+        (held.artifact, format!("{trained}/rollouts-1"), ArtifactKind::Rollouts, 1, 3),
+        (evaluation.artifact, format!("{evaluated}/evaluation-1"), ArtifactKind::Evaluation, 1, 0),
+    ] {
+        let manifest = &artifact.manifest;
+        assert_eq!((manifest.kind, manifest.attempt, manifest.step), (kind, attempt, step));
+        assert!(store.is_artifact(artifact.location()).await.unwrap(), "{kind}");
+        // Its files are where they were.
+        let path = store.files().root().join("jobs").join(directory);
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(path.join("a.txt"), kind.as_str()).unwrap();
+        assert_eq!(read(&store, &artifact.file("a.txt").unwrap()), kind.as_str());
+        assert!(artifact.file("b.txt").is_err(), "only names in the manifest become locations");
+    }
+    store.delete_job(trained).await.unwrap();
+    assert!(store.rollout_set(complete).await.is_err() && store.checkpoint(checkpoint).await.is_err());
+}
+
+fn read(store: &Store, file: &Location) -> String {
+    io::read_to_string(store.place().read(file).unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn what_is_staged_and_not_published_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    let staged = || std::fs::read_dir(store.files().root().join("uploads")).unwrap().count();
+    let (file, model) = (Location::file(FileId::generate()), Location::model(ModelId::generate()));
+    let source = folder.path().join("source.txt");
+    std::fs::write(&source, "from outside").unwrap();
+
+    for publish in [false, true] {
+        let (one, many) = (store.place().stage(), store.place().stage());
+        io::Write::write_all(&mut one.create().unwrap(), b"rows").unwrap();
+        let mut seen = Vec::new();
+        assert_eq!(many.add(&source, |bytes| seen.extend_from_slice(bytes)).unwrap(), 12);
+        assert_eq!((seen.as_slice(), staged()), (b"from outside".as_slice(), 2));
+        if publish {
+            one.publish(&file).await.unwrap();
+            many.publish(&model).await.unwrap();
+        } else {
+            drop((one, many));
+        }
+        assert_eq!(staged(), 0);
+        assert_eq!(store.place().size(&file).await.ok(), publish.then_some(4));
+    }
+    assert_eq!(read(&store, &model.within("source.txt")), "from outside");
+}
+
+#[tokio::test]
+async fn a_copy_stays_when_the_first_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    let (first, second) = (Location::file(FileId::generate()), Location::file(FileId::generate()));
+    let staged = store.place().stage();
+    io::Write::write_all(&mut staged.create().unwrap(), b"rows").unwrap();
+    staged.publish(&first).await.unwrap();
+    store.place().copy(&first, &second).await.unwrap();
+    for _ in 0..2 {
+        store.place().remove(&first).await;
+    }
+    assert!(store.place().size(&first).await.is_err());
+    assert_eq!(read(&store, &second), "rows");
+}
