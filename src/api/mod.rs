@@ -64,6 +64,7 @@ use utoipa_axum::routes;
 use crate::store::Store;
 use crate::webhook::Guard;
 use access::Door;
+use datasets::rows::RowIndexes;
 use error::Problem;
 use etag::Answers;
 use feed::Feed;
@@ -84,6 +85,7 @@ pub struct App {
     limits: Limits,
     desks: inference::desk::Desks,
     answers: Answers,
+    row_indexes: RowIndexes,
     /// Places for open event streams.
     streams: Arc<Semaphore>,
     /// Becomes true when the server is about to end; streams and waits then end too.
@@ -235,7 +237,8 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
     let (entries, audit) = audit::start(store.clone());
     let (limits, desks) = (Limits::default(), inference::desk::Desks::default());
     let (answers, streams) = (Answers::default(), Arc::new(Semaphore::new(tail::MOST_STREAMS)));
-    let app = App { store, settings: Arc::new(settings), feed, door, limits, desks, answers, streams, shutdown };
+    let (settings, row_indexes) = (Arc::new(settings), RowIndexes::default());
+    let app = App { store, settings, feed, door, limits, desks, answers, row_indexes, streams, shutdown };
     let (router, _) = routes().split_for_parts();
     let request_id = HeaderName::from_static("x-request-id");
     let router = openapi::mount(router)

@@ -9,7 +9,8 @@
 
 use std::fs::{File, Metadata};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Read};
+use std::io;
+use std::ops::ControlFlow;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::lines::{Line, Lines};
 use super::{Columns, DatasetError, Row};
 use crate::job::digest::hex;
 
@@ -26,8 +28,7 @@ pub const MOST_ROW_BYTES: usize = 64 << 20;
 /// No limit on rows may be higher: the index of an open file takes 8 bytes a row.
 pub const MOST_ROWS: u64 = 100_000_000;
 
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-/// At a time when a file is read from front to back.
+/// At a time when lines are counted.
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// How much an upload may hold.
@@ -201,19 +202,9 @@ impl JsonlFile {
             }
             starts.push(line.start);
             longest = longest.max(line.text.len() + 2);
-            Ok(())
+            Ok(ControlFlow::Continue(()))
         };
-        let mut lines = Lines::new(MOST_ROW_BYTES);
-        let mut chunk = vec![0; CHUNK_BYTES];
-        loop {
-            match file.read(&mut chunk) {
-                Ok(0) => break,
-                Ok(read) => lines.feed(&chunk[..read], &mut add)?,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(failed(error)),
-            }
-        }
-        lines.finish(&mut add)?;
+        Lines::new(MOST_ROW_BYTES).read(&mut file, failed, &mut add)?;
         if starts.is_empty() {
             return Err(DatasetError::Empty);
         }
@@ -266,102 +257,8 @@ impl JsonlFile {
     }
 }
 
-fn io_error(operation: String, source: io::Error) -> DatasetError {
+pub(super) fn io_error(operation: String, source: io::Error) -> DatasetError {
     DatasetError::Io { operation, source: Arc::new(source) }
-}
-
-/// A line that is not blank, without its end.
-struct Line<'a> {
-    /// Counted from 1, with blank lines.
-    number: u64,
-    /// Where in the file the text begins.
-    start: u64,
-    text: &'a [u8],
-}
-
-/// Cuts chunks of bytes into lines.
-#[derive(Debug)]
-struct Lines {
-    max_bytes: usize,
-    /// The number of the line that is being collected.
-    number: u64,
-    /// Where in the file it begins.
-    start: u64,
-    /// What earlier chunks hold of it.
-    partial: Vec<u8>,
-}
-
-impl Lines {
-    fn new(max_bytes: usize) -> Self {
-        Self { max_bytes, number: 1, start: 0, partial: Vec::new() }
-    }
-
-    /// Calls `take` with every line that ends in this chunk.
-    fn feed<F>(&mut self, chunk: &[u8], mut take: F) -> Result<(), DatasetError>
-    where
-        F: FnMut(Line<'_>) -> Result<(), DatasetError>,
-    {
-        for piece in chunk.split_inclusive(|byte| *byte == b'\n') {
-            let Some(text) = piece.strip_suffix(b"\n") else {
-                self.refuse_beyond_limit(self.partial.len() + piece.len())?;
-                self.partial.extend_from_slice(piece);
-                break;
-            };
-            if self.partial.is_empty() {
-                self.line(text, &mut take)?;
-            } else {
-                self.refuse_beyond_limit(self.partial.len() + text.len())?;
-                self.partial.extend_from_slice(text);
-                let mut whole = std::mem::take(&mut self.partial);
-                self.line(&whole, &mut take)?;
-                whole.clear();
-                self.partial = whole;
-            }
-        }
-        Ok(())
-    }
-
-    /// Calls `take` with a last line that has no end.
-    fn finish<F>(&mut self, mut take: F) -> Result<(), DatasetError>
-    where
-        F: FnMut(Line<'_>) -> Result<(), DatasetError>,
-    {
-        let rest = std::mem::take(&mut self.partial);
-        if rest.is_empty() { Ok(()) } else { self.line(&rest, &mut take) }
-    }
-
-    /// Fails as soon as a line is too long whatever follows, so that no more than the limit is ever collected.
-    fn refuse_beyond_limit(&self, collected: usize) -> Result<(), DatasetError> {
-        // A byte order mark and a carriage return may still be taken off.
-        if collected > self.max_bytes + BYTE_ORDER_MARK.len() + 1 { Err(self.too_long()) } else { Ok(()) }
-    }
-
-    fn too_long(&self) -> DatasetError {
-        DatasetError::RowTooLong { row: self.number, limit: self.max_bytes }
-    }
-
-    fn line<F>(&mut self, whole: &[u8], take: &mut F) -> Result<(), DatasetError>
-    where
-        F: FnMut(Line<'_>) -> Result<(), DatasetError>,
-    {
-        let (mut text, mut start) = (whole, self.start);
-        if start == 0
-            && let Some(rest) = text.strip_prefix(BYTE_ORDER_MARK)
-        {
-            text = rest;
-            start += BYTE_ORDER_MARK.len() as u64;
-        }
-        text = text.strip_suffix(b"\r").unwrap_or(text);
-        if text.len() > self.max_bytes {
-            return Err(self.too_long());
-        }
-        if !text.trim_ascii().is_empty() {
-            take(Line { number: self.number, start, text })?;
-        }
-        self.number += 1;
-        self.start += whole.len() as u64 + 1;
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -372,6 +269,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::super::Prompt;
+    use super::super::lines::BYTE_ORDER_MARK;
     use super::*;
 
     fn validate(bytes: &[u8], limits: Limits) -> Result<Summary, DatasetError> {

@@ -9,7 +9,9 @@
 
 pub mod arithmetic;
 pub mod chat;
+pub mod index;
 pub mod jsonl;
+mod lines;
 
 use std::sync::Arc;
 
