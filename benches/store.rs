@@ -13,8 +13,9 @@
 use std::time::{Duration, Instant};
 
 use anneal::device::Machine;
-use anneal::job::{EventKind, JobId, JobKind, JobSpec, JobStatus, NewEvent, Timestamp, WorkerId, digest};
+use anneal::job::{EventKind, JobId, JobKind, JobStatus, NewEvent, Timestamp, WorkerId};
 use anneal::objective::frontier::{self, DEFAULT_ESS_FLOOR, ScoredCompletion, ScoredGroup};
+use anneal::spec::Resolved;
 use anneal::store::{Ended, JobFilter, Lease, NewJob, Page, Store};
 use criterion::{Bencher, Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json};
@@ -99,32 +100,19 @@ async fn run_one(store: &Store, worker: WorkerId) -> JobId {
 }
 
 async fn submit(store: &Store, spec: &Value) {
-    let job = NewJob {
-        id: JobId::generate(),
-        kind: JobKind::Train,
-        name: None,
-        priority: 0,
-        objective: String::from("bolt"),
-        spec: spec.clone(),
-        spec_resolved: spec.clone(),
-        spec_digest: digest::of_json(spec),
-        steps: EVENTS,
-        devices: 1,
-        memory_bytes: 1 << 20,
-        rollout_set: None,
-    };
+    let (attributes, resolved) = Resolved::parse(JobKind::Train, spec).expect("the spec is resolved");
+    let job = NewJob::of(spec.clone(), attributes, resolved, 1 << 20);
     store.submit_job(job, None, NOW).await.expect("the job is stored");
 }
 
-/// A spec with every default filled in, as the API stores it.
 fn resolved_spec() -> Value {
-    let spec = JobSpec::parse(&json!({
+    json!({
         "model": "builtin:arith-tiny",
         "dataset": {"train": "builtin:arithmetic", "eval": "builtin:arithmetic"},
         "verifier": {"type": "numeric"},
         "objective": {"type": "bolt"},
-    }));
-    serde_json::to_value(spec.expect("the spec is valid")).expect("a spec is JSON")
+        "train": {"steps": EVENTS},
+    })
 }
 
 /// What a training step leaves in the log.

@@ -2,9 +2,10 @@
 //!
 //! Modules in reading order:
 //!
-//! * [`job`] what a job is: spec, states, events. No I/O; everything else may use it.
+//! * [`job`] what a job is: sections of specs, states, events. No I/O; everything else may use it.
 //! * [`objective`], [`verifier`], [`dataset`], [`modelfile`] what is optimised, how completions are scored, what rows
 //!   are, and what model files hold. They know only [`job`].
+//! * [`spec`] what a job is to do: specs as they are submitted, and as they are run.
 //! * [`device`] what devices this machine has and how they are.
 //! * [`text`] tokenizers, chat templates and prompts.
 //! * [`engine`] computes: sampling, training, checkpoints. It reports through a trait and knows neither the database
@@ -25,6 +26,7 @@ pub mod engine;
 pub mod job;
 pub mod modelfile;
 pub mod objective;
+pub mod spec;
 pub mod store;
 pub mod telemetry;
 pub mod text;

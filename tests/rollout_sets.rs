@@ -12,11 +12,12 @@ use anneal::job::digest::sha256_hex;
 use anneal::job::inference::FinishReason;
 use anneal::job::rollout_set::{GROUPS_FILE, ROLLOUTS_FILE, SUMMARY_FILE};
 use anneal::job::{
-    ArtifactKind, ArtifactSummary, JobId, JobKind, Manifest, ManifestFile, RolloutLine, RolloutSetId, RolloutSetSpec,
-    RolloutSummary, ScoreStatus, Timestamp, WorkerId,
+    ArtifactKind, ArtifactSummary, JobId, JobKind, Manifest, ManifestFile, RolloutLine, RolloutSetId, RolloutSummary,
+    ScoreStatus, Timestamp, WorkerId,
 };
 use anneal::modelfile::builtin::Builtin;
 use anneal::objective::frontier::{ScoredCompletion, ScoredGroup};
+use anneal::spec::Resolved;
 use anneal::store::{Ended, Keep, NewArtifact, NewJob, NewRolloutSet, Store};
 use common::{Server, data_dir, small_spec};
 use serde_json::{Value, json};
@@ -88,26 +89,16 @@ struct Fixture {
 
 impl Default for Fixture {
     fn default() -> Self {
-        let spec = RolloutSetSpec::parse(&set_spec()).unwrap();
+        let (attributes, resolved) = Resolved::parse(JobKind::Rollouts, &set_spec()).unwrap();
         let model_digest = format!("sha256:{}", Builtin::find(MODEL).unwrap().weights_sha256(0));
-        Self { spec: serde_json::to_value(spec).unwrap(), model_digest, rewards: true, max_step: 0 }
+        Self { spec: resolved.to_value(&attributes), model_digest, rewards: true, max_step: 0 }
     }
 }
 
 async fn submit_set(store: &Store, set: &Fixture) -> (RolloutSetId, JobId) {
-    let (id, job) = (RolloutSetId::generate(), JobId::generate());
+    let id = RolloutSetId::generate();
+    let (attributes, resolved) = Resolved::parse(JobKind::Rollouts, &set.spec).unwrap();
     let new = NewJob {
-        id: job,
-        kind: JobKind::Rollouts,
-        name: None,
-        priority: 0,
-        objective: String::new(),
-        spec: set.spec.clone(),
-        spec_resolved: set.spec.clone(),
-        spec_digest: String::from("sha256:00"),
-        steps: 0,
-        devices: 1,
-        memory_bytes: 0,
         rollout_set: Some(NewRolloutSet {
             id,
             name: None,
@@ -117,7 +108,9 @@ async fn submit_set(store: &Store, set: &Fixture) -> (RolloutSetId, JobId) {
             spec: Some(set.spec.clone()),
             metadata: BTreeMap::new(),
         }),
+        ..NewJob::of(set.spec.clone(), attributes, resolved, 0)
     };
+    let job = new.id;
     store.submit_job(new, None, NOW).await.unwrap();
     (id, job)
 }

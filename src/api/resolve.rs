@@ -6,24 +6,13 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::error::Problem;
-use crate::dataset::{self, Split};
-use crate::job::spec::DatasetSpec;
-use crate::job::{ArtifactKind, CheckpointId, DatasetId, DatasetVersionId, FieldError, ModelId, VerifierId, digest};
+use crate::dataset;
+use crate::job::{ArtifactKind, DatasetId, DatasetVersionId, FieldError, VerifierId};
 use crate::modelfile::builtin::Builtin;
 use crate::modelfile::{self, Inspection, ModelFileError};
+use crate::spec::{ModelRef, RowsRef};
 use crate::store::{CheckpointRow, DatasetVersionRow, Location, Store, StoreError};
 use crate::verifier;
-
-/// What two specs with the same digest have in common is everything that decides their result.
-pub fn essential_digest(resolved: &Value) -> String {
-    let mut essential = resolved.clone();
-    if let Some(object) = essential.as_object_mut() {
-        for free in ["name", "priority", "metadata", "budget"] {
-            object.shift_remove(free);
-        }
-    }
-    digest::of_json(&essential)
-}
 
 /// A missing row is the client's mistake at `pointer`; any other failure is not.
 pub fn found<T>(result: Result<T, StoreError>, pointer: &str) -> Result<Result<T, FieldError>, Problem> {
@@ -34,39 +23,52 @@ pub fn found<T>(result: Result<T, StoreError>, pointer: &str) -> Result<Result<T
     }
 }
 
-/// Puts the checked configuration with all defaults in the place of a verifier or of its id. `needed` says that there
-/// must be one.
-pub async fn verifier(store: &Store, slot: &mut Option<Value>, needed: bool) -> Result<Vec<FieldError>, Problem> {
-    let config = match slot {
+/// What was found; an error goes to the others.
+pub fn collect<T, E: IntoIterator<Item = FieldError>>(result: Result<T, E>, errors: &mut Vec<FieldError>) -> Option<T> {
+    result.map_err(|wrong| errors.extend(wrong)).ok()
+}
+
+/// How completions are scored.
+#[derive(Clone, Debug, Default)]
+pub struct Scoring {
+    pub config: Option<verifier::Config>,
+    /// The stored verifier whose configuration it is.
+    pub stored: Option<VerifierId>,
+}
+
+/// The checked configuration of a verifier, which is inline or named by its id. `needed` says that there must be one.
+pub async fn verifier(
+    store: &Store,
+    submitted: Option<&Value>,
+    needed: bool,
+) -> Result<Result<Scoring, Vec<FieldError>>, Problem> {
+    let one = |error| Ok(Err(vec![error]));
+    let (config, stored) = match submitted {
         None if needed => {
             let detail = "the objective learns from rewards; add a verifier such as {\"type\": \"numeric\"}";
-            return Ok(vec![FieldError::new("/verifier", "missing_field", detail)]);
+            return one(FieldError::new("/verifier", "missing_field", detail));
         }
-        None => return Ok(Vec::new()),
+        None => return Ok(Ok(Scoring::default())),
         Some(Value::String(id)) => {
             let Ok(id) = id.parse::<VerifierId>() else {
                 let detail = format!("`{id}` is no verifier id (vf_...); an inline verifier is an object");
-                return Ok(vec![FieldError::new("/verifier", "not_found", detail)]);
+                return one(FieldError::new("/verifier", "not_found", detail));
             };
             match found(store.verifier(id).await, "/verifier")? {
-                Ok(row) => row.config,
-                Err(error) => return Ok(vec![error]),
+                Ok(row) => (row.config, Some(id)),
+                Err(error) => return one(error),
             }
         }
-        Some(inline) => inline.clone(),
+        Some(inline) => (inline.clone(), None),
     };
-    match verifier::Config::parse(&config, "/verifier") {
-        Ok(config) => {
-            *slot = Some(config.resolved());
-            Ok(Vec::new())
-        }
-        Err(errors) => Ok(errors),
-    }
+    let config = verifier::Config::parse(&config, "/verifier");
+    Ok(config.map(|config| Scoring { config: Some(config), stored }))
 }
 
 /// A model as specs refer to it.
 #[derive(Clone, Debug)]
 pub struct Model {
+    pub reference: ModelRef,
     /// Of the weights, `sha256:...`; equal digests are equal models.
     pub digest: String,
     /// Of `tokenizer.json`, `sha256:...`.
@@ -109,38 +111,38 @@ pub async fn model(
     (pointer, code): (&str, &'static str),
 ) -> Result<Result<Model, FieldError>, Problem> {
     let wrong = |detail: String| Ok(Err(FieldError::new(pointer, code, detail)));
+    let Ok(reference) = name.parse::<ModelRef>() else {
+        return wrong(format!(
+            "`{name}` is no model; use `mdl_...` (see GET /v1/models; POST /v1/models imports one), an inference \
+             checkpoint `ckpt_...`, or `builtin:arith-tiny`"
+        ));
+    };
     let model = |weights: &str, tokenizer: &str, files| Model {
+        reference,
         digest: format!("sha256:{weights}"),
         tokenizer_digest: format!("sha256:{tokenizer}"),
         files,
     };
-    if let Some(builtin) = Builtin::find(name) {
-        let files = ModelFiles::Builtin(builtin);
-        return Ok(Ok(model(&builtin.weights_sha256(seed), builtin.tokenizer_sha256(), files)));
-    }
-    if let Ok(id) = name.parse::<ModelId>() {
-        return match found(store.model(id).await, pointer)? {
+    Ok(Ok(match reference {
+        ModelRef::Builtin(builtin) => {
+            model(&builtin.weights_sha256(seed), builtin.tokenizer_sha256(), ModelFiles::Builtin(builtin))
+        }
+        ModelRef::Model(id) => match found(store.model(id).await, pointer)? {
             Ok(row) => {
                 let files = ModelFiles::Path(store.place().fetch(&Location::model(id)).await?);
-                Ok(Ok(model(&row.weights_sha256, &row.tokenizer_sha256, files)))
+                model(&row.weights_sha256, &row.tokenizer_sha256, files)
             }
-            Err(error) => wrong(error.detail),
-        };
-    }
-    if let Ok(id) = name.parse::<CheckpointId>() {
-        return match found(store.checkpoint(id).await, pointer)? {
+            Err(error) => return wrong(error.detail),
+        },
+        ModelRef::Checkpoint(id) => match found(store.checkpoint(id).await, pointer)? {
             Ok(row) if row.artifact.manifest.kind == ArtifactKind::Inference => {
                 let files = ModelFiles::Path(store.place().fetch(row.artifact.location()).await?);
-                Ok(Ok(model(&sha256_of(&row, "model.safetensors")?, &sha256_of(&row, "tokenizer.json")?, files)))
+                model(&sha256_of(&row, "model.safetensors")?, &sha256_of(&row, "tokenizer.json")?, files)
             }
-            Ok(_) => wrong(format!("`{name}` is a training checkpoint; only inference checkpoints are models")),
-            Err(error) => wrong(error.detail),
-        };
-    }
-    wrong(format!(
-        "`{name}` is no model; use `mdl_...` (see GET /v1/models; POST /v1/models imports one), an inference \
-         checkpoint `ckpt_...`, or `builtin:arith-tiny`"
-    ))
+            Ok(_) => return wrong(format!("`{name}` is a training checkpoint; only inference checkpoints are models")),
+            Err(error) => return wrong(error.detail),
+        },
+    }))
 }
 
 /// The digest of a file that every inference checkpoint has.
@@ -152,93 +154,77 @@ fn sha256_of(row: &CheckpointRow, file: &str) -> Result<String, Problem> {
     })
 }
 
-/// Pins the rows to train on or to sample for. They need an answer each where the (resolved) verifier compares with
-/// it, and a completion each where `completions` says that one is learnt from.
+/// The rows to train on or to sample for. They need an answer each where the verifier compares with it, and a
+/// completion each where `completions` says that one is learnt from.
 pub async fn training_rows(
     store: &Store,
-    dataset: &mut DatasetSpec,
-    verifier: Option<&Value>,
+    name: &str,
+    verifier: Option<&verifier::Config>,
     completions: bool,
-) -> Result<Vec<FieldError>, Problem> {
-    let version = match find_dataset(store, &dataset.train, Split::Train, "/dataset/train").await? {
-        Ok(Found::Builtin) => return Ok(Vec::new()),
+) -> Result<Result<RowsRef, Vec<FieldError>>, Problem> {
+    const POINTER: &str = "/dataset/train";
+    let version = match find_dataset(store, name, POINTER).await? {
+        Ok(Found::Builtin(name)) => return Ok(Ok(RowsRef::Builtin(name))),
         Ok(Found::Version(version)) => version,
-        Err(error) => return Ok(vec![error]),
+        Err(error) => return Ok(Err(vec![error])),
     };
-    let mut errors = Vec::new();
-    let mut missing = |detail| errors.push(FieldError::new("/dataset/train", "row_missing_column", detail));
-    if needs_answer(verifier) && version.answers < version.rows {
-        missing(format!(
-            "only {} of {} rows have an answer, which the verifier compares with; name the column with \
-             `answer_column` when uploading, or in the verifier",
-            version.answers, version.rows
-        ));
-    }
+    let mut errors: Vec<FieldError> = unanswered(&version, verifier, POINTER).into_iter().collect();
     if completions && version.completions < version.rows {
-        missing(format!(
+        let detail = format!(
             "only {} of {} rows have a completion, which this objective learns from",
             version.completions, version.rows
-        ));
+        );
+        errors.push(FieldError::new(POINTER, "row_missing_column", detail));
     }
-    dataset.train = version.id.to_string();
-    Ok(errors)
+    Ok(if errors.is_empty() { Ok(RowsRef::Version(version.id)) } else { Err(errors) })
 }
 
-/// Pins the rows to evaluate on, if there are any.
-pub async fn held_out_rows(store: &Store, dataset: &mut DatasetSpec) -> Result<Vec<FieldError>, Problem> {
-    let Some(name) = &dataset.eval else { return Ok(Vec::new()) };
-    match find_dataset(store, name, Split::Eval, "/dataset/eval").await? {
-        Ok(Found::Builtin) => {}
-        Ok(Found::Version(version)) => dataset.eval = Some(version.id.to_string()),
-        Err(error) => return Ok(vec![error]),
-    }
-    Ok(Vec::new())
+/// The rows to evaluate on beside training.
+pub async fn held_out_rows(store: &Store, name: &str) -> Result<Result<RowsRef, FieldError>, Problem> {
+    Ok(find_dataset(store, name, "/dataset/eval").await?.map(|found| match found {
+        Found::Builtin(name) => RowsRef::Builtin(name),
+        Found::Version(version) => RowsRef::Version(version.id),
+    }))
 }
 
-/// The version that `name` stands for; its rows need an answer each where the (resolved) verifier compares with it.
-/// Built-ins have no versions and are not found here.
+/// The rows that `name` stands for; they need an answer each where the verifier compares with it.
 pub async fn scored_rows(
     store: &Store,
     name: &str,
-    verifier: Option<&Value>,
+    verifier: Option<&verifier::Config>,
     pointer: &str,
-) -> Result<Result<DatasetVersionId, FieldError>, Problem> {
-    let version = match find_dataset(store, name, Split::Eval, pointer).await? {
-        Ok(Found::Version(version)) => version,
-        Ok(Found::Builtin) => {
-            return Ok(Err(FieldError::new(pointer, "unknown_dataset", format!("`{name}` has no versions"))));
-        }
-        Err(error) => return Ok(Err(error)),
-    };
-    if needs_answer(verifier) && version.answers < version.rows {
+) -> Result<Result<RowsRef, FieldError>, Problem> {
+    Ok(match find_dataset(store, name, pointer).await? {
+        Ok(Found::Builtin(name)) => Ok(RowsRef::Builtin(name)),
+        Ok(Found::Version(version)) => match unanswered(&version, verifier, pointer) {
+            None => Ok(RowsRef::Version(version.id)),
+            Some(error) => Err(error),
+        },
+        Err(error) => Err(error),
+    })
+}
+
+/// Why a verifier cannot judge the rows of a version.
+fn unanswered(version: &DatasetVersionRow, verifier: Option<&verifier::Config>, pointer: &str) -> Option<FieldError> {
+    let lacking = verifier.is_some_and(verifier::Config::needs_answer) && version.answers < version.rows;
+    lacking.then(|| {
         let detail = format!(
             "only {} of {} rows have an answer, which the verifier compares with; name the column with \
              `answer_column` when uploading, or in the verifier",
             version.answers, version.rows
         );
-        return Ok(Err(FieldError::new(pointer, "row_missing_column", detail)));
-    }
-    Ok(Ok(version.id))
-}
-
-fn needs_answer(verifier: Option<&Value>) -> bool {
-    let config = verifier.and_then(|config| verifier::Config::parse(config, "/verifier").ok());
-    config.is_some_and(|config| config.needs_answer())
+        FieldError::new(pointer, "row_missing_column", detail)
+    })
 }
 
 enum Found {
-    Builtin,
+    Builtin(&'static str),
     Version(Box<DatasetVersionRow>),
 }
 
-async fn find_dataset(
-    store: &Store,
-    name: &str,
-    split: Split,
-    pointer: &str,
-) -> Result<Result<Found, FieldError>, Problem> {
-    if dataset::builtin(name, split).is_some() {
-        return Ok(Ok(Found::Builtin));
+async fn find_dataset(store: &Store, name: &str, pointer: &str) -> Result<Result<Found, FieldError>, Problem> {
+    if let Some(name) = dataset::BUILTINS.into_iter().find(|builtin| *builtin == name) {
+        return Ok(Ok(Found::Builtin(name)));
     }
     if let Ok(id) = name.parse::<DatasetId>() {
         let row = found(store.dataset(id).await, pointer)?;

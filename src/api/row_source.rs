@@ -8,6 +8,7 @@ use super::resolve;
 use crate::dataset::jsonl::JsonlFile;
 use crate::dataset::{self, Columns, Dataset, DatasetError, Split};
 use crate::job::FieldError;
+use crate::spec::RowsRef;
 use crate::store::{Location, Store};
 
 /// Where the rows are.
@@ -18,23 +19,30 @@ pub enum RowSource {
 }
 
 impl RowSource {
-    /// The rows that `name` stands for: a built-in, a data set's newest version, or a version.
-    pub async fn of(
+    pub async fn of(store: &Store, rows: RowsRef, split: Split) -> Result<Self, Problem> {
+        let version = match rows {
+            RowsRef::Version(version) => version,
+            RowsRef::Builtin(name) => {
+                let builtin = dataset::builtin(name, split).map(Self::Builtin);
+                return builtin.ok_or_else(|| io::Error::other("a built-in data set is not there").into());
+            }
+        };
+        let columns = store.dataset_version(version).await?.columns;
+        let columns = serde_json::from_value(columns).map_err(io::Error::other)?;
+        Ok(Self::File(store.place().fetch(&Location::dataset(version)).await?, columns))
+    }
+
+    /// The rows that a client's `name` stands for: a built-in, a data set's newest version, or a version.
+    pub async fn named(
         store: &Store,
         name: &str,
         split: Split,
         pointer: &str,
     ) -> Result<Result<Self, FieldError>, Problem> {
-        if let Some(builtin) = dataset::builtin(name, split) {
-            return Ok(Ok(Self::Builtin(builtin)));
-        }
-        let version = match resolve::scored_rows(store, name, None, pointer).await? {
-            Ok(version) => version,
-            Err(error) => return Ok(Err(error)),
-        };
-        let columns = store.dataset_version(version).await?.columns;
-        let columns = serde_json::from_value(columns).map_err(io::Error::other)?;
-        Ok(Ok(Self::File(store.place().fetch(&Location::dataset(version)).await?, columns)))
+        Ok(match resolve::scored_rows(store, name, None, pointer).await? {
+            Ok(rows) => Ok(Self::of(store, rows, split).await?),
+            Err(error) => Err(error),
+        })
     }
 
     /// Finds the rows within the file. Blocks.

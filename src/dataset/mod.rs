@@ -13,12 +13,15 @@ pub mod index;
 pub mod jsonl;
 mod lines;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
+use crate::job::digest::hex;
 use arithmetic::Arithmetic;
 use jsonl::JsonlFile;
 
@@ -112,6 +115,27 @@ impl Dataset {
             Self::Arithmetic(problems) => problems.row(index),
         }
     }
+}
+
+/// The names of the built-in data sets.
+pub const BUILTINS: [&str; 2] = [arithmetic::NAME, arithmetic::SLIPS_NAME];
+
+/// The hexadecimal SHA-256 of all rows of a built-in data set, both splits.
+pub fn builtin_sha256(name: &str) -> Option<&'static str> {
+    static DIGESTS: LazyLock<BTreeMap<&str, String>> = LazyLock::new(|| {
+        let digest = |name: &'static str| {
+            let mut hasher = Sha256::new();
+            for data in [Split::Train, Split::Eval].into_iter().filter_map(|split| builtin(name, split)) {
+                for row in (0..data.len()).filter_map(|index| data.row(index).ok()) {
+                    hasher.update(Value::Object((*row.fields).clone()).to_string());
+                    hasher.update("\n");
+                }
+            }
+            (name, hex(&hasher.finalize()))
+        };
+        BUILTINS.into_iter().map(digest).collect()
+    });
+    DIGESTS.get(name).map(String::as_str)
 }
 
 /// The built-in data set of that name, for example `builtin:arithmetic`.

@@ -20,7 +20,7 @@ use super::rollout::{Rollout, RolloutGroup};
 use super::sampler::{Completion, Request, Sampler};
 use super::verify::{Failures, OwnedCase, VerifyPool};
 use crate::dataset::{Dataset, Row};
-use crate::job::spec::{DatasetSpec, Precision, SamplingSpec};
+use crate::job::spec::{Precision, PromptSpec, SamplingSpec};
 use crate::job::{ArtifactKind, JobId, Manifest, Phase};
 use crate::modelfile;
 use crate::text::chat::ChatTemplate;
@@ -40,7 +40,8 @@ pub struct ActorSpec {
     pub spec_digest: String,
     pub seed: u64,
     /// How rows become prompts.
-    pub dataset: DatasetSpec,
+    /// How rows become prompts.
+    pub prompt: PromptSpec,
     pub sampling: SamplingSpec,
     pub verifier: Option<verifier::Config>,
     /// The model's directory (or GGUF file).
@@ -145,7 +146,7 @@ impl<'a> Actor<'a> {
     /// Renders and encodes one row's prompt.
     pub(super) fn prompt(&self, index: usize, row: &Row) -> Result<RenderedPrompt, EngineError> {
         let context = self.weights.config().max_position_embeddings;
-        let prompter = Prompter::new(&self.tokenizer, self.chat.as_ref(), &self.spec.dataset, context)?;
+        let prompter = Prompter::new(&self.tokenizer, self.chat.as_ref(), &self.spec.prompt, context)?;
         Ok(prompter.render(index, row)?)
     }
 

@@ -82,14 +82,14 @@ impl Trainer<'_> {
         };
         reporter.phase(Phase::Evaluating, self.step)?;
         let rows: Vec<(u64, usize)> = (0..dataset.len().min(spec.prompts as usize)).map(|i| (i as u64, i)).collect();
-        let mut sampling = job.spec.sampling.clone();
+        let mut sampling = job.actor.sampling.clone();
         sampling.temperature = spec.temperature.unwrap_or(sampling.temperature);
         let wanted = Wanted {
             dataset,
             rows: &rows,
             samples: spec.samples,
             sampling: &sampling,
-            stream: Stream::new(job.spec.seed, Purpose::Evaluation, self.step),
+            stream: Stream::new(job.actor.seed, Purpose::Evaluation, self.step),
             step: self.step,
             phase: Phase::Evaluating,
         };

@@ -16,9 +16,8 @@ use super::sampler::FinishReason;
 use crate::dataset::Dataset;
 use crate::job::digest::sha256_hex;
 use crate::job::evaluation::{EVALUATION_FILE, PROMPT_CHARACTERS, RESULTS_FILE};
-use crate::job::{
-    ArtifactKind, ArtifactSummary, EvaluationSpec, EvaluationSummary, EventKind, NewEvent, Phase, PromptResult,
-};
+use crate::job::{ArtifactKind, ArtifactSummary, EvaluationSummary, EventKind, NewEvent, Phase, PromptResult};
+use crate::spec::Evaluating;
 use crate::verifier::ScoreStatus;
 
 /// Completions sampled at a time; a lost worker costs no more.
@@ -27,7 +26,7 @@ const PART: u64 = 4096;
 /// A job that evaluates.
 pub struct EvaluationJob {
     pub actor: ActorSpec,
-    pub spec: EvaluationSpec,
+    pub spec: Evaluating,
     pub rows: Dataset,
 }
 
@@ -52,8 +51,8 @@ pub fn evaluate(job: &EvaluationJob, reporter: &mut dyn Reporter) -> Result<Opti
             dataset: &job.rows,
             rows: &rows,
             samples: job.spec.samples,
-            sampling: &job.spec.sampling,
-            stream: Stream::new(job.spec.seed, Purpose::Evaluation, 0),
+            sampling: &job.actor.sampling,
+            stream: Stream::new(job.actor.seed, Purpose::Evaluation, 0),
             step: 0,
             phase: Phase::Evaluating,
         };
@@ -119,7 +118,7 @@ fn publish(job: &EvaluationJob, parts: u64) -> Result<(Saved, EvaluationSummary)
     Ok((saved, summary))
 }
 
-fn summary(spec: &EvaluationSpec, results: &[PromptResult]) -> EvaluationSummary {
+fn summary(spec: &Evaluating, results: &[PromptResult]) -> EvaluationSummary {
     let sum = |of: &dyn Fn(&PromptResult) -> u64| results.iter().map(of).sum::<u64>();
     let completions = sum(&|result| u64::from(result.samples));
     let share = |part: f64| part / completions.max(1) as f64;
@@ -132,7 +131,7 @@ fn summary(spec: &EvaluationSpec, results: &[PromptResult]) -> EvaluationSummary
         unscored: results.len() as u64 * u64::from(spec.samples) - completions,
         passed: sum(&|result| u64::from(result.passed)),
         unparsable: sum(&|result| u64::from(result.unparsable)),
-        pass_at: pass_at(spec.pass_at.as_deref().unwrap_or_default(), &counts),
+        pass_at: pass_at(&spec.pass_at, &counts),
         reward_mean: share(results.iter().map(|result| result.reward_sum).sum()),
         tokens_mean: share(sum(&|result| result.tokens) as f64),
         truncated: share(sum(&|result| u64::from(result.truncated)) as f64),
@@ -145,11 +144,19 @@ mod tests {
     use super::*;
     use crate::dataset::{Split, builtin};
     use crate::engine::rollout::tests::group;
+    use crate::job::spec::Precision;
+    use crate::spec::{EvaluationSplit, RowsRef};
 
     #[test]
     fn what_is_kept_of_each_prompt_adds_up_to_the_summary() {
-        let spec = json!({"model": "m", "dataset": "d", "verifier": {}, "samples": 4, "pass_at": [1, 4]});
-        let spec = EvaluationSpec::parse(&spec).unwrap();
+        let spec = Evaluating {
+            rows: RowsRef::Builtin("builtin:arithmetic"),
+            split: Some(EvaluationSplit::Eval),
+            samples: 4,
+            pass_at: vec![1, 4],
+            prompts: 2,
+            precision: Precision::F32,
+        };
         let rows = builtin("builtin:arithmetic", Split::Eval).unwrap();
         let groups = [group(&[1.0, 0.0, 0.0, 0.0]), RolloutGroup { row: 1, ..group(&[0.5, 1.0, 0.0]) }];
         let results: Vec<PromptResult> = groups.iter().map(|group| result(&rows, group).unwrap()).collect();

@@ -10,8 +10,9 @@ use super::report::Reporter;
 use super::rollout_set;
 use super::visits::Visits;
 use crate::dataset::Dataset;
-use crate::job::{EventKind, NewEvent, Phase, RolloutSetSpec};
+use crate::job::{EventKind, NewEvent, Phase};
 use crate::objective::math::mean;
+use crate::spec::Sampling;
 
 /// Completions sampled at a time; a lost worker costs no more.
 const PART: u64 = 4096;
@@ -19,7 +20,7 @@ const PART: u64 = 4096;
 /// A job that samples.
 pub struct SamplingJob {
     pub actor: ActorSpec,
-    pub spec: RolloutSetSpec,
+    pub spec: Sampling,
     pub rows: Dataset,
 }
 
@@ -36,13 +37,13 @@ pub fn sample(job: &SamplingJob, reporter: &mut dyn Reporter) -> Result<Option<S
             continue;
         }
         let range = part * per_part..job.spec.prompts.min((part + 1) * per_part);
-        let rows = Visits::new(job.spec.seed, Purpose::PromptOrder, job.rows.len()).rows(range);
+        let rows = Visits::new(job.actor.seed, Purpose::PromptOrder, job.rows.len()).rows(range);
         let wanted = Wanted {
             dataset: &job.rows,
             rows: &rows,
             samples: job.spec.group_size,
-            sampling: &job.spec.sampling,
-            stream: Stream::new(job.spec.seed, Purpose::RolloutSet, 0),
+            sampling: &job.actor.sampling,
+            stream: Stream::new(job.actor.seed, Purpose::RolloutSet, 0),
             step: 0,
             phase: Phase::Sampling,
         };

@@ -141,15 +141,15 @@ impl Trainer<'_> {
     fn model_card(&self, weights_sha256: &str) -> String {
         let evaluations: String =
             self.evaluations.iter().map(|e| format!("- after {} steps: {}\n", e.step, e.summary())).collect();
-        let spec = format!("{:#}", json!(self.job.spec));
+        let spec = &self.job.description;
         format!(
             "# {}\n\nTrained by Anneal {} as job `{}` with the objective `{}`, {} optimizer steps.\n\n\
              ## Held-out accuracy\n\n{}\n## Digests\n\n- `model.safetensors`: sha256 `{weights_sha256}`\n- spec: `{}`\n\n\
-             ## Spec\n\n```json\n{spec}\n```\n",
-            self.job.spec.name.as_deref().unwrap_or("Model"),
+             ## Spec\n\n```json\n{spec:#}\n```\n",
+            self.job.name.as_deref().unwrap_or("Model"),
             env!("CARGO_PKG_VERSION"),
             self.job.actor.id,
-            self.job.objective.name(),
+            self.job.spec.objective.name(),
             self.step,
             if evaluations.is_empty() { "Not evaluated.\n" } else { &evaluations },
             self.job.actor.spec_digest,

@@ -55,7 +55,7 @@ impl Trainer<'_> {
     /// What the next step trains on. Rollouts of a round are gone through in a new random order on every pass; rows of
     /// a data set and stored rollouts likewise.
     pub(super) fn groups_of_step(&self, round: u64) -> Result<Vec<StepGroup>, EngineError> {
-        let (seed, train) = (self.job.spec.seed, &self.job.spec.train);
+        let (seed, train) = (self.job.actor.seed, &self.job.spec.train);
         let per_step = u64::from(train.prompts_per_step);
         if self.objective.needs().completions {
             let visits = self.step * per_step..(self.step + 1) * per_step;
@@ -155,7 +155,7 @@ impl Trainer<'_> {
         if sampled.is_empty() {
             return Ok(());
         }
-        let on_policy = self.job.spec.sampling.is_whole()
+        let on_policy = self.job.actor.sampling.is_whole()
             && groups.iter().all(|group| matches!(group, StepGroup::Fresh(group) if group.step == self.step));
         let log_ratios = if self.objective.needs().log_ratios && !on_policy {
             self.log_ratios(&sampled, reporter)?

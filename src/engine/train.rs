@@ -63,7 +63,7 @@ pub fn run(job: &Job, reporter: &mut dyn Reporter) -> Result<Option<Outcome>, En
     trainer.resume(reporter)?;
     trainer.check_ranks()?;
     if job.resume.is_empty() {
-        for warning in objective::warnings(&job.objective, &job.spec) {
+        for warning in objective::warnings(&job.spec.objective, &job.sections()) {
             let data = json!({"code": warning.code, "pointer": warning.pointer});
             reporter.event(NewEvent::warning(warning.to_string(), data))?;
         }
@@ -217,7 +217,7 @@ impl Trainer<'_> {
         let spec = &self.job.spec;
         let before = |round| self.plan.prompts_before(round, &spec.train, &spec.rollouts);
         let visits = before(round)..before(round + 1);
-        Visits::new(spec.seed, Purpose::PromptOrder, self.job.train.len()).rows(visits)
+        Visits::new(self.job.actor.seed, Purpose::PromptOrder, self.job.train.len()).rows(visits)
     }
 
     /// Samples and scores the completions of a round.
@@ -230,8 +230,8 @@ impl Trainer<'_> {
             dataset: &job.train,
             rows: &rows,
             samples: self.plan.group_size,
-            sampling: &job.spec.sampling,
-            stream: Stream::new(job.spec.seed, Purpose::Rollout, self.step),
+            sampling: &job.actor.sampling,
+            stream: Stream::new(job.actor.seed, Purpose::Rollout, self.step),
             step: self.step,
             phase: Phase::Sampling,
         };

@@ -21,16 +21,20 @@ use super::rollout::RolloutGroup;
 use super::rollout_set;
 use super::step::sequences;
 use crate::dataset::Dataset;
-use crate::job::JobSpec;
+use crate::job::RolloutSetId;
 use crate::job::spec::{MicroBatchTokens, Precision};
 use crate::modelfile;
-use crate::objective::{self, Objective, Plan};
+use crate::objective::{self, Objective, Plan, Sections};
+use crate::spec::Training;
 
 /// Everything a training job needs to know; nothing in it changes while it runs.
 pub struct Job {
     pub actor: ActorSpec,
-    pub spec: JobSpec,
-    pub objective: objective::Config,
+    pub spec: Training,
+    /// The job's name.
+    pub name: Option<String>,
+    /// The whole spec, for those who read the finished model.
+    pub description: Value,
     /// Directory (or GGUF file) of the model to distil from, if the objective names one.
     pub teacher: Option<PathBuf>,
     /// Directory of the rollout set to train on or to mix in, if the spec names one.
@@ -41,6 +45,13 @@ pub struct Job {
     pub resume: Vec<PathBuf>,
     /// Whether the job makes no sense from its first step on.
     pub must_resume: bool,
+}
+
+impl Job {
+    /// What of the spec the objective has to fit.
+    pub fn sections(&self) -> Sections<'_, RolloutSetId> {
+        Sections { train: &self.spec.train, sampling: &self.actor.sampling, rollouts: &self.spec.rollouts }
+    }
 }
 
 /// The statistics of one optimizer step, by metric name.
@@ -79,7 +90,7 @@ impl<'a> Trainer<'a> {
     /// Loads everything; the state is that of a job that has not begun.
     pub fn load(job: &'a Job) -> Result<Self, EngineError> {
         let actor = Actor::load(&job.actor)?;
-        let objective = job.objective.build(&job.spec.train);
+        let objective = job.spec.objective.build(&job.spec.train);
         let plan = match &job.spec.rollouts.from {
             Some(_) => Plan::rounds(1, objective.plan().group_size, &job.spec.train),
             None => objective.plan(),
@@ -180,7 +191,7 @@ impl<'a> Trainer<'a> {
         if !self.wants_reference() {
             return Ok(());
         }
-        if self.step == 0 && self.job.spec.sampling.is_whole() {
+        if self.step == 0 && self.job.actor.sampling.is_whole() {
             // The policy is the reference still.
             for rollout in groups.iter_mut().flat_map(|group| &mut group.rollouts) {
                 rollout.reference_logprobs = rollout.behavior_logprobs.clone();

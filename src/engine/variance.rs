@@ -29,8 +29,8 @@ impl Trainer<'_> {
                 dataset: &job.train,
                 rows,
                 samples: self.plan.group_size,
-                sampling: &job.spec.sampling,
-                stream: Stream::new(job.spec.seed, Purpose::Probe, u64::from(repeat)),
+                sampling: &job.actor.sampling,
+                stream: Stream::new(job.actor.seed, Purpose::Probe, u64::from(repeat)),
                 step: self.step,
                 phase: Phase::Sampling,
             };

@@ -36,7 +36,7 @@ impl Default for CheckpointSpec {
 }
 
 impl CheckpointSpec {
-    pub(super) fn check(&self) -> Result<(), Vec<FieldError>> {
+    pub fn check(&self) -> Result<(), Vec<FieldError>> {
         let mut fields = Fields::below("/checkpoints");
         let steps = 1..=MAX_STEPS;
         fields.require(steps.contains(&self.every_steps), "every_steps", format!("must lie between 1 and {MAX_STEPS}"));

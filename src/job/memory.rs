@@ -15,7 +15,7 @@
 
 use serde::Serialize;
 
-use super::spec::{JobSpec, MicroBatchTokens, SamplingSpec, TrainSpec};
+use super::spec::{MicroBatchTokens, SamplingSpec, TrainSpec};
 
 /// Bytes of a number.
 const NUMBER: u64 = 4;
@@ -75,12 +75,12 @@ pub struct Beside {
 }
 
 /// What a training job needs.
-pub fn of_training(shape: &Shape, spec: &JobSpec, beside: Beside) -> MemoryNeed {
-    let sampling = if beside.samples { of_sampler(shape, &spec.sampling) } else { MemoryNeed::default() };
+pub fn of_training(shape: &Shape, train: &TrainSpec, sampling: &SamplingSpec, beside: Beside) -> MemoryNeed {
+    let sampling = if beside.samples { of_sampler(shape, sampling) } else { MemoryNeed::default() };
     let heads = if beside.teacher { 2 } else { 1 };
-    let tokens = tokens_of_pass(&spec.train);
+    let tokens = tokens_of_pass(train);
     let logits = bytes(&[tokens, shape.vocab_size]).min(CHUNK_BYTES).saturating_mul(heads);
-    let pass = tokens.saturating_mul(bytes_per_token(shape, spec.train.recompute)).saturating_add(logits);
+    let pass = tokens.saturating_mul(bytes_per_token(shape, train.recompute)).saturating_add(logits);
     MemoryNeed {
         // Weights twice, gradients, two moments.
         model: bytes(&[5, shape.parameters]),
@@ -132,7 +132,6 @@ fn bytes(sizes: &[u64]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
 
@@ -150,18 +149,18 @@ mod tests {
         }
     }
 
-    fn spec() -> JobSpec {
-        let value = json!({
-            "model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"}, "objective": {"type": "bolt"},
-        });
-        JobSpec::parse(&value).unwrap()
+    /// The need of a job with the defaults changed by `change`.
+    fn with(shape: Shape, beside: Beside, change: impl Fn(&mut TrainSpec, &mut SamplingSpec)) -> MemoryNeed {
+        let (mut train, mut sampling) = (TrainSpec::default(), SamplingSpec::default());
+        change(&mut train, &mut sampling);
+        of_training(&shape, &train, &sampling, beside)
     }
 
     const ALONE: Beside = Beside { parameters: 0, teacher: false, samples: true };
 
     #[test]
     fn every_part_is_in_the_sum() {
-        let need = of_training(&shape(), &spec(), ALONE);
+        let need = with(shape(), ALONE, |_, _| ());
         assert_eq!((need.model, need.copies), (20_000_000, 0));
         // Keys and values of 64 completions of 256 tokens behind as many of their prompt.
         assert_eq!(need.cache, 4 * 2 * 4 * 2 * 16 * 512 * 64);
@@ -172,22 +171,17 @@ mod tests {
 
     #[test]
     fn what_a_refusal_advises_lowers_the_need() {
-        let whole = of_training(&shape(), &spec(), ALONE).total();
-        let mut recomputed = spec();
-        recomputed.train.recompute = true;
-        let mut small_batch = spec();
-        small_batch.sampling.batch_size = 8;
-        for changed in [recomputed, small_batch] {
-            assert!(of_training(&shape(), &changed, ALONE).total() < whole);
-        }
+        let whole = with(shape(), ALONE, |_, _| ()).total();
+        assert!(with(shape(), ALONE, |train, _| train.recompute = true).total() < whole);
+        assert!(with(shape(), ALONE, |_, sampling| sampling.batch_size = 8).total() < whole);
         let beside = Beside { parameters: 10, teacher: true, samples: true };
-        assert!(of_training(&shape(), &spec(), beside).total() > whole);
-        assert!(of_sampling(&shape(), &spec().sampling).total() < whole);
+        assert!(with(shape(), beside, |_, _| ()).total() > whole);
+        assert!(of_sampling(&shape(), &SamplingSpec::default()).total() < whole);
     }
 
     #[test]
     fn absurd_sizes_do_not_overflow() {
         let huge = Shape { parameters: u64::MAX, vocab_size: u64::MAX, ..shape() };
-        assert_eq!(of_training(&huge, &spec(), ALONE).total(), u64::MAX);
+        assert_eq!(with(huge, ALONE, |_, _| ()).total(), u64::MAX);
     }
 }

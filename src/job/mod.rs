@@ -1,4 +1,4 @@
-//! What a job is, without any I/O: identifiers, the spec a client submits, the states a job moves
+//! What a job is, without any I/O: identifiers, the sections of specs, the states a job moves
 //! through and the events it leaves behind. Every other module may import this one; it imports none.
 
 pub mod access;
@@ -26,7 +26,7 @@ pub use access::Scope;
 pub use artifact::{ArtifactId, ArtifactKind, ArtifactSummary, Manifest, ManifestFile};
 pub use budget::{BudgetSpec, OnExhausted};
 pub use device::{DeviceProcess, DeviceReading, DeviceStatus};
-pub use evaluation::{EvaluationSpec, EvaluationSummary, PassAtK, PromptResult};
+pub use evaluation::{EvaluationSummary, PassAtK, PromptResult};
 pub use event::{Event, EventKind, EventLevel, NewEvent};
 pub use field::{FieldError, Fields};
 pub use gate::GateSpec;
@@ -34,7 +34,6 @@ pub use id::{
     ApiKeyId, AuditEntryId, CheckpointId, DatasetId, DatasetVersionId, EvaluationId, EventId, FileId, JobId, ModelId,
     PartId, RolloutSetId, UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId, WorkerId,
 };
-pub use rollout_set::{Rollout, RolloutGroup, RolloutLine, RolloutSetSpec, RolloutSummary, ScoreStatus};
-pub use spec::JobSpec;
+pub use rollout_set::{Rollout, RolloutGroup, RolloutLine, RolloutSummary, ScoreStatus};
 pub use status::{Failure, FailureKind, JobKind, JobStatus, Phase, RolloutSetStatus, UploadStatus};
 pub use time::Timestamp;

@@ -1,15 +1,10 @@
 //! Rollout sets: stored completions with their scores and log-probabilities.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::field::{self, FieldError, Fields};
 use super::inference::FinishReason;
-use super::spec::{DatasetSpec, MAX_ROLLOUTS, Precision, ResourceSpec, SamplingSpec, check_labels, parse_object};
 use super::status::names;
 
 /// The file of a rollout set with one [`RolloutLine`] a line, group after group.
@@ -94,82 +89,6 @@ impl RolloutGroup {
     }
 }
 
-/// Sampling and scoring without training: what `POST /v1/rollout-sets` takes and, with every default filled in, what
-/// a worker runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RolloutSetSpec {
-    /// A name for people; need not be unique.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// The model to sample from, as in a job.
-    pub model: String,
-    /// The rows to sample for are those of `train`, as in a job.
-    pub dataset: DatasetSpec,
-    /// How completions are scored, as in a job.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verifier: Option<Value>,
-    #[serde(default)]
-    pub sampling: SamplingSpec,
-    /// Completions per prompt.
-    #[serde(default = "default_group_size")]
-    #[schemars(range(min = 1, max = 1024))]
-    pub group_size: u32,
-    /// Prompts; rows are drawn in random order, each once before any comes again.
-    #[serde(default = "default_prompts")]
-    #[schemars(range(min = 1, max = 1_000_000))]
-    pub prompts: u64,
-    /// What matrix products are computed in, as `train.precision` of a job.
-    #[serde(default)]
-    pub precision: Precision,
-    #[serde(default)]
-    pub resources: ResourceSpec,
-    /// Jobs with a higher priority are claimed first.
-    #[serde(default)]
-    pub priority: i32,
-    /// The root of every random choice.
-    #[serde(default)]
-    #[schemars(range(max = 9_007_199_254_740_991_u64))]
-    pub seed: u64,
-    /// Up to 16 pairs of your own.
-    #[serde(default)]
-    pub metadata: BTreeMap<String, String>,
-    /// The set whose completions are scored again, instead of sampling any; only `POST /v1/rollout-sets/{id}/regrade`
-    /// sets it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub regrade_of: Option<String>,
-}
-
-fn default_group_size() -> u32 {
-    8
-}
-
-fn default_prompts() -> u64 {
-    128
-}
-
-impl RolloutSetSpec {
-    /// Reads and checks everything that needs neither the verifier nor the store.
-    pub fn parse(value: &Value) -> Result<Self, Vec<FieldError>> {
-        let spec: Self = parse_object(value)?;
-        let mut fields = Fields::below("");
-        fields.require((1..=1024).contains(&spec.group_size), "group_size", "must lie between 1 and 1024");
-        fields.require(
-            spec.prompts >= 1 && spec.prompts.saturating_mul(u64::from(spec.group_size)) <= MAX_ROLLOUTS,
-            "prompts",
-            format!("must be at least 1, with at most {MAX_ROLLOUTS} completions in all"),
-        );
-        field::all([
-            fields.finish(),
-            spec.sampling.check(),
-            spec.dataset.check(),
-            spec.resources.check(),
-            check_labels(spec.name.as_deref(), spec.seed, &spec.metadata),
-        ])?;
-        Ok(spec)
-    }
-}
-
 /// One completion of a rollout set, as it is stored, browsed and downloaded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -215,22 +134,4 @@ pub struct RolloutSummary {
     pub whole_distribution: bool,
     /// Most optimizer steps that a sampling policy had taken: 0 when all completions come from the model itself.
     pub max_step: u64,
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn bad_fields_are_named() {
-        let base = json!({"model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"}});
-        assert_eq!(RolloutSetSpec::parse(&base).unwrap().group_size, 8);
-        for (name, value) in [("group_size", json!(0)), ("prompts", json!(1_000_000)), ("seed", json!(1_u64 << 60))] {
-            let mut spec = base.clone();
-            spec[name] = value;
-            assert_eq!(RolloutSetSpec::parse(&spec).unwrap_err()[0].pointer, format!("/{name}"));
-        }
-    }
 }

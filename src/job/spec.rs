@@ -1,7 +1,5 @@
-//! The job spec: what a client submits and, with every default filled in, what a worker runs.
-//!
-//! `objective` and an inline `verifier` stay plain JSON here, because their fields belong to the modules that
-//! implement them; [`crate::objective`] and [`crate::verifier`] read them and fill in their defaults.
+//! The sections of specs: sampling, optimizer, training, evaluation and resources, each with defaults and bounds. The
+//! specs that they are sections of are in [`crate::spec`].
 
 use std::collections::BTreeMap;
 
@@ -9,63 +7,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::RolloutSetId;
 pub use super::checkpoint::{CheckpointSpec, WeightDtype};
 use super::field::{self, FieldError, Fields};
-use super::{BudgetSpec, GateSpec};
 
 /// The most optimizer steps one job may take.
 pub const MAX_STEPS: u64 = 1_000_000;
 /// The most completions one sampling phase may produce; a rollout set is held in memory.
 pub const MAX_ROLLOUTS: u64 = 1_000_000;
-
-/// A training job.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct JobSpec {
-    /// A name for people; need not be unique.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// The model to start from: an imported model (`mdl_...`), an inference checkpoint of an earlier job
-    /// (`ckpt_...`) or a built-in (`builtin:arith-tiny`, `builtin:arith-scratch`).
-    pub model: String,
-    pub dataset: DatasetSpec,
-    /// How completions are scored: a stored verifier (`vf_...`) or an inline one. Required unless the objective does
-    /// without rewards (`sft` on a data set, `vopd`) or takes them from a stored rollout set.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verifier: Option<Value>,
-    /// What is optimised: `{"type": ..., ...}`; `GET /v1/objectives` lists the types and their fields.
-    pub objective: Value,
-    #[serde(default)]
-    pub sampling: SamplingSpec,
-    #[serde(default)]
-    pub optimizer: OptimizerSpec,
-    #[serde(default)]
-    pub train: TrainSpec,
-    #[serde(default)]
-    pub rollouts: RolloutSpec,
-    #[serde(default)]
-    pub eval: EvalSpec,
-    #[serde(default)]
-    pub checkpoints: CheckpointSpec,
-    #[serde(default)]
-    pub resources: ResourceSpec,
-    /// What the job may use of the devices; without it there is no limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub budget: Option<BudgetSpec>,
-    /// What the finished model must reach; `result.gate` says whether it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gate: Option<GateSpec>,
-    /// Jobs with a higher priority are claimed first; equal ones in the order of submission.
-    #[serde(default)]
-    pub priority: i32,
-    /// The root of every random choice of the job.
-    #[serde(default)]
-    #[schemars(range(max = 9_007_199_254_740_991_u64))]
-    pub seed: u64,
-    /// Up to 16 pairs of your own.
-    #[serde(default)]
-    pub metadata: BTreeMap<String, String>,
-}
 
 /// Which rows are used and how they become prompts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -99,6 +48,23 @@ pub enum PromptFormat {
     Chat,
     /// As it stands.
     Text,
+}
+
+/// How rows become prompts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PromptSpec {
+    pub format: PromptFormat,
+    /// A system message put before every prompt (chat format only).
+    pub system: Option<String>,
+    /// Text around a plain prompt; `{prompt}` stands for the row's prompt.
+    pub template: Option<String>,
+}
+
+impl PromptSpec {
+    /// Whether a template has a place for the prompt and is not too long.
+    pub fn is_template(template: &str) -> bool {
+        template.contains("{prompt}") && template.len() <= 65_536
+    }
 }
 
 /// How completions are sampled.
@@ -248,21 +214,34 @@ impl Default for TrainSpec {
     }
 }
 
-/// Stored completions: kept for later, or used instead of sampling.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct RolloutSpec {
+/// Stored completions: kept for later, or used instead of sampling. `R` is how the set is named: by a text that may be
+/// wrong, or by the id that it was found to be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, bound(deserialize = "R: Deserialize<'de>"))]
+#[schemars(rename = "RolloutSpec", description = "Stored completions: kept for later, or used instead of sampling.")]
+pub struct RolloutSpec<R = String> {
     /// Keep every completion that the job samples for training as a rollout set.
     pub keep: bool,
     /// Train on a stored rollout set (`rs_...`) and sample nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<String>,
+    pub from: Option<R>,
     /// Fill a share of every step from a stored rollout set.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mix: Option<MixSpec>,
+    pub mix: Option<MixSpec<R>>,
 }
 
-impl RolloutSpec {
+impl<R> Default for RolloutSpec<R> {
+    fn default() -> Self {
+        Self { keep: false, from: None, mix: None }
+    }
+}
+
+impl<R> RolloutSpec<R> {
+    /// The stored set that is used instead of sampling or beside it.
+    pub fn stored(&self) -> Option<&R> {
+        self.from.as_ref().or(self.mix.as_ref().map(|mix| &mix.rollout_set))
+    }
+
     /// Prompts of a step that come from a stored set rather than from sampling; with a mix at least one of each kind,
     /// where there is more than one.
     pub fn stored_per_step(&self, prompts_per_step: u32) -> u64 {
@@ -275,12 +254,35 @@ impl RolloutSpec {
     }
 }
 
+impl RolloutSpec {
+    /// The same with the set that its name was found to be.
+    pub fn pin(self, set: Option<RolloutSetId>) -> RolloutSpec<RolloutSetId> {
+        RolloutSpec {
+            keep: self.keep,
+            from: self.from.and(set),
+            mix: self.mix.zip(set).map(|(mix, rollout_set)| MixSpec { rollout_set, share: mix.share }),
+        }
+    }
+}
+
+impl RolloutSpec<RolloutSetId> {
+    /// The same with the set's name.
+    pub fn named(&self) -> RolloutSpec {
+        RolloutSpec {
+            keep: self.keep,
+            from: self.from.map(|id| id.to_string()),
+            mix: self.mix.as_ref().map(|mix| MixSpec { rollout_set: mix.rollout_set.to_string(), share: mix.share }),
+        }
+    }
+}
+
 /// Stored completions among fresh ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct MixSpec {
+#[schemars(rename = "MixSpec")]
+pub struct MixSpec<R = String> {
     /// The rollout set (`rs_...`).
-    pub rollout_set: String,
+    pub rollout_set: R,
     /// Share of a step's prompts that comes from it, above 0 and below 1.
     pub share: f64,
 }
@@ -332,7 +334,7 @@ impl Default for ResourceSpec {
 }
 
 impl ResourceSpec {
-    pub(super) fn check(&self) -> Result<(), Vec<FieldError>> {
+    pub fn check(&self) -> Result<(), Vec<FieldError>> {
         let mut fields = Fields::below("/resources");
         let detail = format!("must lie between 1 and {MAX_DEVICES}");
         fields.require((1..=MAX_DEVICES).contains(&self.devices), "devices", detail);
@@ -340,28 +342,9 @@ impl ResourceSpec {
     }
 }
 
-impl JobSpec {
-    /// Reads and checks everything that does not need the objective, the verifier or the store.
-    pub fn parse(value: &Value) -> Result<Self, Vec<FieldError>> {
-        let spec: Self = parse_object(value)?;
-        field::all([
-            spec.sampling.check(),
-            spec.optimizer.check(),
-            spec.check_train(),
-            spec.check_rollouts(),
-            spec.eval.check(),
-            spec.checkpoints.check(),
-            spec.budget.map_or(Ok(()), |budget| budget.check()),
-            spec.gate.map_or(Ok(()), |gate| gate.check(&spec.eval)),
-            spec.resources.check(),
-            spec.dataset.check(),
-            check_labels(spec.name.as_deref(), spec.seed, &spec.metadata),
-        ])?;
-        Ok(spec)
-    }
-
-    fn check_train(&self) -> Result<(), Vec<FieldError>> {
-        let t = &self.train;
+impl TrainSpec {
+    pub fn check(&self) -> Result<(), Vec<FieldError>> {
+        let t = self;
         let mut fields = Fields::below("/train");
         fields.require((1..=MAX_STEPS).contains(&t.steps), "steps", format!("must lie between 1 and {MAX_STEPS}"));
         fields.require((1..=65_536).contains(&t.prompts_per_step), "prompts_per_step", "must lie between 1 and 65536");
@@ -382,9 +365,11 @@ impl JobSpec {
         );
         fields.finish()
     }
+}
 
-    fn check_rollouts(&self) -> Result<(), Vec<FieldError>> {
-        let r = &self.rollouts;
+impl RolloutSpec {
+    pub fn check(&self, train: &TrainSpec) -> Result<(), Vec<FieldError>> {
+        let r = self;
         let mut fields = Fields::below("/rollouts");
         fields.require(
             r.mix.as_ref().is_none_or(|m| m.share > 0.0 && m.share < 1.0),
@@ -397,7 +382,7 @@ impl JobSpec {
             "samples nothing, so that there is nothing to `keep` or to `mix` with",
         );
         fields.require(
-            r.mix.is_none() || self.train.prompts_per_step >= 2,
+            r.mix.is_none() || train.prompts_per_step >= 2,
             "mix",
             "needs at least 2 `train.prompts_per_step`, one of each kind",
         );
@@ -406,7 +391,7 @@ impl JobSpec {
 }
 
 /// Reads a spec whose parts are all objects; serde would read a list as the fields in their order.
-pub(super) fn parse_object<T: serde::de::DeserializeOwned>(value: &Value) -> Result<T, Vec<FieldError>> {
+pub fn parse_object<T: serde::de::DeserializeOwned>(value: &Value) -> Result<T, Vec<FieldError>> {
     let parts = value.as_object().into_iter().flatten().map(|(key, part)| (part, format!("/{key}")));
     for (part, pointer) in std::iter::once((value, String::new())).chain(parts) {
         if part.is_array() {
@@ -428,10 +413,14 @@ pub fn check_labels(name: Option<&str>, seed: u64, metadata: &BTreeMap<String, S
 }
 
 impl DatasetSpec {
-    pub(super) fn check(&self) -> Result<(), Vec<FieldError>> {
+    pub fn prompt(&self) -> PromptSpec {
+        PromptSpec { format: self.format, system: self.system.clone(), template: self.template.clone() }
+    }
+
+    pub fn check(&self) -> Result<(), Vec<FieldError>> {
         let mut fields = Fields::below("/dataset");
         fields.require(
-            self.template.as_ref().is_none_or(|t| t.contains("{prompt}") && t.len() <= 65_536),
+            self.template.as_deref().is_none_or(PromptSpec::is_template),
             "template",
             "must contain `{prompt}` and have at most 65536 bytes",
         );
@@ -445,7 +434,7 @@ impl SamplingSpec {
         self.temperature == 1.0 && self.top_p >= 1.0 && self.top_k == 0
     }
 
-    pub(super) fn check(&self) -> Result<(), Vec<FieldError>> {
+    pub fn check(&self) -> Result<(), Vec<FieldError>> {
         let s = self;
         let mut fields = Fields::below("/sampling");
         fields.require((0.0..=10.0).contains(&s.temperature), "temperature", "must lie between 0 (greedy) and 10");
@@ -462,7 +451,7 @@ impl SamplingSpec {
 }
 
 impl OptimizerSpec {
-    fn check(&self) -> Result<(), Vec<FieldError>> {
+    pub fn check(&self) -> Result<(), Vec<FieldError>> {
         let mut fields = Fields::below("/optimizer");
         fields.require(
             self.learning_rate > 0.0 && self.learning_rate <= 1.0,
@@ -484,7 +473,7 @@ impl OptimizerSpec {
 }
 
 impl EvalSpec {
-    fn check(&self) -> Result<(), Vec<FieldError>> {
+    pub fn check(&self) -> Result<(), Vec<FieldError>> {
         let mut fields = Fields::below("/eval");
         fields.require((1..=1024).contains(&self.samples), "samples", "must lie between 1 and 1024");
         fields.require(
@@ -499,46 +488,5 @@ impl EvalSpec {
         );
         fields.require((1..=100_000).contains(&self.prompts), "prompts", "must lie between 1 and 100000");
         fields.finish()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn minimal() -> Value {
-        json!({
-            "model": "builtin:arith-tiny",
-            "dataset": {"train": "builtin:arithmetic"},
-            "objective": {"type": "bolt"},
-        })
-    }
-
-    #[test]
-    fn defaults_are_filled_in_and_survive_a_round_trip() {
-        let spec = JobSpec::parse(&minimal()).unwrap();
-        assert_eq!(spec.sampling.temperature, 1.0);
-        let resolved = serde_json::to_value(&spec).unwrap();
-        assert_eq!(JobSpec::parse(&resolved).unwrap(), spec);
-    }
-
-    #[test]
-    fn every_range_error_is_reported_at_its_pointer() {
-        let mut value = minimal();
-        value["sampling"] = json!({"temperature": -1.0});
-        value["train"] = json!({"steps": 0});
-        value["eval"] = json!({"samples": 4, "pass_at": [8]});
-        let pointers: Vec<String> = JobSpec::parse(&value).unwrap_err().into_iter().map(|e| e.pointer).collect();
-        assert_eq!(pointers, ["/sampling/temperature", "/train/steps", "/eval/pass_at"]);
-    }
-
-    #[test]
-    fn an_unknown_field_is_named() {
-        let mut value = minimal();
-        value["train"] = json!({"step": 5});
-        let errors = JobSpec::parse(&value).unwrap_err();
-        assert_eq!((errors[0].pointer.as_str(), errors[0].code), ("/train/step", "unknown_field"));
     }
 }

@@ -28,7 +28,7 @@ use crate::job::field::{self, FieldError};
 use crate::job::spec::{RolloutSpec, TrainSpec};
 
 use advantage::Estimator;
-pub use preflight::{check, warnings};
+pub use preflight::{Sections, check, warnings};
 pub use surrogate::Clip;
 
 /// What an objective asks the loop to provide.
@@ -114,14 +114,14 @@ impl Plan {
     }
 
     /// Prompts sampled for round `round`.
-    pub fn prompts_of(&self, round: u64, train: &TrainSpec, rollouts: &RolloutSpec) -> u64 {
+    pub fn prompts_of<R>(&self, round: u64, train: &TrainSpec, rollouts: &RolloutSpec<R>) -> u64 {
         let steps = self.steps_of(round);
         let fresh = u64::from(train.prompts_per_step) - rollouts.stored_per_step(train.prompts_per_step);
         Self::prompts_for(steps.end - steps.start, fresh, train.updates_per_rollout)
     }
 
     /// Prompts sampled in the rounds before `round`; with [`Self::rounds`] for `round`, in all.
-    pub fn prompts_before(&self, round: u64, train: &TrainSpec, rollouts: &RolloutSpec) -> u64 {
+    pub fn prompts_before<R>(&self, round: u64, train: &TrainSpec, rollouts: &RolloutSpec<R>) -> u64 {
         let of = |round| self.prompts_of(round, train, rollouts);
         match (self.steps_per_round, round.checked_sub(1)) {
             (_, None) => 0,
@@ -301,6 +301,9 @@ pub trait Settings {
         None
     }
 
+    /// Names the teacher by another name of the same model.
+    fn set_teacher(&mut self, _name: String) {}
+
     /// What a client should know of a job that is possible but probably not what they want.
     fn warnings(&self, _job: &Circumstances) -> Vec<Warning> {
         Vec::new()
@@ -374,6 +377,12 @@ macro_rules! objectives {
             /// See [`Settings::teacher`].
             pub fn teacher(&self) -> Option<&str> {
                 self.settings().teacher()
+            }
+
+            /// See [`Settings::set_teacher`].
+            pub fn with_teacher(mut self, name: String) -> Self {
+                match &mut self { $(Self::$variant(config) => config.set_teacher(name)),+ }
+                self
             }
 
             /// See [`Settings::stored_rollouts`].
@@ -475,7 +484,7 @@ mod tests {
         assert_eq!(length(&train(4, None)), 4);
         assert_eq!(length(&train(1, Some(7))), 8);
         let (ten, rollouts) =
-            (TrainSpec { steps: 10, updates_per_rollout: 4, ..TrainSpec::default() }, RolloutSpec::default());
+            (TrainSpec { steps: 10, updates_per_rollout: 4, ..TrainSpec::default() }, RolloutSpec::<String>::default());
         for plan in [Plan::online(8, &ten), Plan::rounds(3, 8, &ten)] {
             for round in 0..=plan.rounds {
                 let one_by_one: u64 = (0..round).map(|r| plan.prompts_of(r, &ten, &rollouts)).sum();

@@ -1,9 +1,16 @@
 //! What can be refused, or should be said, before a device is used.
 
 use super::{Circumstances, Config, Warning};
-use crate::job::JobSpec;
 use crate::job::field::{FieldError, Fields};
-use crate::job::spec::MAX_ROLLOUTS;
+use crate::job::spec::{MAX_ROLLOUTS, RolloutSpec, SamplingSpec, TrainSpec};
+
+/// The sections of a spec that an objective has to fit.
+#[derive(Clone, Copy, Debug)]
+pub struct Sections<'a, R> {
+    pub train: &'a TrainSpec,
+    pub sampling: &'a SamplingSpec,
+    pub rollouts: &'a RolloutSpec<R>,
+}
 
 /// Refuses a group too small to compare completions within.
 pub(super) fn check_group(fields: &mut Fields, group_size: u32) {
@@ -15,8 +22,8 @@ pub(super) fn check_group(fields: &mut Fields, group_size: u32) {
 }
 
 /// Refuses plans that cannot be held in memory or make no sense.
-pub fn check(config: &Config, spec: &JobSpec) -> Result<(), Vec<FieldError>> {
-    let objective = config.build(&spec.train);
+pub fn check<R>(config: &Config, spec: &Sections<'_, R>) -> Result<(), Vec<FieldError>> {
+    let objective = config.build(spec.train);
     let (plan, needs) = (objective.plan(), objective.needs());
     let mut errors = Vec::new();
     let mut refuse = |pointer: &str, code, detail: String| errors.push(FieldError::new(pointer, code, detail));
@@ -25,10 +32,9 @@ pub fn check(config: &Config, spec: &JobSpec) -> Result<(), Vec<FieldError>> {
         refuse("/objective/rounds", "out_of_range", detail);
     }
     let longest = plan.longest_round();
-    let train = &spec.train;
+    let train = spec.train;
     // Round 0 is among the longest: the last rounds are the ones that may be shorter or, sharing evenly, longer by one.
-    let prompts =
-        plan.prompts_of(0, train, &spec.rollouts).max(plan.prompts_of(plan.rounds - 1, train, &spec.rollouts));
+    let prompts = plan.prompts_of(0, train, spec.rollouts).max(plan.prompts_of(plan.rounds - 1, train, spec.rollouts));
     let rollouts = prompts.saturating_mul(u64::from(plan.group_size));
     let samples = !needs.completions && spec.rollouts.from.is_none();
     if samples && rollouts > MAX_ROLLOUTS {
@@ -51,7 +57,7 @@ pub fn check(config: &Config, spec: &JobSpec) -> Result<(), Vec<FieldError>> {
         let detail = "a stored rollout set cannot be refreshed; use one round, or sample";
         refuse("/objective/rounds", "out_of_range", String::from(detail));
     }
-    let kept = plan.prompts_before(plan.rounds, train, &spec.rollouts).saturating_mul(u64::from(plan.group_size));
+    let kept = plan.prompts_before(plan.rounds, train, spec.rollouts).saturating_mul(u64::from(plan.group_size));
     if samples && spec.rollouts.keep && kept > MAX_ROLLOUTS {
         let detail = format!("the job would keep {kept} completions, more than {MAX_ROLLOUTS}; take fewer steps");
         refuse("/rollouts/keep", "out_of_range", detail);
@@ -68,10 +74,10 @@ pub(super) const TRUNCATED: Warning = (
 );
 
 /// What a client should know of a job that is possible but probably not what they want.
-pub fn warnings(config: &Config, spec: &JobSpec) -> Vec<FieldError> {
-    let objective = config.build(&spec.train);
+pub fn warnings<R>(config: &Config, spec: &Sections<'_, R>) -> Vec<FieldError> {
+    let objective = config.build(spec.train);
     let samples = !objective.needs().completions && spec.rollouts.from.is_none();
-    let s = &spec.sampling;
+    let s = spec.sampling;
     let job = Circumstances {
         samples,
         shifted: samples && s.temperature != 1.0,
@@ -87,23 +93,22 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::job::field;
 
-    fn spec(objective: Value, rest: Value) -> (Config, JobSpec) {
-        let mut spec = json!({
-            "model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"}, "objective": objective,
-        });
-        for (key, value) in rest.as_object().into_iter().flatten() {
-            spec[key] = value.clone();
+    fn with<T>(objective: Value, rest: Value, ask: impl Fn(&Config, &Sections<'_, String>) -> T) -> T {
+        let (train, sampling, rollouts) = (&rest["train"], &rest["sampling"], &rest["rollouts"]);
+        fn read<T: Default + serde::de::DeserializeOwned>(section: &Value) -> T {
+            if section.is_null() { T::default() } else { field::parse(section, "").unwrap() }
         }
-        let spec = JobSpec::parse(&spec).unwrap();
-        (Config::parse(&spec.objective, "/objective").unwrap(), spec)
+        let (train, sampling, rollouts) = (read(train), read(sampling), read(rollouts));
+        let sections = Sections { train: &train, sampling: &sampling, rollouts: &rollouts };
+        ask(&Config::parse(&objective, "/objective").unwrap(), &sections)
     }
 
     #[test]
     fn nonsense_is_refused_by_field() {
         let pointer = |objective, rest| {
-            let (config, spec) = spec(objective, rest);
-            check(&config, &spec).unwrap_err()[0].pointer.clone()
+            with(objective, rest, |config, sections| check(config, sections).unwrap_err()[0].pointer.clone())
         };
         assert_eq!(pointer(json!({"type": "bolt", "rounds": 9}), json!({"train": {"steps": 3}})), "/objective/rounds");
         let stale = json!({"train": {"updates_per_rollout": 4, "max_staleness": 1}});
@@ -119,8 +124,9 @@ mod tests {
     #[test]
     fn departures_are_said() {
         let codes = |objective, rest| {
-            let (config, spec) = spec(objective, rest);
-            warnings(&config, &spec).into_iter().map(|w| w.code).collect::<Vec<_>>()
+            with(objective, rest, |config, sections| {
+                warnings(config, sections).into_iter().map(|w| w.code).collect::<Vec<_>>()
+            })
         };
         let hot = json!({"sampling": {"temperature": 1.3}});
         assert_eq!(codes(json!({"type": "bolt"}), hot.clone()), ["reference_changed"]);

@@ -160,6 +160,10 @@ impl Settings for Config {
         self.teacher.as_deref()
     }
 
+    fn set_teacher(&mut self, name: String) {
+        self.teacher = Some(name);
+    }
+
     fn warnings(&self, job: &Circumstances) -> Vec<Warning> {
         let detail = "the gradient is that of the policy's own distribution; completions sampled with another \
                       temperature, top_p or top_k bias it";

@@ -6,6 +6,7 @@ use serde_json::Value;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
+use super::inputs::unused;
 use super::{Labels, Location, Page, Result, Store, StoreError, read, read_json, write_json};
 use crate::job::{DatasetId, DatasetVersionId, Timestamp};
 
@@ -139,22 +140,7 @@ impl Store {
             tx.commit().await?;
             return Err(StoreError::NotFound { what: "data set", id: id.to_string() });
         }
-        // A spec names a version in more than one place; ids occur in nothing else.
-        let user: Option<String> = sqlx::query_scalar(
-            "select j.id from job j where j.status not in ('succeeded', 'failed', 'cancelled')
-               and exists (select 1 from dataset_version v
-                           where v.dataset_id = $1 and j.spec_resolved like '%' || v.id || '%')
-             limit 1",
-        )
-        .bind(id.to_string())
-        .fetch_optional(tx.connection())
-        .await?;
-        if let Some(job) = user {
-            tx.commit().await?;
-            return Err(StoreError::Conflict(format!(
-                "the job {job} is not finished and uses the data set; wait for it, or cancel it"
-            )));
-        }
+        unused(tx.connection(), &versions, "data set").await?;
         for statement in ["delete from dataset_version where dataset_id = $1", "delete from dataset where id = $1"] {
             sqlx::query(statement).bind(id.to_string()).execute(tx.connection()).await?;
         }

@@ -8,12 +8,12 @@ use std::time::Duration;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::transitions::unfinished;
-use super::{Location, Result, Store, StoreError, read, write_json};
+use super::inputs::in_use;
+use super::{Location, Result, Store, StoreError, read};
 use crate::job::{CheckpointId, JobId, JobStatus, RolloutSetId};
 
 /// What a job owns besides its row, in an order that references allow.
-const OWNED: [&str; 8] = [
+const OWNED: [&str; 9] = [
     "delete from event where job_id = $1",
     "delete from metric where job_id = $1",
     "delete from attempt where job_id = $1",
@@ -21,6 +21,7 @@ const OWNED: [&str; 8] = [
     "delete from rollout_set where job_id = $1",
     "delete from verification where job_id = $1",
     "delete from fine_tuning where job_id = $1",
+    "delete from job_input where job_id = $1",
     // A request that made it makes another one from now on.
     "delete from idempotency where resource = $1",
 ];
@@ -185,30 +186,9 @@ fn status_of(row: &SqliteRow) -> Result<JobStatus> {
     read("job status", row.try_get("status")?)
 }
 
-/// Refuses when a job that is not finished needs one of these checkpoints and rollout sets: its spec names it, or it
-/// begins from it.
+/// Refuses when a job that is not finished needs one of these checkpoints and rollout sets.
 async fn unneeded(connection: &mut SqliteConnection, parts: &[String], owner: Option<JobId>) -> Result<()> {
-    // Looking into a spec is dear, so that only those that name a checkpoint or a set at all are looked into.
-    let user: Option<String> = sqlx::query_scalar(concat!(
-        "select job.id from job
-             where job.id <> coalesce($2, '')
-               and (instr(job.spec_resolved, '\"ckpt_') > 0 or instr(job.spec_resolved, '\"rs_') > 0)
-               and exists (select 1 from json_tree(job.spec_resolved) field
-                           where field.type = 'text' and field.value in (select value from json_each($1))
-                             and field.fullkey <> '$.name' and field.fullkey not like '$.metadata.%')
-               and job.status in ",
-        unfinished!(),
-        " union all
-             select job.id from json_each($1) part, verification join job on job.id = verification.job_id
-             where job.id <> coalesce($2, '') and checkpoint_id = part.value and job.status in ",
-        unfinished!(),
-        " limit 1"
-    ))
-    .bind(write_json(&parts)?)
-    .bind(owner.map(|id| id.to_string()))
-    .fetch_optional(connection)
-    .await?;
-    let Some(user) = user else { return Ok(()) };
+    let Some(user) = in_use(connection, parts, owner).await? else { return Ok(()) };
     let detail = format!("the job {user} is not finished and needs it; wait for its end, or cancel it");
     Err(StoreError::Refused { code: "in_use", detail })
 }

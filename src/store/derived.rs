@@ -5,8 +5,10 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::artifacts::checkpoint;
+use super::inputs::insert_inputs;
 use super::{CheckpointRow, Result, Store, StoreError, read};
 use crate::job::{CheckpointId, JobId};
+use crate::spec::Input;
 
 /// What a job was made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,9 +85,9 @@ pub(super) async fn insert_verification(
     .bind(job.to_string())
     .bind(verification.checkpoint.to_string())
     .bind(&verification.expected_weights_sha256)
-    .execute(connection)
+    .execute(&mut *connection)
     .await?;
-    Ok(())
+    insert_inputs(connection, &[(job, &Input::resume(verification.checkpoint))]).await
 }
 
 /// What a job is to prove, if it is there for that.

@@ -60,14 +60,14 @@ impl Store {
         let statement = if page.newest_first {
             "select id from job where id > $1 and id < $2 and kind = 'train' and project = $3
                 and not exists (select 1 from json_each($4) wanted where wanted.value is not
-                    (select own.value from json_each(spec_resolved, '$.metadata') own where own.key = wanted.key))
-                and ($5 = 0 or not exists (select 1 from json_each(spec_resolved, '$.metadata')))
+                    (select own.value from json_each(metadata) own where own.key = wanted.key))
+                and ($5 = 0 or not exists (select 1 from json_each(metadata)))
              order by id desc limit $6"
         } else {
             "select id from job where id > $1 and id < $2 and kind = 'train' and project = $3
                 and not exists (select 1 from json_each($4) wanted where wanted.value is not
-                    (select own.value from json_each(spec_resolved, '$.metadata') own where own.key = wanted.key))
-                and ($5 = 0 or not exists (select 1 from json_each(spec_resolved, '$.metadata')))
+                    (select own.value from json_each(metadata) own where own.key = wanted.key))
+                and ($5 = 0 or not exists (select 1 from json_each(metadata)))
              order by id limit $6"
         };
         let none = BTreeMap::new();

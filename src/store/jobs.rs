@@ -1,7 +1,7 @@
 //! Job rows: looked up, listed and cancelled. How they come to be is in `submissions`, what else becomes of them in
 //! `lifecycle`.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 use sqlx::Row;
@@ -9,7 +9,10 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::transitions::{Transition, move_job};
 use super::{Page, Result, Store, StoreError, read, read_json};
-use crate::job::{Failure, JobId, JobKind, JobStatus, Phase, RolloutSetId, Timestamp};
+use crate::job::{
+    BudgetSpec, Failure, FieldError, JobId, JobKind, JobStatus, Phase, RolloutSetId, Timestamp,
+};
+use crate::spec::{Attributes, Resolved};
 
 /// The reason of a job that was cancelled without another one.
 pub(super) const CANCELLED_BY_CLIENT: &str = "cancelled by a client";
@@ -47,14 +50,14 @@ macro_rules! job_rows {
 pub struct JobRow {
     pub id: JobId,
     pub kind: JobKind,
-    pub name: Option<String>,
     pub status: JobStatus,
     pub phase: Option<Phase>,
-    pub priority: i32,
     /// The objective's type; empty when nothing is trained.
     pub objective: String,
+    /// As the client sent it.
     pub spec: Value,
-    pub spec_resolved: Value,
+    pub attributes: Attributes,
+    pub resolved: Arc<Resolved>,
     pub spec_digest: String,
     pub created_at: Timestamp,
     pub started_at: Option<Timestamp>,
@@ -87,10 +90,6 @@ impl JobRow {
     pub fn device_seconds(&self, now: Timestamp) -> f64 {
         let seconds = self.running_since.map_or(0, |began| (now.0 - began.0).max(0) / 1000);
         self.spent_milliseconds as f64 / 1000.0 + (seconds * self.devices.len().max(1) as i64) as f64
-    }
-
-    pub fn metadata(&self) -> BTreeMap<String, String> {
-        self.spec_resolved.get("metadata").and_then(|m| serde_json::from_value(m.clone()).ok()).unwrap_or_default()
     }
 }
 
@@ -171,19 +170,40 @@ pub(super) async fn by_id(connection: &mut SqliteConnection, id: JobId, project:
         .map_or_else(|| Err(StoreError::NotFound { what: "job", id: id.to_string() }), |row| job(&row))
 }
 
+/// The resolved spec of a row of `job`, and what may change of it.
+pub(super) fn stored_spec(row: &SqliteRow) -> Result<(Attributes, Arc<Resolved>)> {
+    let corrupt = |error: FieldError| StoreError::Corrupt { what: "spec", detail: error.to_string() };
+    let kind: JobKind = read("job kind", row.try_get("kind")?)?;
+    let value: Value = read_json("spec", row.try_get("spec_resolved")?)?;
+    let (_, resolved) = Resolved::parse(kind, &value).map_err(corrupt)?;
+    let attributes = Attributes {
+        name: row.try_get("name")?,
+        priority: row.try_get("priority")?,
+        metadata: read_json("metadata", row.try_get("metadata")?)?,
+        budget: stored_budget(row)?,
+    };
+    Ok((attributes, Arc::new(resolved)))
+}
+
+/// The budget of a row of `job`.
+pub(super) fn stored_budget(row: &SqliteRow) -> Result<Option<BudgetSpec>> {
+    let text: Option<String> = row.try_get("budget")?;
+    text.map(|text| read_json("budget", &text)).transpose()
+}
+
 fn job(row: &SqliteRow) -> Result<JobRow> {
     let time = |column| -> Result<Option<Timestamp>> { Ok(row.try_get::<Option<i64>, _>(column)?.map(Timestamp)) };
     let json = |column| -> Result<Option<String>> { Ok(row.try_get(column)?) };
+    let (attributes, resolved) = stored_spec(row)?;
     Ok(JobRow {
         id: read("job id", row.try_get("id")?)?,
         kind: read("job kind", row.try_get("kind")?)?,
-        name: row.try_get("name")?,
         status: read("job status", row.try_get("status")?)?,
         phase: json("phase")?.map(|text| read("phase", &text)).transpose()?,
-        priority: row.try_get("priority")?,
         objective: row.try_get("objective")?,
         spec: read_json("spec", row.try_get("spec")?)?,
-        spec_resolved: read_json("spec", row.try_get("spec_resolved")?)?,
+        attributes,
+        resolved,
         spec_digest: row.try_get("spec_digest")?,
         created_at: Timestamp(row.try_get("created_at")?),
         started_at: time("started_at")?,

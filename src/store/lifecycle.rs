@@ -1,23 +1,20 @@
 //! What is asked of a job after its submission: to rest, to go on, to be changed, and to stop because its budget is
 //! spent. How a job that was asked to stop ends, when its worker lets go of it, is in `queue`.
 
-use serde_json::Value;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::events::append;
-use super::jobs::{by_id, spent};
+use super::jobs::{by_id, spent, stored_budget};
 use super::transitions::{Transition, move_job};
-use super::{Heartbeat, JobRow, Lease, Result, Store, StoreError, WriteTransaction, read, read_json, write_json};
+use super::{Heartbeat, JobRow, Lease, Result, Store, StoreError, WriteTransaction, read, write_json};
 use crate::job::{BudgetSpec, EventLevel, Failure, FailureKind, JobId, JobStatus, NewEvent, OnExhausted, Timestamp};
+use crate::spec::Attributes;
 
 /// What a client changes about a job.
 #[derive(Clone, Debug)]
 pub struct JobChange {
-    pub name: Option<String>,
-    pub priority: i32,
-    /// With the same changes.
-    pub spec_resolved: Value,
+    pub attributes: Attributes,
     /// What the log says of it; a finished log takes nothing more.
     pub event: Option<NewEvent>,
 }
@@ -92,19 +89,17 @@ impl Store {
             return Ok(Heartbeat::GoOn);
         }
         let mut tx = self.begin().await?;
-        let row = sqlx::query(
-            "select status, json_extract(spec_resolved, '$.budget') as budget from job where id = $1 and attempt = $2",
-        )
-        .bind(lease.job.to_string())
-        .bind(lease.attempt)
-        .fetch_optional(tx.connection())
-        .await?;
+        let row = sqlx::query("select status, budget from job where id = $1 and attempt = $2")
+            .bind(lease.job.to_string())
+            .bind(lease.attempt)
+            .fetch_optional(tx.connection())
+            .await?;
         let Some(row) = row else {
             tx.commit().await?;
             return Ok(Heartbeat::Lost);
         };
         let status: JobStatus = read("job status", row.try_get("status")?)?;
-        let budget = budget_of(&row)?.filter(|_| Heartbeat::of(status) == Heartbeat::GoOn);
+        let budget = stored_budget(&row)?.filter(|_| Heartbeat::of(status) == Heartbeat::GoOn);
         let used = spent_by(tx.connection(), lease.job, now).await?;
         let Some(budget) = budget.filter(|budget| budget.is_spent_by(used)) else {
             tx.commit().await?;
@@ -120,7 +115,7 @@ impl Store {
     async fn begin_with(&self, id: JobId) -> Result<(WriteTransaction, SqliteRow)> {
         let mut tx = self.begin().await?;
         let row = sqlx::query(concat!(
-            "select status, json_extract(spec_resolved, '$.budget') as budget, ",
+            "select status, budget, ",
             spent!("started_at"),
             " as spent from job where id = $1 and project = coalesce($2, project)"
         ))
@@ -144,7 +139,7 @@ fn no_resume(row: &SqliteRow) -> Result<Option<(&'static str, String)>> {
     Ok(match status {
         JobStatus::Paused => {
             let used: i64 = row.try_get("spent")?;
-            budget_of(row)?.filter(|budget| budget.is_spent_by(used)).map(|budget| {
+            stored_budget(row)?.filter(|budget| budget.is_spent_by(used)).map(|budget| {
                 let used = used as f64 / 1000.0;
                 let detail = format!(
                     "{}: {used:.1} are used; raise `budget.device_seconds` with PATCH /v1/jobs/{{id}} and resume again",
@@ -188,11 +183,6 @@ fn exhausted(reason: &str) -> Failure {
     }
 }
 
-fn budget_of(row: &SqliteRow) -> Result<Option<BudgetSpec>> {
-    let text: Option<String> = row.try_get("budget")?;
-    text.map(|text| read_json("budget", &text)).transpose()
-}
-
 /// Milliseconds of devices that a job has used, those of an attempt under way included.
 async fn spent_by(connection: &mut SqliteConnection, job: JobId, now: Timestamp) -> Result<i64> {
     let spent = sqlx::query_scalar(concat!("select ", spent!("$2"), " from job where id = $1"));
@@ -200,11 +190,13 @@ async fn spent_by(connection: &mut SqliteConnection, job: JobId, now: Timestamp)
 }
 
 async fn write_change(connection: &mut SqliteConnection, job: JobId, change: &JobChange, now: Timestamp) -> Result<()> {
-    sqlx::query("update job set name = $2, priority = $3, spec_resolved = $4, updated_at = $5 where id = $1")
+    let Attributes { name, priority, metadata, budget } = &change.attributes;
+    sqlx::query("update job set name = $2, priority = $3, metadata = $4, budget = $5, updated_at = $6 where id = $1")
         .bind(job.to_string())
-        .bind(&change.name)
-        .bind(change.priority)
-        .bind(write_json(&change.spec_resolved)?)
+        .bind(name)
+        .bind(priority)
+        .bind(write_json(metadata)?)
+        .bind(budget.as_ref().map(write_json).transpose()?)
         .bind(now.0)
         .execute(&mut *connection)
         .await?;
@@ -216,11 +208,12 @@ async fn write_change(connection: &mut SqliteConnection, job: JobId, change: &Jo
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
     use tempfile::TempDir;
 
     use super::*;
     use crate::job::{DeviceReading, DeviceStatus, JobKind, WorkerId};
+    use crate::spec::Resolved;
     use crate::store::{Ended, NewJob};
 
     const NOW: Timestamp = Timestamp(1_750_000_000_000);
@@ -261,20 +254,12 @@ mod tests {
 
         /// Submits a job for `devices` of the devices.
         async fn submit(&self, devices: u32, budget: Value) -> JobId {
-            let new = NewJob {
-                id: JobId::generate(),
-                kind: JobKind::Train,
-                name: None,
-                priority: 0,
-                objective: String::from("bolt"),
-                spec: json!({}),
-                spec_resolved: json!({"budget": budget}),
-                spec_digest: String::from("sha256:00"),
-                steps: 10,
-                devices,
-                memory_bytes: 0,
-                rollout_set: None,
-            };
+            let spec = json!({
+                "model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"},
+                "objective": {"type": "sft"}, "resources": {"devices": devices}, "budget": budget,
+            });
+            let (attributes, resolved) = Resolved::parse(JobKind::Train, &spec).unwrap();
+            let new = NewJob::of(spec, attributes, resolved, 0);
             self.store.submit_job(new, None, NOW).await.unwrap().job.id
         }
 
@@ -412,8 +397,9 @@ mod tests {
         let spent = server.store.resume_job(job, later).await.unwrap_err();
         assert!(matches!(spent, StoreError::Refused { code: "budget_exhausted", .. }), "{spent:?}");
         let raise = |row: &JobRow| -> Result<Option<JobChange>> {
-            let spec_resolved = json!({"budget": {"device_seconds": 20, "on_exhausted": "pause"}});
-            Ok(Some(JobChange { name: row.name.clone(), priority: row.priority, spec_resolved, event: None }))
+            let budget = BudgetSpec { device_seconds: 20, on_exhausted: OnExhausted::Pause };
+            let attributes = Attributes { budget: Some(budget), ..row.attributes.clone() };
+            Ok(Some(JobChange { attributes, event: None }))
         };
         server.store.change_job(job, later, raise).await.unwrap();
         assert_eq!(server.store.resume_job(job, later).await.unwrap().status, JobStatus::Queued);

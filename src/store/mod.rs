@@ -18,6 +18,7 @@ mod evaluations;
 mod events;
 pub mod files;
 mod fine_tuning;
+mod inputs;
 mod jobs;
 mod keys;
 mod lifecycle;

@@ -3,6 +3,7 @@
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
+use super::inputs::in_use;
 use super::{DEFAULT_PROJECT, Location, Page, Result, Store, StoreError, read};
 use crate::job::{ModelId, Timestamp};
 
@@ -94,15 +95,8 @@ impl Store {
         if owned.is_none() {
             return Err(StoreError::NotFound { what: "model", id: id.to_string() });
         }
-        let user: Option<String> = sqlx::query_scalar(
-            "select id from job where status not in ('succeeded', 'failed', 'cancelled')
-                and (json_extract(spec_resolved, '$.model') = $1
-                     or json_extract(spec_resolved, '$.objective.teacher') = $1) limit 1",
-        )
-        .bind(id.to_string())
-        .fetch_optional(tx.connection())
-        .await?;
-        if user.is_some() {
+        // The job may be another project's, whose ids are its own affair.
+        if in_use(tx.connection(), &[id.to_string()], None).await?.is_some() {
             let detail = "a job that is not finished uses the model; cancel it or wait for it";
             return Err(StoreError::Conflict(detail.to_owned()));
         }

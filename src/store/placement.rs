@@ -7,8 +7,9 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use super::artifacts::training_locations;
 use super::derived::verification;
 use super::devices::{hold, slots};
+use super::jobs::stored_spec;
 use super::transitions::{Transition, move_job};
-use super::{Claim, Lease, Result, Store, StoreError, read, read_json, write_json};
+use super::{Claim, Lease, Result, Store, StoreError, read, write_json};
 use crate::job::placement::{Claimant, Placement, Request, Slot, Waiting, explain};
 use crate::job::{JobId, JobStatus, Timestamp, WorkerId};
 
@@ -240,7 +241,7 @@ async fn begin_attempt(
 ) -> Result<Claim> {
     let row = sqlx::query(
         "update job set attempt = attempt + 1, worker = $1, lease_until = $2, started_at = coalesce(started_at, $3)
-         where id = $4 returning attempt, kind, spec_resolved, spec_digest",
+         where id = $4 returning *",
     )
     .bind(worker.to_string())
     .bind(now.plus_seconds(lease_seconds).0)
@@ -249,6 +250,7 @@ async fn begin_attempt(
     .fetch_one(&mut *connection)
     .await?;
     let lease = Lease { job: start.job, attempt: row.try_get("attempt")? };
+    let (attributes, spec) = stored_spec(&row)?;
     hold(connection, lease.job, &start.devices, now).await?;
     let lead = start.devices.first().ok_or(StoreError::Corrupt { what: "placement", detail: String::from("empty") })?;
     sqlx::query(
@@ -270,8 +272,8 @@ async fn begin_attempt(
     move_job(connection, lease.job, &Transition::to(JobStatus::Starting, reason), now).await?;
     Ok(Claim {
         lease,
-        kind: read("job kind", row.try_get("kind")?)?,
-        spec_resolved: read_json("spec", row.try_get("spec_resolved")?)?,
+        attributes,
+        spec,
         spec_digest: row.try_get("spec_digest")?,
         resume,
         devices: start.devices.clone(),
@@ -309,6 +311,7 @@ mod tests {
     use super::*;
     use crate::job::placement::WaitCode;
     use crate::job::{DeviceReading, DeviceStatus, EventKind, FailureKind, JobKind};
+    use crate::spec::Resolved;
     use crate::store::{Ended, Loss, NewJob};
 
     const NOW: Timestamp = Timestamp(1_750_000_000_000);
@@ -361,20 +364,12 @@ mod tests {
         }
 
         async fn submit(&self, priority: i32, devices: u32, gib: u64) -> JobId {
-            let new = NewJob {
-                id: JobId::generate(),
-                kind: JobKind::Train,
-                name: None,
-                priority,
-                objective: String::from("bolt"),
-                spec: json!({}),
-                spec_resolved: json!({}),
-                spec_digest: String::from("sha256:00"),
-                steps: 10,
-                devices,
-                memory_bytes: gib * GIB,
-                rollout_set: None,
-            };
+            let spec = json!({
+                "model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"},
+                "objective": {"type": "sft"}, "priority": priority, "resources": {"devices": devices},
+            });
+            let (attributes, resolved) = Resolved::parse(JobKind::Train, &spec).unwrap();
+            let new = NewJob::of(spec, attributes, resolved, gib * GIB);
             self.store.submit_job(new, None, NOW).await.unwrap().job.id
         }
 

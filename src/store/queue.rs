@@ -4,16 +4,19 @@
 //! once another attempt has begun. A lease that runs out, or whose worker is known to be dead, sends the job back to
 //! the queue; after [`MAX_CRASHES`] such ends the job is taken for poison.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::derived::{Verification, verification};
 use super::events::append;
-use super::jobs::CANCELLED_BY_CLIENT;
+use super::jobs::{CANCELLED_BY_CLIENT, stored_budget, stored_spec};
 use super::transitions::{Transition, held, move_job};
 use super::{Location, Result, Store, StoreError, devices, read, read_json};
-use crate::job::{Failure, FailureKind, JobId, JobKind, JobStatus, Timestamp, WorkerId};
+use crate::job::{Failure, FailureKind, JobId, JobStatus, Timestamp, WorkerId};
+use crate::spec::{Attributes, Resolved};
 
 /// Workers that one job may end before it is given up.
 pub const MAX_CRASHES: u32 = 3;
@@ -29,9 +32,8 @@ pub struct Lease {
 #[derive(Clone, Debug)]
 pub struct Claim {
     pub lease: Lease,
-    /// How to read `spec_resolved`: a `JobSpec`, a `RolloutSetSpec` or an `EvaluationSpec`.
-    pub kind: JobKind,
-    pub spec_resolved: Value,
+    pub attributes: Attributes,
+    pub spec: Arc<Resolved>,
     pub spec_digest: String,
     /// The job's training checkpoints, newest first.
     pub resume: Vec<Location>,
@@ -103,17 +105,18 @@ impl Loss {
 impl Store {
     /// The job of a lease as its worker claimed it, for the other processes that work on it.
     pub async fn claimed(&self, lease: Lease) -> Result<Claim> {
-        let row = sqlx::query("select kind, spec_resolved, spec_digest from job where id = $1 and attempt = $2")
+        let row = sqlx::query("select * from job where id = $1 and attempt = $2")
             .bind(lease.job.to_string())
             .bind(lease.attempt)
             .fetch_optional(&self.readers)
             .await?
             .ok_or(StoreError::LeaseLost)?;
+        let (attributes, spec) = stored_spec(&row)?;
         let mut connection = self.readers.acquire().await?;
         Ok(Claim {
             lease,
-            kind: read("job kind", row.try_get("kind")?)?,
-            spec_resolved: read_json("spec", row.try_get("spec_resolved")?)?,
+            attributes,
+            spec,
             spec_digest: row.try_get("spec_digest")?,
             resume: super::artifacts::training_locations(&mut connection, lease.job).await?,
             devices: Vec::new(),
@@ -146,17 +149,15 @@ impl Store {
 
     /// What a renewal would say. Writes nothing, unless the job's budget is spent: then the job is asked to stop.
     pub async fn peek_lease(&self, lease: Lease, now: Timestamp) -> Result<Heartbeat> {
-        let row = sqlx::query(
-            "select status, json_extract(spec_resolved, '$.budget') as budget from job where id = $1 and attempt = $2",
-        )
-        .bind(lease.job.to_string())
-        .bind(lease.attempt)
-        .fetch_optional(&self.readers)
-        .await?;
+        let row = sqlx::query("select status, budget from job where id = $1 and attempt = $2")
+            .bind(lease.job.to_string())
+            .bind(lease.attempt)
+            .fetch_optional(&self.readers)
+            .await?;
         let Some(row) = row else { return Ok(Heartbeat::Lost) };
         let answer = Heartbeat::of(read("job status", row.try_get("status")?)?);
-        match row.try_get::<Option<String>, _>("budget")? {
-            Some(budget) if answer == Heartbeat::GoOn => self.spend(lease, read_json("budget", &budget)?, now).await,
+        match stored_budget(&row)? {
+            Some(budget) if answer == Heartbeat::GoOn => self.spend(lease, budget, now).await,
             Some(_) | None => Ok(answer),
         }
     }

@@ -170,7 +170,9 @@ mod tests {
     const LEASE_SECONDS: u64 = 10;
 
     fn new_job() -> NewJob {
-        let spec = json!({"model": "builtin:arith-tiny", "prompts": 2});
+        let spec = json!({
+            "model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"}, "prompts": 2,
+        });
         let set = NewRolloutSet {
             id: RolloutSetId::generate(),
             name: Some(String::from("small")),
@@ -180,20 +182,8 @@ mod tests {
             spec: Some(spec.clone()),
             metadata: BTreeMap::from([(String::from("commit"), String::from("abc"))]),
         };
-        NewJob {
-            id: JobId::generate(),
-            kind: JobKind::Rollouts,
-            name: None,
-            priority: 0,
-            objective: String::new(),
-            spec: spec.clone(),
-            spec_resolved: spec,
-            spec_digest: String::from("sha256:02"),
-            steps: 0,
-            devices: 1,
-            memory_bytes: 0,
-            rollout_set: Some(set),
-        }
+        let (attributes, resolved) = Resolved::parse(JobKind::Rollouts, &spec).unwrap();
+        NewJob { rollout_set: Some(set), ..NewJob::of(spec, attributes, resolved, 0) }
     }
 
     fn manifest(lease: Lease) -> Manifest {
@@ -238,7 +228,7 @@ mod tests {
 
     async fn claim(store: &Store, now: Timestamp) -> Lease {
         let claim = store.claim(WorkerId::generate(), "cpu", LEASE_SECONDS, now).await.unwrap().unwrap();
-        assert_eq!(claim.kind, JobKind::Rollouts);
+        assert_eq!(claim.spec.work.kind(), JobKind::Rollouts);
         claim.lease
     }
 

@@ -11,12 +11,14 @@ use sqlx::{QueryBuilder, Row};
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::derived::{Origin, check_origin, insert_verification};
+use super::inputs::insert_inputs;
 use super::jobs::by_id;
 use super::projects::{Room, room};
 use super::rollout_sets::insert;
 use super::transitions::Transition;
 use super::{JobRow, NewRolloutSet, ROWS, Result, Store, StoreError, read, write_json};
-use crate::job::{EventId, JobId, JobKind, JobStatus, Timestamp};
+use crate::job::{EventId, JobId, JobStatus, Timestamp, VerifierId};
+use crate::spec::{Attributes, Input, Resolved};
 
 /// Submissions that may wait; more are refused.
 const WAITING: usize = 1024;
@@ -31,23 +33,40 @@ const RETRY_MILLISECONDS: i64 = 10 * 60 * 1000;
 #[derive(Clone, Debug)]
 pub struct NewJob {
     pub id: JobId,
-    pub kind: JobKind,
-    pub name: Option<String>,
-    pub priority: i32,
-    /// The objective's type; empty when nothing is trained.
-    pub objective: String,
     /// As the client sent it.
     pub spec: Value,
-    /// With defaults filled in and references resolved.
-    pub spec_resolved: Value,
+    pub attributes: Attributes,
+    pub resolved: Arc<Resolved>,
+    /// Of `resolved`.
     pub spec_digest: String,
-    pub steps: u64,
-    /// How many devices it needs.
-    pub devices: u32,
+    /// What it refers to.
+    pub inputs: Vec<Input>,
     /// Bytes that it needs on each of them, by an estimate.
     pub memory_bytes: u64,
     /// The set that the job will fill.
     pub rollout_set: Option<NewRolloutSet>,
+}
+
+impl NewJob {
+    /// A job that fills no rollout set, with an id of its own.
+    pub fn of(spec: Value, attributes: Attributes, resolved: Resolved, memory_bytes: u64) -> Self {
+        Self {
+            id: JobId::generate(),
+            spec,
+            attributes,
+            spec_digest: resolved.digest(),
+            inputs: resolved.inputs(),
+            resolved: Arc::new(resolved),
+            memory_bytes,
+            rollout_set: None,
+        }
+    }
+
+    /// The same with the stored verifier whose configuration its spec holds.
+    pub fn with_verifier(mut self, stored: Option<VerifierId>) -> Self {
+        self.inputs.extend(stored.map(Input::verifier));
+        self
+    }
 }
 
 /// By what a client's request is known again.
@@ -117,14 +136,14 @@ impl Request {
         let Self { new, origin, now, .. } = self;
         JobRow {
             id: new.id,
-            kind: new.kind,
-            name: new.name,
+            kind: new.resolved.work.kind(),
             status: JobStatus::Queued,
             phase: None,
-            priority: new.priority,
-            objective: new.objective,
+            objective: new.resolved.work.objective().to_owned(),
             spec: new.spec,
-            spec_resolved: new.spec_resolved,
+            steps: new.resolved.work.steps(),
+            attributes: new.attributes,
+            resolved: new.resolved,
             spec_digest: new.spec_digest,
             created_at: now,
             started_at: None,
@@ -132,7 +151,6 @@ impl Request {
             attempt: 0,
             worker: None,
             step: 0,
-            steps: new.steps,
             last_seq: 1,
             result: None,
             failure: None,
@@ -254,6 +272,9 @@ impl Store {
         if !made.is_empty() {
             insert_jobs(tx.connection(), &made).await?;
         }
+        let inputs: Vec<(JobId, &Input)> =
+            made.iter().flat_map(|made| made.new.inputs.iter().map(|input| (made.new.id, input))).collect();
+        insert_inputs(tx.connection(), &inputs).await?;
         for Request { new, origin, now, .. } in made {
             if let Some(set) = &new.rollout_set {
                 insert(tx.connection(), new.id, set, *now).await?;
@@ -295,27 +316,38 @@ async fn admit<'a>(
 
 /// Writes the rows of jobs and the first event of each.
 async fn insert_jobs(connection: &mut SqliteConnection, requests: &[&Request]) -> Result<()> {
-    let specs =
-        requests.iter().map(|Request { new, .. }| Ok((write_json(&new.spec)?, write_json(&new.spec_resolved)?)));
-    let specs = specs.collect::<Result<Vec<_>>>()?;
+    let texts = requests.iter().map(|Request { new, .. }| {
+        let Attributes { metadata, budget, .. } = &new.attributes;
+        let budget = budget.as_ref().map(write_json).transpose()?;
+        Ok([
+            Some(write_json(&new.spec)?),
+            Some(write_json(&new.resolved.essence())?),
+            Some(write_json(metadata)?),
+            budget,
+        ])
+    });
+    let texts = texts.collect::<Result<Vec<_>>>()?;
     let mut jobs = QueryBuilder::new(
-        "insert into job (id, kind, name, status, priority, objective, spec, spec_resolved, spec_digest, steps,
-                          created_at, updated_at, devices, memory_bytes, project, forked_from, last_seq) ",
+        "insert into job (id, kind, name, status, priority, objective, spec, spec_resolved, metadata, budget,
+                          spec_digest, steps, created_at, updated_at, devices, memory_bytes, project, forked_from,
+                          last_seq) ",
     );
-    jobs.push_values(requests.iter().zip(specs), |mut row, (Request { new, origin, project, now, .. }, specs)| {
+    jobs.push_values(requests.iter().zip(texts), |mut row, (Request { new, origin, project, now, .. }, texts)| {
+        let Resolved { common, work } = &*new.resolved;
         row.push_bind(new.id.to_string())
-            .push_bind(new.kind.as_str())
-            .push_bind(&new.name)
+            .push_bind(work.kind().as_str())
+            .push_bind(&new.attributes.name)
             .push_bind(JobStatus::Queued.as_str())
-            .push_bind(new.priority)
-            .push_bind(&new.objective)
-            .push_bind(specs.0)
-            .push_bind(specs.1)
-            .push_bind(&new.spec_digest)
-            .push_bind(new.steps as i64)
+            .push_bind(new.attributes.priority)
+            .push_bind(work.objective());
+        for text in texts {
+            row.push_bind(text);
+        }
+        row.push_bind(&new.spec_digest)
+            .push_bind(work.steps() as i64)
             .push_bind(now.0)
             .push_bind(now.0)
-            .push_bind(new.devices)
+            .push_bind(common.resources.devices)
             .push_bind(i64::try_from(new.memory_bytes).unwrap_or(i64::MAX))
             .push_bind(project)
             .push_bind(origin.as_ref().and_then(Origin::forked_from).map(|id| id.to_string()))
@@ -407,7 +439,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::job::RolloutSetId;
+    use crate::job::{JobKind, RolloutSetId};
     use crate::store::ProjectLimits;
 
     const NOW: Timestamp = Timestamp(1_750_000_000_000);
@@ -422,20 +454,13 @@ mod tests {
             spec: None,
             metadata: BTreeMap::new(),
         };
-        NewJob {
-            id: JobId::generate(),
-            kind: JobKind::Train,
-            name: Some(String::from("nightly")),
-            priority: -3,
-            objective: String::from("bolt"),
-            spec: json!({"metadata": {"a": "b"}}),
-            spec_resolved: json!({"metadata": {"a": "b"}, "seed": 1}),
-            spec_digest: String::from("sha256:02"),
-            steps: 7,
-            devices: 2,
-            memory_bytes: u64::MAX,
-            rollout_set: Some(set),
-        }
+        let spec = json!({
+            "name": "nightly", "model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"},
+            "objective": {"type": "bolt"}, "train": {"steps": 7}, "resources": {"devices": 2}, "priority": -3,
+            "metadata": {"a": "b"}, "budget": {"device_seconds": 7}, "seed": 1,
+        });
+        let (attributes, resolved) = Resolved::parse(JobKind::Train, &spec).unwrap();
+        NewJob { rollout_set: Some(set), ..NewJob::of(spec, attributes, resolved, u64::MAX) }
     }
 
     #[tokio::test]

@@ -6,6 +6,7 @@ use serde_json::Value;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
+use super::inputs::unused;
 use super::{Labels, Page, Result, Store, StoreError, read, read_json, write_json};
 use crate::job::{Timestamp, VerifierId};
 
@@ -90,30 +91,16 @@ impl Store {
     /// Removes a verifier. Refuses while a job that is not finished was submitted with its id.
     pub async fn delete_verifier(&self, id: VerifierId) -> Result<()> {
         let mut tx = self.begin().await?;
-        let user: Option<String> = sqlx::query_scalar(
-            "select j.id from job j join verifier v on v.id = $1 and v.project = coalesce($2, v.project)
-             where j.status not in ('succeeded', 'failed', 'cancelled') and j.spec like '%' || v.id || '%' limit 1",
-        )
-        .bind(id.to_string())
-        .bind(self.project())
-        .fetch_optional(tx.connection())
-        .await?;
-        if let Some(job) = user {
-            tx.commit().await?;
-            return Err(StoreError::Conflict(format!(
-                "the job {job} is not finished and uses the verifier; wait for it, or cancel it"
-            )));
-        }
         let deleted = sqlx::query("delete from verifier where id = $1 and project = coalesce($2, project)")
             .bind(id.to_string())
             .bind(self.project())
             .execute(tx.connection())
             .await?;
-        tx.commit().await?;
         if deleted.rows_affected() == 0 {
             return Err(StoreError::NotFound { what: "verifier", id: id.to_string() });
         }
-        Ok(())
+        unused(tx.connection(), &[id.to_string()], "verifier").await?;
+        tx.commit().await
     }
 }
 

@@ -370,6 +370,7 @@ mod tests {
 
     use super::*;
     use crate::job::{JobId, JobKind};
+    use crate::spec::Resolved;
     use crate::store::{NewJob, WebhookEndpointChange, WebhookEndpointRow};
 
     const NOW: Timestamp = Timestamp(1_750_000_000_000);
@@ -399,21 +400,12 @@ mod tests {
 
     /// Submits a job, which leaves a `job.queued` behind.
     async fn submit(store: &Store) -> JobId {
-        let spec = json!({"metadata": {"commit": "abc"}});
-        let new = NewJob {
-            id: JobId::generate(),
-            kind: JobKind::Train,
-            name: None,
-            priority: 0,
-            objective: String::from("bolt"),
-            spec: spec.clone(),
-            spec_resolved: spec,
-            spec_digest: String::from("sha256:02"),
-            steps: 1,
-            devices: 1,
-            memory_bytes: 0,
-            rollout_set: None,
-        };
+        let spec = json!({
+            "model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"},
+            "objective": {"type": "bolt"}, "train": {"steps": 1}, "metadata": {"commit": "abc"},
+        });
+        let (attributes, resolved) = Resolved::parse(JobKind::Train, &spec).unwrap();
+        let new = NewJob::of(spec, attributes, resolved, 0);
         store.submit_job(new, None, NOW).await.unwrap().job.id
     }
 

@@ -79,7 +79,7 @@ async fn fan_out(connection: &mut SqliteConnection, told: i64, newest: i64, now:
                 job.objective as job_objective, job.step as job_step, job.steps as job_steps,
                 job.attempt as job_attempt, job.created_at as job_created_at, job.started_at as job_started_at,
                 job.finished_at as job_finished_at, job.result as job_result, job.failure as job_failure,
-                json_extract(job.spec_resolved, '$.metadata') as job_metadata
+                job.metadata as job_metadata
          from event join job on job.id = event.job_id
          where event.position > max($1, $2, (select position from webhook_cursor)) and event.position <= $3
            and event.type in (select value from json_each($4))

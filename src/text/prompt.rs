@@ -6,13 +6,13 @@ use super::TextError;
 use super::chat::ChatTemplate;
 use super::tokenizer::TextTokenizer;
 use crate::dataset::{Message, Prompt, Row};
-use crate::job::spec::{DatasetSpec, PromptFormat};
+use crate::job::spec::{PromptFormat, PromptSpec};
 
 /// Renders and encodes prompts the way a job's spec says.
 pub struct Prompter<'a> {
     tokenizer: &'a TextTokenizer,
     chat: Option<&'a ChatTemplate>,
-    spec: &'a DatasetSpec,
+    spec: &'a PromptSpec,
     /// Tokens that fit the model.
     context: usize,
 }
@@ -29,7 +29,7 @@ impl<'a> Prompter<'a> {
     pub fn new(
         tokenizer: &'a TextTokenizer,
         chat: Option<&'a ChatTemplate>,
-        spec: &'a DatasetSpec,
+        spec: &'a PromptSpec,
         context: usize,
     ) -> Result<Self, TextError> {
         let chat = match spec.format {

@@ -3,24 +3,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use crate::dataset::jsonl::JsonlFile;
 use crate::dataset::{self, Columns, Dataset, Split};
 use crate::engine::collective::{Alone, Collective};
 use crate::engine::device::Device;
 use crate::engine::{self, ActorSpec, EngineError, EvaluationJob, Job, Outcome, RegradingJob, Reporter, SamplingJob};
-use crate::job::evaluation::EvaluationSplit;
 use crate::job::rollout_set::PARTS_FOLDER;
-use crate::job::spec::{DatasetSpec, Precision, SamplingSpec};
-use crate::job::{
-    CheckpointId, DatasetVersionId, EvaluationSpec, Failure, FailureKind, FieldError, GateSpec, JobKind, JobSpec,
-    ModelId, RolloutSetId, RolloutSetSpec,
-};
+use crate::job::spec::Precision;
+use crate::job::{Failure, FailureKind, GateSpec, RolloutSetId};
 use crate::modelfile::builtin::Builtin;
-use crate::objective;
+use crate::spec::{self, Common, EvaluationSplit, ModelRef, Resolved, RowsRef, TeacherRef, Training};
 use crate::store::{Claim, Keep, Location, Store, StoreError};
-use crate::verifier;
 
 use super::{chain, internal};
 
@@ -76,110 +69,79 @@ pub async fn prepare(store: &Store, claim: &Claim, device: &Device) -> Result<Wo
     if !claim.devices.is_empty() {
         sweep(store, claim).await.map_err(|error| internal(chain(&error)))?;
     }
-    match claim.kind {
-        JobKind::Train => Ok(Work::Train(Box::new(training(store, claim, device).await?))),
-        JobKind::Rollouts => rollouts(store, claim, device).await,
-        JobKind::Evaluation => Ok(Work::Evaluate(Box::new(evaluation(store, claim, device).await?))),
-    }
+    let Resolved { common, work } = &*claim.spec;
+    let actor = actor(store, claim, device, common, work.precision()).await?;
+    Ok(match work {
+        spec::Work::Train(training) => Work::Train(Box::new(training_job(store, claim, actor, training).await?)),
+        spec::Work::Sample(sampling) => {
+            let rows = dataset(store, sampling.rows, Split::Train).await?;
+            Work::Sample(Box::new(SamplingJob { actor, spec: sampling.clone(), rows }))
+        }
+        spec::Work::Regrade(regrading) => {
+            let rows = dataset(store, regrading.rows, Split::Train).await?;
+            let source = rollout_set(store, regrading.source).await?;
+            Work::Regrade(Box::new(RegradingJob { actor, source, rows }))
+        }
+        spec::Work::Evaluate(evaluating) => {
+            let split = match evaluating.split {
+                Some(EvaluationSplit::Train) => Split::Train,
+                Some(EvaluationSplit::Eval) | None => Split::Eval,
+            };
+            let rows = dataset(store, evaluating.rows, split).await?;
+            Work::Evaluate(Box::new(EvaluationJob { actor, spec: evaluating.clone(), rows }))
+        }
+    })
 }
 
-async fn training(store: &Store, claim: &Claim, device: &Device) -> Result<Job, Failure> {
-    let spec = JobSpec::parse(&claim.spec_resolved).map_err(invalid)?;
-    let objective = objective::Config::parse(&spec.objective, "/objective").map_err(invalid)?;
-    let teacher = match objective.teacher() {
+async fn training_job(store: &Store, claim: &Claim, actor: ActorSpec, training: &Training) -> Result<Job, Failure> {
+    let teacher = match training.teacher() {
         None => None,
-        Some(path) if path.starts_with('/') => Some(PathBuf::from(path)),
-        Some(name) => Some(model(store, name).await?.0),
+        Some(TeacherRef::Path(path)) => Some(path),
+        Some(TeacherRef::Model(reference)) => Some(model(store, &reference).await?.0),
     };
-    let stored = match (&spec.rollouts.from, &spec.rollouts.mix) {
-        (Some(set), _) => Some(rollout_set(store, set).await?),
-        (None, Some(mix)) => Some(rollout_set(store, &mix.rollout_set).await?),
-        (None, None) => None,
-    };
-    let train = dataset(store, &spec.dataset.train, Split::Train).await?;
-    let eval = match &spec.dataset.eval {
+    let stored = match training.rollouts.stored() {
+        Some(set) => Some(rollout_set(store, *set).await?),
         None => None,
-        Some(name) => Some(dataset(store, name, Split::Eval).await?),
     };
-    let parts = Parts {
-        model: &spec.model,
-        dataset: &spec.dataset,
-        sampling: &spec.sampling,
-        verifier: &spec.verifier,
-        precision: spec.train.precision,
-        seed: spec.seed,
+    let train = dataset(store, training.rows, Split::Train).await?;
+    let eval = match training.held_out {
+        None => None,
+        Some(rows) => Some(dataset(store, rows, Split::Eval).await?),
     };
-    let actor = actor(store, claim, device, parts).await?;
     let mut resume = Vec::new();
     for checkpoint in &claim.resume {
         resume.push(fetch(store, checkpoint).await?);
     }
-    let must_resume = claim.verification.is_some();
-    Ok(Job { actor, spec, objective, teacher, stored, train, eval, resume, must_resume })
-}
-
-async fn rollouts(store: &Store, claim: &Claim, device: &Device) -> Result<Work, Failure> {
-    let spec = RolloutSetSpec::parse(&claim.spec_resolved).map_err(invalid)?;
-    let rows = dataset(store, &spec.dataset.train, Split::Train).await?;
-    let parts = Parts {
-        model: &spec.model,
-        dataset: &spec.dataset,
-        sampling: &spec.sampling,
-        verifier: &spec.verifier,
-        precision: spec.precision,
-        seed: spec.seed,
-    };
-    let actor = actor(store, claim, device, parts).await?;
-    Ok(match &spec.regrade_of {
-        None => Work::Sample(Box::new(SamplingJob { actor, spec, rows })),
-        Some(set) => Work::Regrade(Box::new(RegradingJob { actor, source: rollout_set(store, set).await?, rows })),
+    Ok(Job {
+        actor,
+        name: claim.attributes.name.clone(),
+        description: claim.spec.to_value(&claim.attributes),
+        spec: training.clone(),
+        teacher,
+        stored,
+        train,
+        eval,
+        resume,
+        must_resume: claim.verification.is_some(),
     })
 }
 
-async fn evaluation(store: &Store, claim: &Claim, device: &Device) -> Result<EvaluationJob, Failure> {
-    let spec = EvaluationSpec::parse(&claim.spec_resolved).map_err(invalid)?;
-    let split = match spec.split {
-        Some(EvaluationSplit::Train) => Split::Train,
-        Some(EvaluationSplit::Eval) | None => Split::Eval,
-    };
-    let rows = dataset(store, &spec.dataset, split).await?;
-    let parts = Parts {
-        model: &spec.model,
-        dataset: &spec.rows(),
-        sampling: &spec.sampling,
-        verifier: &Some(spec.verifier.clone()),
-        precision: spec.precision,
-        seed: spec.seed,
-    };
-    let actor = actor(store, claim, device, parts).await?;
-    Ok(EvaluationJob { actor, spec, rows })
-}
-
-/// What all kinds of jobs have in their specs.
-struct Parts<'a> {
-    model: &'a str,
-    dataset: &'a DatasetSpec,
-    sampling: &'a SamplingSpec,
-    verifier: &'a Option<Value>,
+async fn actor(
+    store: &Store,
+    claim: &Claim,
+    device: &Device,
+    common: &Common,
     precision: Precision,
-    seed: u64,
-}
-
-async fn actor(store: &Store, claim: &Claim, device: &Device, parts: Parts<'_>) -> Result<ActorSpec, Failure> {
-    let Parts { model: model_name, dataset, sampling, verifier, precision, seed } = parts;
-    let verifier = match verifier {
-        None => None,
-        Some(config) => Some(verifier::Config::parse(config, "/verifier").map_err(invalid)?),
-    };
-    let (model, from_scratch) = model(store, model_name).await?;
+) -> Result<ActorSpec, Failure> {
+    let (model, from_scratch) = model(store, &common.model).await?;
     Ok(ActorSpec {
         id: claim.lease.job,
         attempt: claim.lease.attempt,
         spec_digest: claim.spec_digest.clone(),
-        seed,
-        dataset: dataset.clone(),
-        sampling: sampling.clone(),
-        verifier,
+        seed: common.seed,
+        prompt: common.prompt.clone(),
+        sampling: common.sampling.clone(),
+        verifier: common.verifier.clone(),
         model,
         from_scratch,
         directory: store.files().job(claim.lease.job),
@@ -190,10 +152,7 @@ async fn actor(store: &Store, claim: &Claim, device: &Device, parts: Parts<'_>) 
 }
 
 /// The directory of a complete rollout set.
-async fn rollout_set(store: &Store, name: &str) -> Result<PathBuf, Failure> {
-    let Ok(id) = name.parse::<RolloutSetId>() else {
-        return Err(internal(format!("`{name}` in a resolved spec is no rollout set")));
-    };
+async fn rollout_set(store: &Store, id: RolloutSetId) -> Result<PathBuf, Failure> {
     let row = store.rollout_set(id).await.map_err(|error| missing(&error))?;
     let content = row.content.ok_or_else(|| internal(format!("the rollout set {id} is not complete")))?;
     fetch(store, content.artifact.location()).await
@@ -202,12 +161,6 @@ async fn rollout_set(store: &Store, name: &str) -> Result<PathBuf, Failure> {
 /// A stored file or folder on this worker's disk.
 async fn fetch(store: &Store, what: &Location) -> Result<PathBuf, Failure> {
     store.place().fetch(what).await.map_err(|error| internal(chain(&error)))
-}
-
-fn invalid(errors: Vec<FieldError>) -> Failure {
-    let message = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-    let code = errors.first().map_or("invalid_spec", |error| error.code);
-    Failure { kind: FailureKind::InvalidData, code: code.to_owned(), message }
 }
 
 fn missing(error: &StoreError) -> Failure {
@@ -220,28 +173,30 @@ fn missing(error: &StoreError) -> Failure {
 }
 
 /// The model's directory, and whether its weights are drawn at random.
-pub(super) async fn model(store: &Store, name: &str) -> Result<(PathBuf, bool), Failure> {
-    if let Some(builtin) = Builtin::find(name) {
-        let path = unpack(store, builtin).map_err(|error| internal(chain(&error)))?;
-        return Ok((path, builtin.from_scratch));
+pub(super) async fn model(store: &Store, reference: &ModelRef) -> Result<(PathBuf, bool), Failure> {
+    match *reference {
+        ModelRef::Builtin(builtin) => {
+            let path = unpack(store, builtin).map_err(|error| internal(chain(&error)))?;
+            Ok((path, builtin.from_scratch))
+        }
+        ModelRef::Model(id) => {
+            store.model(id).await.map_err(|error| missing(&error))?;
+            Ok((fetch(store, &Location::model(id)).await?, false))
+        }
+        ModelRef::Checkpoint(id) => {
+            let row = store.checkpoint(id).await.map_err(|error| missing(&error))?;
+            Ok((fetch(store, row.artifact.location()).await?, false))
+        }
     }
-    if let Ok(id) = name.parse::<ModelId>() {
-        store.model(id).await.map_err(|error| missing(&error))?;
-        return Ok((fetch(store, &Location::model(id)).await?, false));
-    }
-    if let Ok(id) = name.parse::<CheckpointId>() {
-        let row = store.checkpoint(id).await.map_err(|error| missing(&error))?;
-        return Ok((fetch(store, row.artifact.location()).await?, false));
-    }
-    Err(internal(format!("`{name}` in a resolved spec is no model")))
 }
 
-async fn dataset(store: &Store, name: &str, split: Split) -> Result<Dataset, Failure> {
-    if let Some(builtin) = dataset::builtin(name, split) {
-        return Ok(builtin);
-    }
-    let Ok(id) = name.parse::<DatasetVersionId>() else {
-        return Err(internal(format!("`{name}` in a resolved spec is no data set version")));
+async fn dataset(store: &Store, rows: RowsRef, split: Split) -> Result<Dataset, Failure> {
+    let id = match rows {
+        RowsRef::Version(id) => id,
+        RowsRef::Builtin(name) => {
+            let builtin = dataset::builtin(name, split);
+            return builtin.ok_or_else(|| internal(format!("`{name}` is not among the built-in data sets")));
+        }
     };
     let row = store.dataset_version(id).await.map_err(|error| missing(&error))?;
     let columns: Columns = serde_json::from_value(row.columns).map_err(|error| internal(error.to_string()))?;

@@ -22,6 +22,7 @@ use crate::engine::responder::{RespondError, Responder};
 use crate::engine::{EngineError, Stop};
 use crate::job::inference::{Fault, FaultCode, Order, Reply};
 use crate::job::{DeviceStatus, FailureKind, Phase};
+use crate::spec::ModelRef;
 use crate::store::Store;
 use crate::store::line::{Line, Listener, Sending};
 
@@ -253,7 +254,11 @@ impl<'a> Desk<'a> {
         if let Some(loaded) = self.loaded.take().filter(|loaded| loaded.model == model) {
             return Ok(Source::Loaded(loaded.responder));
         }
-        match assignment::model(self.store, model).await {
+        let reference = match model.parse::<ModelRef>() {
+            Ok(reference) => reference,
+            Err(error) => return Err(Fault::new(FaultCode::ModelUnusable, error.to_string())),
+        };
+        match assignment::model(self.store, &reference).await {
             Ok((path, from_scratch)) => Ok(Source::Files { path, from_scratch }),
             Err(failure) if failure.kind == FailureKind::InvalidData => {
                 Err(Fault::new(FaultCode::ModelUnusable, failure.message))

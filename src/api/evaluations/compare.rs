@@ -16,10 +16,8 @@ use crate::job::evaluation::RESULTS_FILE;
 use crate::job::{EvaluationId, FieldError, Fields, PromptResult, field};
 use crate::objective::math::{mean, pass_at_k};
 use crate::objective::paired::Comparison;
+use crate::spec::{Resolved, Work};
 use crate::store::{EvaluationRow, Location};
-
-/// Fields of a spec that may differ between two evaluations that are compared; a difference is said.
-const MAY_DIFFER: [&str; 7] = ["sampling", "samples", "seed", "precision", "format", "system", "template"];
 
 /// Which evaluations to compare.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -156,12 +154,27 @@ pub async fn compare_evaluations(
         let detail = format!("{} prompts can be compared, and it takes at least 2; evaluate more prompts", pairs.len());
         return Err(one("/candidate", "too_few_prompts", detail));
     };
-    let differences = MAY_DIFFER
-        .iter()
-        .filter(|key| baseline.job.spec_resolved.get(**key) != candidate.job.spec_resolved.get(**key))
-        .map(|key| format!("/{key}"))
-        .collect();
+    let differences = differences(&baseline.job.resolved, &candidate.job.resolved);
     Ok(Json(answer(&request, &pairs, comparison, left_out, differences)))
+}
+
+/// What may differ between two evaluations that are compared, and does.
+fn differences(baseline: &Resolved, candidate: &Resolved) -> Vec<String> {
+    let samples = |resolved: &Resolved| match &resolved.work {
+        Work::Evaluate(evaluating) => Some(evaluating.samples),
+        Work::Train(_) | Work::Sample(_) | Work::Regrade(_) => None,
+    };
+    let (first, second) = (&baseline.common, &candidate.common);
+    let fields = [
+        ("sampling", first.sampling != second.sampling),
+        ("samples", samples(baseline) != samples(candidate)),
+        ("seed", first.seed != second.seed),
+        ("precision", baseline.work.precision() != candidate.work.precision()),
+        ("format", first.prompt.format != second.prompt.format),
+        ("system", first.prompt.system != second.prompt.system),
+        ("template", first.prompt.template != second.prompt.template),
+    ];
+    fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| format!("/{name}")).collect()
 }
 
 fn answer(
@@ -224,7 +237,7 @@ fn check_pair(baseline: &EvaluationRow, candidate: &EvaluationRow, k: u32) -> Re
         );
         refuse("/candidate", "rows_differ", detail);
     }
-    if baseline.job.spec_resolved.get("verifier") != candidate.job.spec_resolved.get("verifier") {
+    if baseline.job.resolved.common.verifier != candidate.job.resolved.common.verifier {
         let detail = String::from("the two were scored by different verifiers; evaluate both with the same `verifier`");
         refuse("/candidate", "verifiers_differ", detail);
     }

@@ -108,21 +108,20 @@ impl From<EvaluationSummary> for EvaluationResult {
 impl From<EvaluationRow> for Evaluation {
     fn from(row: EvaluationRow) -> Self {
         let EvaluationRow { id, job, content } = row;
-        let text = |key| job.spec_resolved.get(key).and_then(Value::as_str).map(str::to_owned);
         Self {
             id: id.to_string(),
             object: "evaluation",
             status: job.status.as_str(),
             job: job.id.to_string(),
-            model: text("model"),
-            dataset: text("dataset"),
+            model: Some(job.resolved.common.model.to_string()),
+            dataset: Some(job.resolved.work.rows().to_string()),
             result: content.filter(|_| job.status == JobStatus::Succeeded).map(|content| content.summary.into()),
             failure: job.failure.as_ref().and_then(|failure| serde_json::to_value(failure).ok()),
             created_at: job.created_at.unix_seconds(),
             finished_at: job.finished_at.map(Timestamp::unix_seconds),
-            metadata: job.metadata(),
-            name: job.name,
-            spec: job.spec_resolved,
+            spec: job.resolved.to_value(&job.attributes),
+            metadata: job.attributes.metadata,
+            name: job.attributes.name,
         }
     }
 }

@@ -63,6 +63,6 @@ pub async fn create_job(
     if let Some(dry_run) = params.dry_run {
         return Ok(Json(preflight(&app.store, resolved, dry_run).await?).into_response());
     }
-    let submitted = app.store.submit_job(resolved.into_job()?, key, clock::now()).await?;
+    let submitted = app.store.submit_job(resolved.into_job(), key, clock::now()).await?;
     Ok(idempotency::created(Job::from(submitted.job), submitted.replayed))
 }

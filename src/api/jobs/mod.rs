@@ -33,7 +33,7 @@ use super::error::Problem;
 use super::etag::Tagged;
 use super::queue::Waiting;
 use crate::clock;
-use crate::job::{EvaluationId, JobKind, JobStatus, Timestamp};
+use crate::job::{BudgetSpec, EvaluationId, JobKind, JobStatus, Timestamp};
 use crate::store::{JobRow, Store};
 
 /// A job.
@@ -102,6 +102,10 @@ pub struct Job {
     /// The spec with every default filled in and every reference resolved.
     #[schema(value_type = Object)]
     pub spec_resolved: Value,
+    /// Shown within the spec.
+    #[serde(skip)]
+    #[schema(ignore)]
+    budget: Option<BudgetSpec>,
     /// `sha256:` and the digest of the resolved spec without name, priority, metadata and budget.
     pub spec_digest: String,
     pub metadata: BTreeMap<String, String>,
@@ -121,7 +125,7 @@ impl From<JobRow> for Job {
             attempt: row.attempt,
             step: row.step,
             steps: row.steps,
-            priority: row.priority,
+            priority: row.attributes.priority,
             memory_bytes: row.memory_bytes,
             device_seconds: row.device_seconds(clock::now()),
             devices: match row.status {
@@ -137,8 +141,10 @@ impl From<JobRow> for Job {
             waiting: None,
             last_seq: row.last_seq,
             failure: row.failure.as_ref().and_then(|failure| serde_json::to_value(failure).ok()),
-            metadata: row.metadata(),
-            name: row.name,
+            spec_resolved: row.resolved.to_value(&row.attributes),
+            budget: row.attributes.budget,
+            metadata: row.attributes.metadata,
+            name: row.attributes.name,
             objective: Some(row.objective).filter(|name| !name.is_empty()),
             result: row.result,
             rollout_set: row.rollout_set.map(|id| id.to_string()),
@@ -146,7 +152,6 @@ impl From<JobRow> for Job {
             verifies: row.verifies.map(|id| id.to_string()),
             evaluation: (row.kind == JobKind::Evaluation).then(|| EvaluationId::of_job(row.id).to_string()),
             spec: row.spec,
-            spec_resolved: row.spec_resolved,
             spec_digest: row.spec_digest,
         }
     }
@@ -155,7 +160,7 @@ impl From<JobRow> for Job {
 impl Job {
     /// The answer that shows it. A change of a job depends on what can be changed and on its status.
     fn tagged(&self) -> Result<Tagged, Problem> {
-        let part = (&self.name, &self.metadata, self.priority, self.spec_resolved.get("budget"), self.status);
+        let part = (&self.name, &self.metadata, self.priority, self.budget, self.status);
         Tagged::with_part(self, &part)
     }
 }

@@ -8,15 +8,16 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::leakage::{Leakage, leakage};
-use super::resolve::Resolved;
+use super::resolve::Resolution;
 use crate::api::error::Problem;
 use crate::api::row_source::RowSource;
 use crate::dataset::{Dataset, DatasetError, Split};
 use crate::job::FieldError;
 use crate::job::memory::MemoryNeed;
-use crate::job::spec::DatasetSpec;
+use crate::job::spec::PromptSpec;
 use crate::modelfile::Inspection;
 use crate::objective;
+use crate::spec::{RowsRef, Training};
 use crate::store::Store;
 use crate::text::TextError;
 use crate::text::chat::ChatTemplate;
@@ -109,23 +110,23 @@ struct RowsChecked {
 }
 
 /// Answers a dry run of a spec that was found valid.
-pub async fn preflight(store: &Store, resolved: Resolved, dry_run: DryRun) -> Result<Preflight, Problem> {
-    let (spec_resolved, spec_digest) = resolved.spec_resolved()?;
-    let mut warnings = objective::warnings(&resolved.objective, &resolved.spec);
+pub async fn preflight(store: &Store, resolution: Resolution, dry_run: DryRun) -> Result<Preflight, Problem> {
+    let (resolved, attributes) = (resolution.resolved(), resolution.attributes.clone());
+    let mut warnings = objective::warnings(&resolution.training.objective, &resolution.sections());
     let warning = |FieldError { pointer, code, detail }| Warning { pointer, code: code.to_owned(), detail };
     let plan = match dry_run {
         DryRun::Validate => None,
         DryRun::Preflight => {
-            let dataset = &resolved.spec.dataset;
-            let train = Rows::of(store, &dataset.train, Split::Train, MOST_ROWS).await?;
-            let eval = match &dataset.eval {
+            let Training { rows, held_out, eval, .. } = &resolution.training;
+            let train = Rows::of(store, *rows, Split::Train, MOST_ROWS).await?;
+            let eval = match held_out {
                 None => None,
-                Some(name) => {
-                    let used = (resolved.spec.eval.prompts as usize).min(MOST_ROWS);
-                    Some(Rows::of(store, name, Split::Eval, used).await?)
+                Some(rows) => {
+                    let used = (eval.prompts as usize).min(MOST_ROWS);
+                    Some(Rows::of(store, *rows, Split::Eval, used).await?)
                 }
             };
-            let checked = tokio::task::spawn_blocking(move || check_and_plan(&resolved, train, eval)).await;
+            let checked = tokio::task::spawn_blocking(move || check_and_plan(&resolution, train, eval)).await;
             let plan = checked.map_err(io::Error::other)??;
             let leaked = plan.leakage.as_ref().and_then(Leakage::warning);
             let warning = |detail| FieldError::new("/dataset/eval", "eval_prompts_in_train", detail);
@@ -133,8 +134,14 @@ pub async fn preflight(store: &Store, resolved: Resolved, dry_run: DryRun) -> Re
             Some(plan)
         }
     };
-    let warnings = warnings.into_iter().map(warning).collect();
-    Ok(Preflight { object: "preflight", dry_run, spec_resolved, spec_digest, warnings, plan })
+    Ok(Preflight {
+        object: "preflight",
+        dry_run,
+        spec_resolved: resolved.to_value(&attributes),
+        spec_digest: resolved.digest(),
+        warnings: warnings.into_iter().map(warning).collect(),
+        plan,
+    })
 }
 
 /// The first rows of a data set.
@@ -152,14 +159,12 @@ struct OpenRows {
 }
 
 impl Rows {
-    /// `name` stands in a resolved spec.
-    async fn of(store: &Store, name: &str, split: Split, most: usize) -> Result<Self, Problem> {
+    async fn of(store: &Store, rows: RowsRef, split: Split, most: usize) -> Result<Self, Problem> {
         let pointer = match split {
             Split::Train => "/dataset/train",
             Split::Eval => "/dataset/eval",
         };
-        let source = RowSource::of(store, name, split, pointer).await?;
-        Ok(Self { source: source.map_err(|error| Problem::invalid(vec![error]))?, pointer, most })
+        Ok(Self { source: RowSource::of(store, rows, split).await?, pointer, most })
     }
 
     fn open(self) -> Result<OpenRows, DatasetError> {
@@ -168,20 +173,20 @@ impl Rows {
 }
 
 /// Reads the model's configuration and tokenizer, makes prompts, and counts. Blocks.
-fn check_and_plan(resolved: &Resolved, train: Rows, eval: Option<Rows>) -> Result<Plan, Problem> {
-    let inspection = resolved.model.files.inspect();
+fn check_and_plan(resolution: &Resolution, train: Rows, eval: Option<Rows>) -> Result<Plan, Problem> {
+    let inspection = resolution.model.files.inspect();
     let inspection = inspection.map_err(|error| one("/model", error.code(), error.to_string()))?;
     let (train, eval) = (train.open()?, eval.map(Rows::open).transpose()?);
-    let rows_checked = check_prompts(&inspection, &resolved.spec.dataset, &train, eval.as_ref())?;
-    let most = resolved.spec.eval.prompts as usize;
+    let rows_checked = check_prompts(&inspection, &resolution.common.prompt, &train, eval.as_ref())?;
+    let most = resolution.training.eval.prompts as usize;
     let deadline = Instant::now() + MOST_TIME;
     let leakage = eval.map(|eval| leakage(&train.dataset, &eval.dataset, most, deadline)).transpose()?;
-    Ok(plan(resolved, rows_checked, leakage))
+    Ok(plan(resolution, rows_checked, leakage))
 }
 
 fn check_prompts(
     inspection: &Inspection,
-    spec: &DatasetSpec,
+    spec: &PromptSpec,
     train: &OpenRows,
     eval: Option<&OpenRows>,
 ) -> Result<RowsChecked, Problem> {
@@ -212,18 +217,19 @@ fn one(pointer: &str, code: &'static str, detail: String) -> Problem {
     Problem::invalid(vec![FieldError::new(pointer, code, detail)])
 }
 
-fn plan(resolved: &Resolved, rows_checked: RowsChecked, leakage: Option<Leakage>) -> Plan {
-    let (spec, objective) = (&resolved.spec, resolved.objective.build(&resolved.spec.train));
+fn plan(resolution: &Resolution, rows_checked: RowsChecked, leakage: Option<Leakage>) -> Plan {
+    let spec = &resolution.training;
+    let objective = spec.objective.build(&spec.train);
     let (plan, needs) = (objective.plan(), objective.needs());
     let samples = !needs.completions && spec.rollouts.from.is_none();
     let fresh = if samples { plan.prompts_before(plan.rounds, &spec.train, &spec.rollouts) } else { 0 };
-    let MemoryNeed { model, copies, activations, cache } = resolved.memory;
+    let MemoryNeed { model, copies, activations, cache } = resolution.memory;
     Plan {
         rounds: if samples { plan.rounds } else { 0 },
         group_size: plan.group_size,
         completions: fresh * u64::from(plan.group_size),
-        parameters: resolved.parameters,
-        memory_bytes: resolved.memory.total(),
+        parameters: resolution.parameters,
+        memory_bytes: resolution.memory.total(),
         memory: Memory { model, copies, activations, cache },
         rows_checked,
         leakage,

@@ -7,20 +7,23 @@ use serde_json::Value;
 use super::stored_rollouts;
 use super::teacher::{self, Teacher};
 use crate::api::error::Problem;
-use crate::api::resolve::{self, Model};
+use crate::api::resolve::{self, Model, collect};
 use crate::api::resources;
-use crate::dataset::{self, Split};
 use crate::job::memory::{self, Beside, MemoryNeed, Shape};
-use crate::job::{FieldError, JobId, JobKind, JobSpec, RolloutSetId};
-use crate::objective::{self, Needs};
+use crate::job::{FieldError, RolloutSetId, VerifierId};
+use crate::objective::{self, Needs, Sections};
+use crate::spec::{Attributes, Common, JobSpec, Pinned, Resolved, RowsRef, Training};
 use crate::store::{NewJob, NewRolloutSet, Store};
 
-/// A spec that can run, with every default filled in and every reference pinned, and what was found on the way.
+/// A spec that can run, and what was found on the way.
 #[derive(Debug)]
-pub struct Resolved {
+pub struct Resolution {
     pub submitted: Value,
-    pub spec: JobSpec,
-    pub objective: objective::Config,
+    pub attributes: Attributes,
+    pub common: Common,
+    pub training: Training,
+    /// The stored verifier whose configuration the spec holds.
+    pub verifier: Option<VerifierId>,
     pub model: Model,
     /// Of the model.
     pub parameters: u64,
@@ -30,119 +33,109 @@ pub struct Resolved {
 
 /// Checks a spec, fills in its defaults and pins its references to immutable things. `import_roots` are the folders
 /// below which a teacher may lie.
-pub async fn resolve(store: &Store, import_roots: &[PathBuf], submitted: Value) -> Result<Resolved, Problem> {
-    let mut spec = JobSpec::parse(&submitted).map_err(Problem::invalid)?;
+pub async fn resolve(store: &Store, import_roots: &[PathBuf], submitted: Value) -> Result<Resolution, Problem> {
+    let spec = JobSpec::parse(&submitted).map_err(Problem::invalid)?;
     let mut errors = Vec::new();
-    let objective = match objective::Config::parse(&spec.objective, "/objective") {
-        Ok(config) => {
-            errors.extend(objective::check(&config, &spec).err().unwrap_or_default());
-            Some(config)
-        }
-        Err(wrong) => {
-            errors.extend(wrong);
-            None
-        }
-    };
+    let objective = collect(objective::Config::parse(&spec.objective, "/objective"), &mut errors);
+    let sections = Sections { train: &spec.train, sampling: &spec.sampling, rollouts: &spec.rollouts };
+    errors
+        .extend(objective.as_ref().and_then(|config| objective::check(config, &sections).err()).into_iter().flatten());
     let needs = objective.as_ref().map(|config| config.build(&spec.train).needs()).unwrap_or_default();
     // Stored completions have their rewards.
     let scores = needs.verifier && spec.rollouts.from.is_none();
-    errors.extend(resolve::verifier(store, &mut spec.verifier, scores).await?);
+    let scoring = collect(resolve::verifier(store, spec.verifier.as_ref(), scores).await?, &mut errors);
+    let scoring = scoring.unwrap_or_default();
     let model = resolve::model(store, &spec.model, spec.seed, ("/model", "unknown_model")).await?;
-    let model = taken(model, &mut errors);
-    errors.extend(resolve_datasets(store, &mut spec, needs).await?);
-    errors.extend(unmeasured_gate(&spec));
-    let mut teacher = None;
+    let model = collect(model.map_err(Some), &mut errors);
+    let train = resolve::training_rows(store, &spec.dataset.train, scoring.config.as_ref(), needs.completions).await?;
+    let rows = collect(train, &mut errors);
+    let held_out = held_out_rows(store, &spec, rows, &mut errors).await?;
+    errors.extend(unmeasured_gate(&spec, held_out));
+    let (mut teacher, mut stored) = (None, None);
     if let (Some(objective), Some(model)) = (&objective, &model) {
-        errors.extend(stored_rollouts::check(store, &spec, objective, model).await?);
+        let set = stored_rollouts::check(store, &spec, objective, model).await?;
+        stored = collect(set, &mut errors).flatten();
         if let Some(name) = objective.teacher() {
-            teacher = taken(teacher::check(store, import_roots, name, spec.seed, model).await?, &mut errors);
+            let check = teacher::check(store, import_roots, name, spec.seed, model).await?;
+            teacher = collect(check.map_err(Some), &mut errors);
         }
     }
-    let (Some(objective), Some(model), []) = (objective, model, errors.as_slice()) else {
+    let (Some(objective), Some(model), Some(rows), []) = (objective, model, rows, errors.as_slice()) else {
         return Err(Problem::invalid(errors));
     };
-    spec.objective = objective.resolved();
-    if let Some(teacher) = &teacher {
-        spec.objective["teacher"] = Value::from(teacher.name.as_str());
-    }
+    let objective = match &teacher {
+        None => objective,
+        Some(teacher) => objective.with_teacher(teacher.reference.to_string()),
+    };
     let shape = resources::shape(&model.files).await?.map_err(|error| Problem::invalid(vec![error]))?;
-    let memory = memory_need(&shape, &spec, needs, teacher.as_ref());
+    let memory = memory_need(&shape, &spec, needs, held_out.is_some(), teacher.as_ref());
     errors.extend(resources::check(store, spec.resources.devices, &memory).await?);
     if !errors.is_empty() {
         return Err(Problem::invalid(errors));
     }
-    Ok(Resolved { submitted, spec, objective, model, parameters: shape.parameters, memory })
+    let verifier = scoring.stored;
+    let pinned = Pinned { model: model.reference, rows, held_out, verifier: scoring.config, objective, stored };
+    let (attributes, common, training) = spec.pin(pinned);
+    Ok(Resolution { submitted, attributes, common, training, verifier, model, parameters: shape.parameters, memory })
 }
 
-fn memory_need(shape: &Shape, spec: &JobSpec, needs: Needs, teacher: Option<&Teacher>) -> MemoryNeed {
+/// The rows for evaluation; a built-in brings its own along.
+async fn held_out_rows(
+    store: &Store,
+    spec: &JobSpec,
+    train: Option<RowsRef>,
+    errors: &mut Vec<FieldError>,
+) -> Result<Option<RowsRef>, Problem> {
+    match (&spec.dataset.eval, train) {
+        (Some(name), _) => Ok(collect(resolve::held_out_rows(store, name).await?.map_err(Some), errors)),
+        (None, Some(rows @ RowsRef::Builtin(_))) => Ok(Some(rows)),
+        (None, Some(RowsRef::Version(_)) | None) => Ok(None),
+    }
+}
+
+fn memory_need(shape: &Shape, spec: &JobSpec, needs: Needs, evaluates: bool, teacher: Option<&Teacher>) -> MemoryNeed {
     let reference = needs.reference || (spec.train.track_reference && !needs.completions);
     let copy = if reference { shape.parameters } else { 0 };
     let trains_on_fresh = !needs.completions && spec.rollouts.from.is_none();
     let beside = Beside {
         parameters: copy.saturating_add(teacher.map_or(0, |teacher| teacher.parameters)),
         teacher: teacher.is_some(),
-        samples: trains_on_fresh || spec.dataset.eval.is_some(),
+        samples: trains_on_fresh || evaluates,
     };
-    memory::of_training(shape, spec, beside)
+    memory::of_training(shape, &spec.train, &spec.sampling, beside)
 }
 
-impl Resolved {
-    /// The resolved spec as JSON, with its digest.
-    pub fn spec_resolved(&self) -> Result<(Value, String), Problem> {
-        let resolved = serde_json::to_value(&self.spec);
-        let resolved = resolved.map_err(|error| Problem::bad_request("invalid_json", error.to_string()))?;
-        let digest = resolve::essential_digest(&resolved);
-        Ok((resolved, digest))
+impl Resolution {
+    /// The resolved spec.
+    pub fn resolved(&self) -> Resolved {
+        self.training.clone().of(self.common.clone())
+    }
+
+    /// What of the spec the objective has to fit.
+    pub fn sections(&self) -> Sections<'_, RolloutSetId> {
+        let Training { train, rollouts, .. } = &self.training;
+        Sections { train, sampling: &self.common.sampling, rollouts }
     }
 
     /// The job to submit, with the rollout set that it fills if it keeps what it samples.
-    pub fn into_job(self) -> Result<NewJob, Problem> {
-        let (spec_resolved, spec_digest) = self.spec_resolved()?;
-        let rollout_set = self.spec.rollouts.keep.then(|| NewRolloutSet {
+    pub fn into_job(self) -> NewJob {
+        let rollout_set = self.training.rollouts.keep.then(|| NewRolloutSet {
             id: RolloutSetId::generate(),
-            name: self.spec.name.clone(),
-            model: self.spec.model.clone(),
+            name: self.attributes.name.clone(),
+            model: self.model.reference.to_string(),
             model_digest: self.model.digest.clone(),
             tokenizer_digest: self.model.tokenizer_digest.clone(),
             spec: None,
-            metadata: self.spec.metadata.clone(),
+            metadata: self.attributes.metadata.clone(),
         });
-        Ok(NewJob {
-            id: JobId::generate(),
-            kind: JobKind::Train,
-            name: self.spec.name,
-            priority: self.spec.priority,
-            objective: self.objective.name().to_owned(),
-            spec: self.submitted,
-            spec_resolved,
-            spec_digest,
-            steps: self.spec.train.steps,
-            devices: self.spec.resources.devices,
-            memory_bytes: self.memory.total(),
-            rollout_set,
-        })
+        let job = NewJob::of(self.submitted, self.attributes, self.training.of(self.common), self.memory.total());
+        NewJob { rollout_set, ..job.with_verifier(self.verifier) }
     }
-}
-
-/// What was found; an error goes to the others.
-fn taken<T>(result: Result<T, FieldError>, errors: &mut Vec<FieldError>) -> Option<T> {
-    result.map_err(|error| errors.push(error)).ok()
 }
 
 /// A gate judges evaluations, so that there must be some.
-fn unmeasured_gate(spec: &JobSpec) -> Option<FieldError> {
-    let evaluated = spec.dataset.eval.is_some() && spec.verifier.is_some();
+fn unmeasured_gate(spec: &JobSpec, held_out: Option<RowsRef>) -> Option<FieldError> {
+    let evaluated = (held_out.is_some() || spec.dataset.eval.is_some()) && spec.verifier.is_some();
     let detail = "there is nothing to judge, for nothing is evaluated; add `dataset.eval` and a `verifier`";
     (spec.gate.is_some() && !evaluated).then(|| FieldError::new("/gate", "not_evaluated", detail))
-}
-
-async fn resolve_datasets(store: &Store, spec: &mut JobSpec, needs: Needs) -> Result<Vec<FieldError>, Problem> {
-    if dataset::builtin(&spec.dataset.train, Split::Train).is_some() {
-        // A built-in brings its held-out split along.
-        spec.dataset.eval.get_or_insert_with(|| spec.dataset.train.clone());
-    }
-    let verifier = spec.verifier.as_ref();
-    let mut errors = resolve::training_rows(store, &mut spec.dataset, verifier, needs.completions).await?;
-    errors.extend(resolve::held_out_rows(store, &mut spec.dataset).await?);
-    Ok(errors)
 }

@@ -3,17 +3,19 @@
 use crate::api::error::Problem;
 use crate::api::resolve::{Model, found};
 use crate::api::rollout_sets::not_ready;
-use crate::job::{FieldError, JobSpec, RolloutSetId, RolloutSummary};
+use crate::job::{FieldError, RolloutSetId, RolloutSummary};
 use crate::objective::{self, StoredRollouts};
+use crate::spec::JobSpec;
 use crate::store::Store;
 
-/// Checks `rollouts` of a spec against its objective and against the model that the job starts from.
+/// Checks `rollouts` of a spec against its objective and against the model that the job starts from; the answer is the
+/// set that it names.
 pub async fn check(
     store: &Store,
     spec: &JobSpec,
     objective: &objective::Config,
     model: &Model,
-) -> Result<Vec<FieldError>, Problem> {
+) -> Result<Result<Option<RolloutSetId>, Vec<FieldError>>, Problem> {
     let mut errors = Vec::new();
     let needs = objective.build(&spec.train).needs();
     if spec.rollouts.keep && needs.completions {
@@ -23,7 +25,7 @@ pub async fn check(
     let (pointer, name) = match (&spec.rollouts.from, &spec.rollouts.mix) {
         (Some(name), _) => ("/rollouts/from", name),
         (None, Some(mix)) => ("/rollouts/mix/rollout_set", &mix.rollout_set),
-        (None, None) => return Ok(errors),
+        (None, None) => return Ok(if errors.is_empty() { Ok(None) } else { Err(errors) }),
     };
     let admitted = objective.stored_rollouts();
     if let Some(detail) = refusal(admitted, objective.name(), spec.rollouts.mix.is_some()) {
@@ -33,13 +35,13 @@ pub async fn check(
     let mut refuse = |code, detail| errors.push(FieldError::new(pointer, code, detail));
     let Ok(id) = name.parse::<RolloutSetId>() else {
         refuse("not_found", format!("`{name}` is no rollout set (rs_...); GET /v1/rollout-sets lists them"));
-        return Ok(errors);
+        return Ok(Err(errors));
     };
     let set = match found(store.rollout_set(id).await, pointer)? {
         Ok(set) => set,
         Err(error) => {
             refuse(error.code, error.detail);
-            return Ok(errors);
+            return Ok(Err(errors));
         }
     };
     if set.model_digest != model.digest {
@@ -52,7 +54,7 @@ pub async fn check(
     }
     let Some(content) = &set.content else {
         refuse("rollout_set_not_ready", not_ready(&set));
-        return Ok(errors);
+        return Ok(Err(errors));
     };
     if needs.verifier && content.summary.reward_mean.is_none() {
         let detail = "the rollout set has no rewards, which the objective learns from; make one with a `verifier`";
@@ -73,7 +75,7 @@ pub async fn check(
     {
         refuse("rollouts_not_from_the_reference", detail);
     }
-    Ok(errors)
+    Ok(if errors.is_empty() { Ok(Some(id)) } else { Err(errors) })
 }
 
 /// Why an objective cannot use stored completions in the wanted way.

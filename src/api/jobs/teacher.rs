@@ -9,15 +9,16 @@ use crate::api::resolve::{self, Model, ModelFiles};
 use crate::job::FieldError;
 use crate::modelfile;
 use crate::modelfile::builtin::Builtin;
+use crate::spec::TeacherRef;
 use crate::store::Store;
 
 const POINTER: &str = "/objective/teacher";
 
 /// A teacher whose tokens mean the same as those of the model.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Teacher {
-    /// As the resolved spec names it: a reference, or the real path.
-    pub name: String,
+    /// A path has no links.
+    pub reference: TeacherRef,
     pub parameters: u64,
 }
 
@@ -30,9 +31,9 @@ pub async fn check(
     seed: u64,
     model: &Model,
 ) -> Result<Result<Teacher, FieldError>, Problem> {
-    let (name, files) = if Path::new(name).is_absolute() {
+    let (reference, files) = if Path::new(name).is_absolute() {
         match allowed(Path::new(name), roots) {
-            Ok(path) => (path.display().to_string(), ModelFiles::Path(path)),
+            Ok(path) => (TeacherRef::Path(path.clone()), ModelFiles::Path(path)),
             Err(problem) => return Ok(Err(FieldError::new(POINTER, "unknown_teacher", problem.detail))),
         }
     } else if Builtin::find(name).is_some_and(|builtin| builtin.from_scratch) {
@@ -40,13 +41,13 @@ pub async fn check(
         return Ok(Err(FieldError::new(POINTER, "unknown_teacher", detail)));
     } else {
         match resolve::model(store, name, seed, (POINTER, "unknown_teacher")).await? {
-            Ok(teacher) => (name.to_owned(), teacher.files),
+            Ok(teacher) => (TeacherRef::Model(teacher.reference), teacher.files),
             Err(error) => return Ok(Err(error)),
         }
     };
     let student = model.files.clone();
     let compared = tokio::task::spawn_blocking(move || compare(&student, &files)).await.map_err(io::Error::other)?;
-    Ok(compared.map(|parameters| Teacher { name, parameters }))
+    Ok(compared.map(|parameters| Teacher { reference, parameters }))
 }
 
 /// Returns the teacher's number of parameters. Blocks.
@@ -98,9 +99,9 @@ mod tests {
         write_teacher(&folder.path().join("outside"), |text| text);
         let code = async |name: &str| check(&store, &roots, name, 0, &model).await.unwrap().map_err(|e| e.code);
 
-        assert_eq!(code("builtin:arith-tiny").await.unwrap().name, "builtin:arith-tiny");
+        assert_eq!(code("builtin:arith-tiny").await.unwrap().reference.to_string(), "builtin:arith-tiny");
         let path = roots[0].join("same").canonicalize().unwrap().display().to_string();
-        assert_eq!(code(&format!("{path}/../same")).await.unwrap().name, path);
+        assert_eq!(code(&format!("{path}/../same")).await.unwrap().reference.to_string(), path);
         let outside = folder.path().join("outside").display().to_string();
         for name in [outside.as_str(), "/nowhere", "import/same", "mdl_1", "gpt"] {
             assert_eq!(code(name).await, Err("unknown_teacher"), "{name}");

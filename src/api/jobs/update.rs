@@ -15,6 +15,7 @@ use crate::api::extract::{Id, JsonBody};
 use crate::clock;
 use crate::job::spec::check_labels;
 use crate::job::{BudgetSpec, EventKind, FieldError, JobId, JobKind, NewEvent, field};
+use crate::spec::Attributes;
 use crate::store::{JobChange, JobRow};
 
 /// What to change; what is left out stays.
@@ -99,21 +100,23 @@ impl UpdateJob {
             let detail = format!("the job is {}; its priority and budget mean nothing any more", row.status);
             return Err(Problem::new(StatusCode::CONFLICT, "job_finished", detail));
         }
-        let mut metadata = row.metadata();
+        let mut changed = row.attributes.clone();
         match self.metadata {
             None => {}
-            Some(None) => metadata.clear(),
+            Some(None) => changed.metadata.clear(),
             Some(Some(pairs)) => {
                 for (key, value) in pairs {
                     match value {
-                        Some(value) => metadata.insert(key, value),
-                        None => metadata.remove(&key),
+                        Some(value) => changed.metadata.insert(key, value),
+                        None => changed.metadata.remove(&key),
                     };
                 }
             }
         }
-        let name = self.name.unwrap_or_else(|| row.name.clone());
-        let mut checks = vec![check_labels(name.as_deref(), 0, &metadata)];
+        changed.name = self.name.unwrap_or(changed.name);
+        changed.priority = self.priority.unwrap_or(changed.priority);
+        changed.budget = self.budget.unwrap_or(changed.budget);
+        let mut checks = vec![check_labels(changed.name.as_deref(), 0, &changed.metadata)];
         if let Some(budget) = self.budget.flatten() {
             checks.push(budget.check());
             if row.kind != JobKind::Train {
@@ -122,30 +125,23 @@ impl UpdateJob {
             }
         }
         field::all(checks).map_err(Problem::invalid)?;
-        let priority = self.priority.unwrap_or(row.priority);
-        let mut spec = row.spec_resolved.clone();
-        let mut put = |key: &str, value: Option<Value>| {
-            let Some(fields) = spec.as_object_mut() else { return };
-            match value {
-                Some(value) => fields.insert(key.to_owned(), value),
-                None => fields.shift_remove(key),
-            };
-        };
-        put("name", name.clone().map(Value::from));
-        put("metadata", Some(json!(metadata)));
-        put("priority", Some(json!(priority)));
-        if let Some(budget) = self.budget {
-            put("budget", budget.map(|budget| json!(budget)));
-        }
-        let changed: Vec<&str> = ["name", "metadata", "priority", "budget"]
-            .into_iter()
-            .filter(|key| spec.get(*key) != row.spec_resolved.get(*key))
-            .collect();
-        if changed.is_empty() && name == row.name {
+        let fields = differences(&row.attributes, &changed);
+        if fields.is_empty() {
             return Ok(None);
         }
-        let message = format!("changed by a client: {}", changed.join(", "));
-        let event = NewEvent::info(EventKind::Log, message, json!({"code": "changed", "fields": changed}));
-        Ok(Some(JobChange { name, priority, spec_resolved: spec, event: (!finished).then_some(event) }))
+        let message = format!("changed by a client: {}", fields.join(", "));
+        let event = NewEvent::info(EventKind::Log, message, json!({"code": "changed", "fields": fields}));
+        Ok(Some(JobChange { attributes: changed, event: (!finished).then_some(event) }))
     }
+}
+
+/// The names of what is not the same.
+fn differences(before: &Attributes, after: &Attributes) -> Vec<&'static str> {
+    let fields = [
+        ("name", before.name != after.name),
+        ("metadata", before.metadata != after.metadata),
+        ("priority", before.priority != after.priority),
+        ("budget", before.budget != after.budget),
+    ];
+    fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
 }

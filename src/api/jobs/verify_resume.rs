@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Job;
 use super::resolve::resolve;
@@ -12,7 +12,8 @@ use crate::api::extract::Id;
 use crate::api::idempotency;
 use crate::clock;
 use crate::job::{JobId, JobKind, JobStatus};
-use crate::store::{JobRow, NewJob, Origin, Store, Verification};
+use crate::spec::{Attributes, Resolved, Work};
+use crate::store::{JobRow, Origin, Store, Verification};
 
 /// Prove that a job resumes bit for bit
 ///
@@ -42,19 +43,25 @@ pub async fn verify_resume(Access(app): Access, Id(id): Id<JobId>, headers: Head
     }
     let source = app.store.job(id).await?;
     let verification = verification(&app.store, &source).await?;
-    let mut spec = source.spec_resolved.clone();
-    if let Some(fields) = spec.as_object_mut() {
-        // What was sampled before the checkpoint cannot be kept again, and a proof is not half made.
-        fields.shift_remove("budget");
-        if let Some(rollouts) = fields.get_mut("rollouts").and_then(|rollouts| rollouts.as_object_mut()) {
-            rollouts.insert(String::from("keep"), json!(false));
-        }
-    }
-    let resolved = resolve(&app.store, &app.settings.import_roots, spec).await?;
-    let name = format!("verify-resume of {}", source.name.as_deref().unwrap_or(&id.to_string()));
-    let new = NewJob { name: Some(name.chars().take(200).collect()), ..resolved.into_job()? };
+    let resolution = resolve(&app.store, &app.settings.import_roots, repetition(&source)).await?;
+    let new = resolution.into_job();
     let submitted = app.store.submit_derived(new, Origin::Verification(verification), key, clock::now()).await?;
     Ok(idempotency::created(Job::from(submitted.job), submitted.replayed))
+}
+
+/// The spec of a job that repeats another one.
+fn repetition(source: &JobRow) -> Value {
+    let mut resolved = Resolved::clone(&source.resolved);
+    if let Work::Train(training) = &mut resolved.work {
+        // What was sampled before the checkpoint cannot be kept again.
+        training.rollouts.keep = false;
+    }
+    let id = source.id.to_string();
+    let name = format!("verify-resume of {}", source.attributes.name.as_deref().unwrap_or(&id));
+    // A proof is not half made.
+    let attributes =
+        Attributes { name: Some(name.chars().take(200).collect()), budget: None, ..source.attributes.clone() };
+    resolved.to_value(&attributes)
 }
 
 /// What there is to prove.

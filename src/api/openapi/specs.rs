@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::{pascal, refer, walk};
 use crate::dataset::Columns;
-use crate::job::{EvaluationSpec, JobSpec, RolloutSetSpec};
 use crate::objective::frontier::Frontier;
+use crate::spec::{EvaluationSpec, JobSpec, RolloutSetSpec};
 use crate::{objective, verifier};
 
 /// Adds the schemas of the specs with those of objectives and verifiers.

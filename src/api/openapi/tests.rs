@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::job::{JobSpec, RolloutSetSpec};
+use crate::spec::{JobSpec, RolloutSetSpec};
 use crate::{objective, verifier};
 
 fn operations_of(document: &Value) -> Vec<(String, &Value)> {

@@ -9,15 +9,17 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::create::submit;
-use super::resolve::into_job;
+use super::resolve::filling_a_set;
 use super::{RolloutSet, content};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody};
-use crate::api::{idempotency, resolve};
-use crate::job::spec::{DatasetSpec, ResourceSpec};
-use crate::job::{JobSpec, RolloutSetId, RolloutSetSpec, RolloutSummary, field};
-use crate::store::{NewJob, RolloutSetRow, Store};
+use crate::api::idempotency;
+use crate::api::resolve::{self, collect};
+use crate::job::spec::{ResourceSpec, check_labels};
+use crate::job::{RolloutSetId, RolloutSummary, field};
+use crate::spec::{Attributes, Common, Regrading, Resolved, Work};
+use crate::store::{NewJob, Store, StoreError};
 
 /// How to score a set again.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -76,50 +78,38 @@ async fn job(store: &Store, id: RolloutSetId, body: Value) -> Result<NewJob, Pro
     let Regrade { verifier, name, priority, metadata } =
         field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
     let set = store.rollout_set(id).await?;
-    let model = (set.model_digest.clone(), set.tokenizer_digest.clone());
-    let spec = sampled_by(store, &set).await?;
-    content(set)?;
-    let verifier = Some(verifier);
-    let regrade_of = Some(id.to_string());
-    let resources = ResourceSpec::default();
-    let mut spec = RolloutSetSpec { name, verifier, resources, priority, metadata, regrade_of, ..spec };
-    let mut errors = resolve::verifier(store, &mut spec.verifier, true).await?;
-    errors.extend(resolve::training_rows(store, &mut spec.dataset, spec.verifier.as_ref(), false).await?);
-    let resolved = serde_json::to_value(&spec).map_err(|e| Problem::bad_request("invalid_json", e.to_string()))?;
-    errors.extend(RolloutSetSpec::parse(&resolved).err().unwrap_or_default());
+    let sampled_by = store.job(set.job).await?.resolved;
+    let (model_digest, tokenizer_digest) = (set.model_digest.clone(), set.tokenizer_digest.clone());
+    let regrading = regrading(id, &sampled_by.work, &content(set)?.summary)?;
+    let mut errors = check_labels(name.as_deref(), 0, &metadata).err().unwrap_or_default();
+    let scoring = collect(resolve::verifier(store, Some(&verifier), true).await?, &mut errors).unwrap_or_default();
+    let rows = regrading.rows.to_string();
+    collect(resolve::training_rows(store, &rows, scoring.config.as_ref(), false).await?, &mut errors);
     if !errors.is_empty() {
         return Err(Problem::invalid(errors));
     }
-    into_job(spec, body, model, 0)
+    let attributes = Attributes { name, priority, metadata, budget: None };
+    let common = Common { verifier: scoring.config, resources: ResourceSpec::default(), ..sampled_by.common.clone() };
+    let resolved = Resolved { common, work: Work::Regrade(regrading) };
+    let job = NewJob::of(body, attributes, resolved, 0).with_verifier(scoring.stored);
+    Ok(filling_a_set(job, model_digest, tokenizer_digest))
 }
 
-/// How the set's completions were sampled.
-async fn sampled_by(store: &Store, set: &RolloutSetRow) -> Result<RolloutSetSpec, Problem> {
-    if let Some(spec) = &set.spec {
-        return RolloutSetSpec::parse(spec).map_err(Problem::invalid);
-    }
-    let job = store.job(set.job).await?;
-    let spec = JobSpec::parse(&job.spec_resolved).map_err(Problem::invalid)?;
-    let summary = set.content.as_ref().map(|content| content.summary.clone()).unwrap_or_default();
-    Ok(kept_by(spec, &summary))
-}
-
-/// The same for a set that a training job has kept.
-fn kept_by(spec: JobSpec, summary: &RolloutSummary) -> RolloutSetSpec {
-    let most = summary.rollouts.div_ceil(summary.groups.max(1)).clamp(1, 1024);
-    RolloutSetSpec {
-        name: None,
-        model: spec.model,
-        dataset: DatasetSpec { eval: None, ..spec.dataset },
-        verifier: None,
-        sampling: spec.sampling,
-        group_size: u32::try_from(most).unwrap_or(1),
-        prompts: summary.groups.max(1),
-        precision: spec.train.precision,
-        resources: ResourceSpec::default(),
-        priority: 0,
-        seed: spec.seed,
-        metadata: BTreeMap::new(),
-        regrade_of: None,
+/// Scoring again what a job has sampled.
+fn regrading(source: RolloutSetId, work: &Work, summary: &RolloutSummary) -> Result<Regrading, Problem> {
+    match work {
+        Work::Sample(sampling) => Ok(sampling.regrading(source)),
+        Work::Regrade(regrading) => Ok(Regrading { source, ..regrading.clone() }),
+        Work::Train(training) => {
+            let most = summary.rollouts.div_ceil(summary.groups.max(1)).clamp(1, 1024);
+            Ok(Regrading {
+                source,
+                rows: training.rows,
+                group_size: u32::try_from(most).unwrap_or(1),
+                prompts: summary.groups.max(1),
+                precision: training.train.precision,
+            })
+        }
+        Work::Evaluate(_) => Err(StoreError::NotFound { what: "rollout set", id: source.to_string() }.into()),
     }
 }

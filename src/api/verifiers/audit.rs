@@ -117,7 +117,7 @@ pub async fn audit_verifier(
     fields.finish().map_err(Problem::invalid)?;
     let row = app.store.verifier(id).await?;
     let config = verifier::Config::parse(&row.config, "/config").map_err(Problem::invalid)?;
-    let source = RowSource::of(&app.store, &request.dataset, Split::Train, "/dataset").await?.map_err(one)?;
+    let source = RowSource::named(&app.store, &request.dataset, Split::Train, "/dataset").await?.map_err(one)?;
     let most = request.rows;
     let run = tokio::task::spawn_blocking(move || audit(config.build().as_ref(), &source.open()?, most));
     let audit = run.await.map_err(io::Error::other)??;

@@ -9,7 +9,7 @@ use axum::Json;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::api::access::Access;
@@ -18,6 +18,7 @@ use crate::api::extract::{Id, Params};
 use crate::clock;
 use crate::job::metric::METRICS;
 use crate::job::{Event, JobId, Timestamp};
+use crate::spec::{Resolved, Work};
 use crate::store::{CheckpointRow, JobRow, Page, Store};
 
 /// Warnings that a report lists.
@@ -204,8 +205,12 @@ impl Report {
 
     /// What a job's row tells.
     fn of(row: JobRow, now: Timestamp) -> Self {
-        let spec = |pointer: &str| row.spec_resolved.pointer(pointer).filter(|value| !value.is_null()).cloned();
-        let text = |pointer: &str| spec(pointer).and_then(|value| value.as_str().map(str::to_owned));
+        let Resolved { common, work } = &*row.resolved;
+        let (train, eval, required) = match work {
+            Work::Train(training) => (Some(training.rows), training.held_out, training.gate),
+            Work::Sample(_) | Work::Regrade(_) => (Some(work.rows()), None, None),
+            Work::Evaluate(_) => (None, None, None),
+        };
         let result = |key: &str| row.result.as_ref().and_then(|r| r.get(key)).filter(|value| !value.is_null()).cloned();
         let end = row.finished_at.unwrap_or(now);
         Self {
@@ -213,11 +218,11 @@ impl Report {
             job: row.id.to_string(),
             kind: row.kind.as_str(),
             status: row.status.as_str(),
-            model: text("/model"),
-            train: text("/dataset/train"),
-            eval: text("/dataset/eval"),
+            model: Some(common.model.to_string()),
+            train: train.map(|rows| rows.to_string()),
+            eval: eval.map(|rows| rows.to_string()),
             objective: Some(row.objective.clone()).filter(|name| !name.is_empty()),
-            seed: spec("/seed").and_then(|seed| seed.as_u64()),
+            seed: Some(common.seed),
             forked_from: row.forked_from.map(|id| id.to_string()),
             verifies: row.verifies.map(|id| id.to_string()),
             created_at: row.created_at.unix_seconds(),
@@ -231,7 +236,7 @@ impl Report {
             before: result("before"),
             after: result("after"),
             gate: result("gate"),
-            required: spec("/gate"),
+            required: required.map(|gate| json!(gate)),
             verify_resume: result("verify_resume"),
             weights_sha256: result("weights_sha256").and_then(|value| value.as_str().map(str::to_owned)),
             metrics: Vec::new(),
@@ -239,8 +244,8 @@ impl Report {
             checkpoints: Vec::new(),
             rollout_set: row.rollout_set.map(|id| id.to_string()),
             failure: row.failure.as_ref().and_then(|failure| serde_json::to_value(failure).ok()),
-            metadata: row.metadata(),
-            name: row.name,
+            metadata: row.attributes.metadata,
+            name: row.attributes.name,
             spec_digest: row.spec_digest,
         }
     }

@@ -17,7 +17,7 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::JsonBody;
 use crate::api::idempotency;
-use crate::api::jobs::resolve::{Resolved, resolve};
+use crate::api::jobs::resolve::{Resolution, resolve};
 use crate::clock;
 use crate::dataset::Split;
 use crate::job::{FieldError, field};
@@ -81,8 +81,8 @@ pub async fn create_fine_tuning_job(
     let request: CreateFineTuningJob = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
     let method = Method::read(request.method.as_ref(), request.hyperparameters.as_ref()).map_err(Problem::invalid)?;
     let resolved = resolved(&app, &request, &method).await?;
-    let description = describe(&request, &method, &resolved)?;
-    let (job, now) = (resolved.into_job()?, clock::now());
+    let description = describe(&request, &method, &resolved);
+    let (job, now) = (resolved.into_job(), clock::now());
     let id = job.id;
     app.store.describe_fine_tuning(id, &description, now).await?;
     let submitted = app.store.submit_job(job, key, now).await;
@@ -94,7 +94,7 @@ pub async fn create_fine_tuning_job(
 }
 
 /// The request as a job that can run.
-async fn resolved(app: &App, request: &CreateFineTuningJob, method: &Method) -> Result<Resolved, Problem> {
+async fn resolved(app: &App, request: &CreateFineTuningJob, method: &Method) -> Result<Resolution, Problem> {
     if request.integrations.as_ref().is_some_and(|integrations| !integrations.is_empty()) {
         let name = request.integrations.iter().flatten().filter_map(|i| i["type"].as_str()).next().unwrap_or("this");
         let detail = format!("integrations such as `{name}` are not supported; follow the job's events instead");
@@ -134,24 +134,23 @@ async fn resolved(app: &App, request: &CreateFineTuningJob, method: &Method) -> 
 }
 
 /// What clients will read of the request, with the numbers that were chosen for `auto`.
-fn describe(request: &CreateFineTuningJob, method: &Method, resolved: &Resolved) -> Result<Value, Problem> {
-    let (spec, _) = resolved.spec_resolved()?;
+fn describe(request: &CreateFineTuningJob, method: &Method, resolution: &Resolution) -> Value {
     let epochs = method.epochs().map_or_else(|| json!("auto"), |epochs| json!(epochs));
-    let mut shown = request.method.clone().unwrap_or_else(|| json!({"type": method.name}));
-    let chosen = json!(ChosenHyperparameters::of(&spec, epochs.clone()));
+    let mut described = request.method.clone().unwrap_or_else(|| json!({"type": method.name}));
+    let chosen = json!(ChosenHyperparameters::of(&resolution.training, epochs.clone()));
     // Absent or null until here where everything was left to us.
-    let settings = &mut shown[method.name];
+    let settings = &mut described[method.name];
     if settings.is_null() {
         *settings = json!({});
     }
     let mut all = settings["hyperparameters"].as_object().cloned().unwrap_or_default();
     all.extend(chosen.as_object().cloned().unwrap_or_default());
     settings["hyperparameters"] = Value::Object(all);
-    Ok(json!({
+    json!({
         "training_file": request.training_file,
         "validation_file": request.validation_file,
         "suffix": request.suffix,
         "n_epochs": epochs,
-        "method": shown,
-    }))
+        "method": described,
+    })
 }

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use crate::job::FieldError;
 use crate::job::spec::OptimizerSpec;
+use crate::spec::Training;
 
 /// What the methods have in common.
 pub const BASIC: &[&str] = &["n_epochs", "batch_size", "learning_rate_multiplier"];
@@ -113,13 +114,13 @@ impl Hyperparameters {
 
 impl ChosenHyperparameters {
     /// As they follow from a resolved spec; `n_epochs` is not in it.
-    pub fn of(spec: &Value, n_epochs: Value) -> Self {
-        let rate = spec["optimizer"]["learning_rate"].as_f64().unwrap_or_default();
+    pub fn of(training: &Training, n_epochs: Value) -> Self {
+        let rate = training.optimizer.learning_rate;
         // Division leaves traces in the last digits that nobody wrote.
         let multiplier = (rate / OptimizerSpec::default().learning_rate * 1e9).round() / 1e9;
         Self {
             n_epochs,
-            batch_size: spec["train"]["prompts_per_step"].clone(),
+            batch_size: json!(training.train.prompts_per_step),
             learning_rate_multiplier: json!(multiplier),
         }
     }

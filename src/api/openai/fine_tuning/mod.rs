@@ -13,6 +13,7 @@ pub mod pause;
 pub mod resume;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -22,6 +23,7 @@ use crate::api::App;
 use crate::api::error::Problem;
 use crate::clock;
 use crate::job::{JobId, JobKind, JobStatus, Timestamp};
+use crate::spec::{Training, Work};
 use crate::store::{JobRow, StoreError};
 use hyperparameters::ChosenHyperparameters;
 
@@ -83,15 +85,20 @@ async fn training_job(app: &App, id: JobId) -> Result<JobRow, Problem> {
     if row.kind == JobKind::Train {
         return Ok(row);
     }
-    Err(StoreError::NotFound { what: "fine-tuning job", id: id.to_string() }.into())
+    Err(not_training(id))
+}
+
+fn not_training(id: JobId) -> Problem {
+    StoreError::NotFound { what: "fine-tuning job", id: id.to_string() }.into()
 }
 
 /// The job in OpenAI's words.
 async fn view(app: &App, row: JobRow) -> Result<FineTuningJob, Problem> {
-    let request = app.store.fine_tuning(row.id).await?.unwrap_or_else(|| described(&row));
+    let resolved = Arc::clone(&row.resolved);
+    let Work::Train(training) = &resolved.work else { return Err(not_training(row.id)) };
+    let request = app.store.fine_tuning(row.id).await?.unwrap_or_else(|| described(&row, training));
     let trained_tokens = if row.status.is_final() { Some(app.store.trained_tokens(row.id).await?) } else { None };
     let text = |name: &str| request[name].as_str().map(str::to_owned);
-    let spec = &row.spec_resolved;
     let succeeded = row.status == JobStatus::Succeeded;
     Ok(FineTuningJob {
         id: row.id.to_string(),
@@ -99,7 +106,7 @@ async fn view(app: &App, row: JobRow) -> Result<FineTuningJob, Problem> {
         created_at: row.created_at.unix_seconds(),
         finished_at: row.finished_at.map(Timestamp::unix_seconds),
         status: status(row.status),
-        model: spec["model"].as_str().unwrap_or_default().to_owned(),
+        model: resolved.common.model.to_string(),
         fine_tuned_model: row
             .result
             .as_ref()
@@ -107,9 +114,9 @@ async fn view(app: &App, row: JobRow) -> Result<FineTuningJob, Problem> {
             .and_then(|result| result["checkpoint"].as_str().map(str::to_owned)),
         training_file: text("training_file").unwrap_or_default(),
         validation_file: text("validation_file"),
-        hyperparameters: ChosenHyperparameters::of(spec, request["n_epochs"].clone()),
+        hyperparameters: ChosenHyperparameters::of(training, request["n_epochs"].clone()),
         method: request["method"].clone(),
-        seed: spec["seed"].as_u64().unwrap_or_default(),
+        seed: resolved.common.seed,
         suffix: text("suffix"),
         trained_tokens,
         estimated_finish: estimated_finish(&row, clock::now()),
@@ -121,7 +128,7 @@ async fn view(app: &App, row: JobRow) -> Result<FineTuningJob, Problem> {
         result_files: Vec::new(),
         integrations: Vec::new(),
         organization_id: "anneal",
-        metadata: row.metadata(),
+        metadata: row.attributes.metadata,
     })
 }
 
@@ -138,17 +145,17 @@ fn status(status: JobStatus) -> &'static str {
 }
 
 /// What a client would have asked for to get a job that was submitted in another way.
-fn described(row: &JobRow) -> Value {
-    let spec = &row.spec_resolved;
+fn described(row: &JobRow, training: &Training) -> Value {
+    let grader = row.resolved.common.verifier.as_ref().map(|verifier| verifier.resolved());
     let method = match row.objective.as_str() {
         "sft" => json!({"type": "supervised", "supervised": {}}),
-        "grpo" => json!({"type": "reinforcement", "reinforcement": {"grader": spec["verifier"]}}),
-        name => json!({"type": name, name: spec["objective"]}),
+        "grpo" => json!({"type": "reinforcement", "reinforcement": {"grader": grader}}),
+        name => json!({"type": name, name: training.objective.resolved()}),
     };
     json!({
-        "training_file": spec["dataset"]["train"],
-        "validation_file": spec["dataset"]["eval"],
-        "suffix": row.name,
+        "training_file": training.rows.to_string(),
+        "validation_file": training.held_out.map(|rows| rows.to_string()),
+        "suffix": row.attributes.name,
         "n_epochs": "auto",
         "method": method,
     })

@@ -1,0 +1,202 @@
+//! Jobs that evaluate a model.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Attributes, Common, ModelRef, Resolved, RowsRef, Work, reference, scorer};
+use crate::job::spec::{
+    MAX_ROLLOUTS, Precision, PromptFormat, PromptSpec, ResourceSpec, SamplingSpec, check_labels, parse_object,
+};
+use crate::job::{FieldError, Fields, field};
+use crate::verifier;
+
+/// Measuring a model without training it: what `POST /v1/evaluations` takes and, with every default filled in, what a
+/// worker runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EvaluationSpec {
+    /// A name for people; need not be unique.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The model to measure, as in a job: `mdl_...`, an inference checkpoint `ckpt_...`, or a built-in.
+    pub model: String,
+    /// The held-out rows: a data set (`ds_...`, its latest version), a version (`dsv_...`) or a built-in.
+    pub dataset: String,
+    /// The part of a built-in data set; `eval` by default. Uploaded data sets have no parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<EvaluationSplit>,
+    /// How a `prompt` column becomes text for the model, as `dataset.format` of a job.
+    #[serde(default)]
+    pub format: PromptFormat,
+    /// A system message put before every prompt (chat format only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// Text around a plain prompt; `{prompt}` stands for the row's prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
+    /// How completions are scored, as in a job.
+    pub verifier: Value,
+    #[serde(default)]
+    pub sampling: SamplingSpec,
+    /// Completions per prompt.
+    #[serde(default = "default_samples")]
+    #[schemars(range(min = 1, max = 1024))]
+    pub samples: u32,
+    /// The k of pass@k; none may exceed `samples`. By default 1 and `samples`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass_at: Option<Vec<u32>>,
+    /// Rows to use, from the first on.
+    #[serde(default = "default_prompts")]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub prompts: u64,
+    /// What matrix products are computed in, as `train.precision` of a job.
+    #[serde(default)]
+    pub precision: Precision,
+    #[serde(default)]
+    pub resources: ResourceSpec,
+    /// Jobs with a higher priority are claimed first.
+    #[serde(default)]
+    pub priority: i32,
+    /// The root of every random choice. With the same seed, two models draw with the same random numbers.
+    #[serde(default)]
+    #[schemars(range(max = 9_007_199_254_740_991_u64))]
+    pub seed: u64,
+    /// Up to 16 pairs of your own.
+    #[serde(default)]
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// Which part of a built-in data set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EvaluationSplit {
+    Train,
+    Eval,
+}
+
+fn default_samples() -> u32 {
+    8
+}
+
+fn default_prompts() -> u64 {
+    200
+}
+
+impl EvaluationSpec {
+    /// Most values of `pass_at`.
+    const MOST_KS: usize = 32;
+
+    /// Reads and checks everything that needs neither the verifier nor the store, and fills in `pass_at`.
+    pub fn parse(value: &Value) -> Result<Self, Vec<FieldError>> {
+        // The one part that is a list is read by itself.
+        let mut parts = value.clone();
+        let pass_at = parts.as_object_mut().and_then(|parts| parts.shift_remove("pass_at"));
+        let mut spec: Self = parse_object(&parts)?;
+        if let Some(pass_at) = pass_at {
+            spec.pass_at = field::parse(&pass_at, "/pass_at").map_err(|error| vec![error])?;
+        }
+        let samples = spec.samples;
+        let pass_at = spec.pass_at.get_or_insert_with(|| if samples > 1 { vec![1, samples] } else { vec![1] });
+        let mut fields = Fields::below("");
+        fields.require((1..=1024).contains(&samples), "samples", "must lie between 1 and 1024");
+        let known = (1..=Self::MOST_KS).contains(&pass_at.len()) && pass_at.iter().all(|k| (1..=samples).contains(k));
+        let detail = format!("takes 1 to {} different k between 1 and `samples`", Self::MOST_KS);
+        fields.require(known && (1..pass_at.len()).all(|i| !pass_at[..i].contains(&pass_at[i])), "pass_at", detail);
+        fields.require(
+            (1..=100_000).contains(&spec.prompts) && spec.prompts * u64::from(samples) <= MAX_ROLLOUTS,
+            "prompts",
+            format!("must lie between 1 and 100000, with at most {MAX_ROLLOUTS} completions in all"),
+        );
+        let template = spec.template.as_deref().is_none_or(PromptSpec::is_template);
+        fields.require(template, "template", "must contain `{prompt}` and have at most 65536 bytes");
+        field::all([
+            fields.finish(),
+            spec.sampling.check(),
+            spec.resources.check(),
+            check_labels(spec.name.as_deref(), spec.seed, &spec.metadata),
+        ])?;
+        Ok(spec)
+    }
+}
+
+/// What a job that evaluates does, resolved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluating {
+    pub rows: RowsRef,
+    /// The part of a built-in data set; others have no parts.
+    pub split: Option<EvaluationSplit>,
+    /// Completions per prompt.
+    pub samples: u32,
+    /// The k of pass@k.
+    pub pass_at: Vec<u32>,
+    pub prompts: u64,
+    pub precision: Precision,
+}
+
+impl EvaluationSpec {
+    /// The spec with everything that it names in the place of the names.
+    pub fn pin(self, model: ModelRef, rows: RowsRef, verifier: verifier::Config) -> (Attributes, Common, Evaluating) {
+        let split = match rows {
+            RowsRef::Builtin(_) => Some(self.split.unwrap_or(EvaluationSplit::Eval)),
+            RowsRef::Version(_) => None,
+        };
+        let evaluating = Evaluating {
+            rows,
+            split,
+            samples: self.samples,
+            pass_at: self.pass_at.unwrap_or_default(),
+            prompts: self.prompts,
+            precision: self.precision,
+        };
+        let attributes = Attributes { name: self.name, priority: self.priority, metadata: self.metadata, budget: None };
+        let common = Common {
+            model,
+            prompt: PromptSpec { format: self.format, system: self.system, template: self.template },
+            verifier: Some(verifier),
+            sampling: self.sampling,
+            resources: self.resources,
+            seed: self.seed,
+        };
+        (attributes, common, evaluating)
+    }
+
+    /// Reads the references of a spec that was resolved before.
+    pub(super) fn into_resolved(self) -> Result<(Attributes, Resolved), FieldError> {
+        let model = reference(&self.model, "/model")?;
+        let rows = reference(&self.dataset, "/dataset")?;
+        let missing = || FieldError::new("/verifier", "missing_field", "an evaluation has a verifier");
+        let verifier = scorer(Some(&self.verifier))?.ok_or_else(missing)?;
+        let (attributes, common, evaluating) = self.pin(model, rows, verifier);
+        Ok((attributes, Resolved { common, work: Work::Evaluate(evaluating) }))
+    }
+}
+
+impl Evaluating {
+    /// The spec in the form in which it is submitted.
+    pub(super) fn to_spec(&self, common: &Common, attributes: &Attributes) -> EvaluationSpec {
+        let Attributes { name, priority, metadata, budget: _ } = attributes.clone();
+        let Common { model, prompt, verifier, sampling, resources, seed } = common.clone();
+        EvaluationSpec {
+            name,
+            model: model.to_string(),
+            dataset: self.rows.to_string(),
+            split: self.split,
+            format: prompt.format,
+            system: prompt.system,
+            template: prompt.template,
+            verifier: verifier.map(|verifier| verifier.resolved()).unwrap_or_default(),
+            sampling,
+            samples: self.samples,
+            pass_at: Some(self.pass_at.clone()),
+            prompts: self.prompts,
+            precision: self.precision,
+            resources,
+            priority,
+            seed,
+            metadata,
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Jobs that train.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Attributes, Common, ModelRef, Resolved, RowsRef, TeacherRef, Work, first, reference, scorer};
+use crate::job::spec::{
+    CheckpointSpec, DatasetSpec, EvalSpec, OptimizerSpec, ResourceSpec, RolloutSpec, SamplingSpec, TrainSpec,
+    check_labels, parse_object,
+};
+use crate::job::{BudgetSpec, FieldError, GateSpec, RolloutSetId, field};
+use crate::{objective, verifier};
+
+/// A training job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobSpec {
+    /// A name for people; need not be unique.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The model to start from: an imported model (`mdl_...`), an inference checkpoint of an earlier job
+    /// (`ckpt_...`) or a built-in (`builtin:arith-tiny`, `builtin:arith-scratch`).
+    pub model: String,
+    pub dataset: DatasetSpec,
+    /// How completions are scored: a stored verifier (`vf_...`) or an inline one. Required unless the objective does
+    /// without rewards (`sft` on a data set, `vopd`) or takes them from a stored rollout set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verifier: Option<Value>,
+    /// What is optimised: `{"type": ..., ...}`; `GET /v1/objectives` lists the types and their fields.
+    pub objective: Value,
+    #[serde(default)]
+    pub sampling: SamplingSpec,
+    #[serde(default)]
+    pub optimizer: OptimizerSpec,
+    #[serde(default)]
+    pub train: TrainSpec,
+    #[serde(default)]
+    pub rollouts: RolloutSpec,
+    #[serde(default)]
+    pub eval: EvalSpec,
+    #[serde(default)]
+    pub checkpoints: CheckpointSpec,
+    #[serde(default)]
+    pub resources: ResourceSpec,
+    /// What the job may use of the devices; without it there is no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<BudgetSpec>,
+    /// What the finished model must reach; `result.gate` says whether it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateSpec>,
+    /// Jobs with a higher priority are claimed first; equal ones in the order of submission.
+    #[serde(default)]
+    pub priority: i32,
+    /// The root of every random choice of the job.
+    #[serde(default)]
+    #[schemars(range(max = 9_007_199_254_740_991_u64))]
+    pub seed: u64,
+    /// Up to 16 pairs of your own.
+    #[serde(default)]
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// What the names in a submitted spec were found to stand for.
+#[derive(Clone, Debug)]
+pub struct Pinned {
+    pub model: ModelRef,
+    pub rows: RowsRef,
+    pub held_out: Option<RowsRef>,
+    pub verifier: Option<verifier::Config>,
+    /// Its teacher, if it has one, is the one that was found.
+    pub objective: objective::Config,
+    /// Of `rollouts`.
+    pub stored: Option<RolloutSetId>,
+}
+
+/// What a job that trains does, resolved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Training {
+    pub rows: RowsRef,
+    /// Rows for evaluation.
+    pub held_out: Option<RowsRef>,
+    pub objective: objective::Config,
+    pub optimizer: OptimizerSpec,
+    pub train: TrainSpec,
+    pub rollouts: RolloutSpec<RolloutSetId>,
+    pub eval: EvalSpec,
+    pub checkpoints: CheckpointSpec,
+    pub gate: Option<GateSpec>,
+}
+
+impl JobSpec {
+    /// Reads and checks everything that does not need the objective, the verifier or the store.
+    pub fn parse(value: &Value) -> Result<Self, Vec<FieldError>> {
+        let spec: Self = parse_object(value)?;
+        field::all([
+            spec.sampling.check(),
+            spec.optimizer.check(),
+            spec.train.check(),
+            spec.rollouts.check(&spec.train),
+            spec.eval.check(),
+            spec.checkpoints.check(),
+            spec.budget.map_or(Ok(()), |budget| budget.check()),
+            spec.gate.map_or(Ok(()), |gate| gate.check(&spec.eval)),
+            spec.resources.check(),
+            spec.dataset.check(),
+            check_labels(spec.name.as_deref(), spec.seed, &spec.metadata),
+        ])?;
+        Ok(spec)
+    }
+
+    /// The spec with everything that it names in the place of the names.
+    pub fn pin(self, pinned: Pinned) -> (Attributes, Common, Training) {
+        let attributes =
+            Attributes { name: self.name, priority: self.priority, metadata: self.metadata, budget: self.budget };
+        let common = Common {
+            model: pinned.model,
+            prompt: self.dataset.prompt(),
+            verifier: pinned.verifier,
+            sampling: self.sampling,
+            resources: self.resources,
+            seed: self.seed,
+        };
+        let training = Training {
+            rows: pinned.rows,
+            held_out: pinned.held_out,
+            objective: pinned.objective,
+            optimizer: self.optimizer,
+            train: self.train,
+            rollouts: self.rollouts.pin(pinned.stored),
+            eval: self.eval,
+            checkpoints: self.checkpoints,
+            gate: self.gate,
+        };
+        (attributes, common, training)
+    }
+
+    /// Reads the references of a spec that was resolved before.
+    pub(super) fn into_resolved(self) -> Result<(Attributes, Resolved), FieldError> {
+        let stored = self.rollouts.stored().map(|set| {
+            set.parse().map_err(|error: crate::job::id::InvalidId| {
+                FieldError::new("/rollouts", "invalid_value", error.to_string())
+            })
+        });
+        let objective = objective::Config::parse(&self.objective, "/objective").map_err(first)?;
+        if let Some(teacher) = objective.teacher() {
+            reference::<TeacherRef>(teacher, "/objective/teacher")?;
+        }
+        let pinned = Pinned {
+            model: reference(&self.model, "/model")?,
+            rows: reference(&self.dataset.train, "/dataset/train")?,
+            held_out: self.dataset.eval.as_deref().map(|rows| reference(rows, "/dataset/eval")).transpose()?,
+            verifier: scorer(self.verifier.as_ref())?,
+            objective,
+            stored: stored.transpose()?,
+        };
+        let (attributes, common, training) = self.pin(pinned);
+        Ok((attributes, training.of(common)))
+    }
+}
+
+impl Training {
+    /// The whole spec.
+    pub fn of(self, common: Common) -> Resolved {
+        Resolved { common, work: Work::Train(Box::new(self)) }
+    }
+
+    /// The model that the objective distils from.
+    pub fn teacher(&self) -> Option<TeacherRef> {
+        let teacher = self.objective.teacher()?.parse();
+        Some(teacher.expect("a resolved objective names a teacher that was found"))
+    }
+
+    /// The spec in the form in which it is submitted.
+    pub(super) fn to_spec(&self, common: &Common, attributes: &Attributes) -> JobSpec {
+        let Attributes { name, priority, metadata, budget } = attributes.clone();
+        let Common { model, prompt, verifier, sampling, resources, seed } = common.clone();
+        JobSpec {
+            name,
+            model: model.to_string(),
+            dataset: DatasetSpec {
+                train: self.rows.to_string(),
+                eval: self.held_out.map(|rows| rows.to_string()),
+                format: prompt.format,
+                system: prompt.system,
+                template: prompt.template,
+            },
+            verifier: verifier.map(|verifier| verifier.resolved()),
+            objective: self.objective.resolved(),
+            sampling,
+            optimizer: self.optimizer.clone(),
+            train: self.train.clone(),
+            rollouts: self.rollouts.named(),
+            eval: self.eval.clone(),
+            checkpoints: self.checkpoints.clone(),
+            resources,
+            budget,
+            gate: self.gate,
+            priority,
+            seed,
+            metadata,
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What jobs refer to: written with a job, and asked before something is deleted.
+
+use sqlx::QueryBuilder;
+use sqlx::sqlite::SqliteConnection;
+
+use super::transitions::unfinished;
+use super::{ROWS, Result, StoreError, write_json};
+use crate::job::JobId;
+use crate::spec::Input;
+
+/// Writes down what jobs refer to, within the transaction of their submission.
+pub(super) async fn insert_inputs(connection: &mut SqliteConnection, inputs: &[(JobId, &Input)]) -> Result<()> {
+    for some in inputs.chunks(ROWS) {
+        let mut statement = QueryBuilder::new("insert or ignore into job_input (job_id, role, kind, id, digest) ");
+        statement.push_values(some, |mut row, (job, input)| {
+            row.push_bind(job.to_string())
+                .push_bind(input.role.as_str())
+                .push_bind(input.kind.as_str())
+                .push_bind(&input.id)
+                .push_bind(&input.digest);
+        });
+        statement.build().persistent(false).execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+/// A job that is not finished and refers to one of `ids`, other than their owner.
+pub(super) async fn in_use(
+    connection: &mut SqliteConnection,
+    ids: &[String],
+    owner: Option<JobId>,
+) -> Result<Option<JobId>> {
+    let user: Option<String> = sqlx::query_scalar(concat!(
+        "select job.id from json_each($1) part join job_input on job_input.id = part.value
+                join job on job.id = job_input.job_id
+         where job.id <> coalesce($2, '') and job.status in ",
+        unfinished!(),
+        " limit 1"
+    ))
+    .bind(write_json(&ids)?)
+    .bind(owner.map(|id| id.to_string()))
+    .fetch_optional(connection)
+    .await?;
+    user.map(|id| super::read("job id", &id)).transpose()
+}
+
+/// Refuses when a job that is not finished refers to one of `ids`, which are `what`.
+pub(super) async fn unused(connection: &mut SqliteConnection, ids: &[String], what: &str) -> Result<()> {
+    match in_use(connection, ids, None).await? {
+        None => Ok(()),
+        Some(job) => Err(StoreError::Conflict(format!(
+            "the job {job} is not finished and uses the {what}; wait for it, or cancel it"
+        ))),
+    }
+}
