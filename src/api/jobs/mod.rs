@@ -106,7 +106,8 @@ pub struct Job {
     #[serde(skip)]
     #[schema(ignore)]
     budget: Option<BudgetSpec>,
-    /// `sha256:` and the digest of the resolved spec without name, priority, metadata and budget.
+    /// `sha256:` and the digest of the resolved spec without name, priority, metadata and budget, with those of the
+    /// built-ins that it names.
     pub spec_digest: String,
     pub metadata: BTreeMap<String, String>,
 }

@@ -49,7 +49,8 @@ pub struct Preflight {
     /// The spec with every default filled in and every reference resolved.
     #[schema(value_type = Object)]
     spec_resolved: Value,
-    /// `sha256:` and the digest of the resolved spec without name, priority, metadata and budget.
+    /// `sha256:` and the digest of the resolved spec without name, priority, metadata and budget, with those of the
+    /// built-ins that it names.
     spec_digest: String,
     /// What is possible but probably not meant.
     warnings: Vec<Warning>,

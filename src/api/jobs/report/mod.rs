@@ -74,7 +74,8 @@ pub struct Report {
     /// The data set that was evaluated on.
     eval: Option<String>,
     objective: Option<String>,
-    /// `sha256:` and the digest of the resolved spec without name, priority, metadata and budget.
+    /// `sha256:` and the digest of the resolved spec without name, priority, metadata and budget, with those of the
+    /// built-ins that it names.
     spec_digest: String,
     seed: Option<u64>,
     forked_from: Option<String>,
