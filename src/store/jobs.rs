@@ -9,9 +9,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::transitions::{Transition, move_job};
 use super::{Page, Result, Store, StoreError, read, read_json};
-use crate::job::{
-    BudgetSpec, Failure, FieldError, JobId, JobKind, JobStatus, Phase, RolloutSetId, Timestamp,
-};
+use crate::job::{BudgetSpec, Failure, FieldError, JobId, JobKind, JobStatus, Phase, RolloutSetId, Timestamp};
 use crate::spec::{Attributes, Resolved};
 
 /// The reason of a job that was cancelled without another one.

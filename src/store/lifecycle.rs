@@ -213,7 +213,6 @@ mod tests {
 
     use super::*;
     use crate::job::{DeviceReading, DeviceStatus, JobKind, WorkerId};
-    use crate::spec::Resolved;
     use crate::store::{Ended, NewJob};
 
     const NOW: Timestamp = Timestamp(1_750_000_000_000);
@@ -258,8 +257,7 @@ mod tests {
                 "model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"},
                 "objective": {"type": "sft"}, "resources": {"devices": devices}, "budget": budget,
             });
-            let (attributes, resolved) = Resolved::parse(JobKind::Train, &spec).unwrap();
-            let new = NewJob::of(spec, attributes, resolved, 0);
+            let new = NewJob::of_kind(JobKind::Train, spec);
             self.store.submit_job(new, None, NOW).await.unwrap().job.id
         }
 

@@ -311,7 +311,6 @@ mod tests {
     use super::*;
     use crate::job::placement::WaitCode;
     use crate::job::{DeviceReading, DeviceStatus, EventKind, FailureKind, JobKind};
-    use crate::spec::Resolved;
     use crate::store::{Ended, Loss, NewJob};
 
     const NOW: Timestamp = Timestamp(1_750_000_000_000);
@@ -368,8 +367,7 @@ mod tests {
                 "model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"},
                 "objective": {"type": "sft"}, "priority": priority, "resources": {"devices": devices},
             });
-            let (attributes, resolved) = Resolved::parse(JobKind::Train, &spec).unwrap();
-            let new = NewJob::of(spec, attributes, resolved, gib * GIB);
+            let new = NewJob { memory_bytes: gib * GIB, ..NewJob::of_kind(JobKind::Train, spec) };
             self.store.submit_job(new, None, NOW).await.unwrap().job.id
         }
 

@@ -182,8 +182,7 @@ mod tests {
             spec: Some(spec.clone()),
             metadata: BTreeMap::from([(String::from("commit"), String::from("abc"))]),
         };
-        let (attributes, resolved) = Resolved::parse(JobKind::Rollouts, &spec).unwrap();
-        NewJob { rollout_set: Some(set), ..NewJob::of(spec, attributes, resolved, 0) }
+        NewJob { rollout_set: Some(set), ..NewJob::of_kind(JobKind::Rollouts, spec) }
     }
 
     fn manifest(lease: Lease) -> Manifest {

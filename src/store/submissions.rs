@@ -62,6 +62,13 @@ impl NewJob {
         }
     }
 
+    /// A job whose spec is resolved as it stands.
+    #[cfg(test)]
+    pub fn of_kind(kind: crate::job::JobKind, spec: Value) -> Self {
+        let (attributes, resolved) = Resolved::parse(kind, &spec).unwrap();
+        Self::of(spec, attributes, resolved, 0)
+    }
+
     /// The same with the stored verifier whose configuration its spec holds.
     pub fn with_verifier(mut self, stored: Option<VerifierId>) -> Self {
         self.inputs.extend(stored.map(Input::verifier));
@@ -459,8 +466,7 @@ mod tests {
             "objective": {"type": "bolt"}, "train": {"steps": 7}, "resources": {"devices": 2}, "priority": -3,
             "metadata": {"a": "b"}, "budget": {"device_seconds": 7}, "seed": 1,
         });
-        let (attributes, resolved) = Resolved::parse(JobKind::Train, &spec).unwrap();
-        NewJob { rollout_set: Some(set), ..NewJob::of(spec, attributes, resolved, u64::MAX) }
+        NewJob { rollout_set: Some(set), memory_bytes: u64::MAX, ..NewJob::of_kind(JobKind::Train, spec) }
     }
 
     #[tokio::test]

@@ -130,20 +130,12 @@ mod tests {
 
     /// A job in a status, with everything that it has while a worker holds it.
     async fn job_in(store: &Store, status: JobStatus) -> JobId {
-        let new = NewJob {
-            id: JobId::generate(),
-            kind: JobKind::Train,
-            name: None,
-            priority: 0,
-            objective: String::new(),
-            spec: json!({}),
-            spec_resolved: json!({}),
-            spec_digest: String::new(),
-            steps: 1,
-            devices: 1,
-            memory_bytes: 0,
-            rollout_set: None,
-        };
+        let new = NewJob::of_kind(
+            JobKind::Train,
+            json!({
+                "model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"}, "objective": {"type": "sft"},
+            }),
+        );
         let job = store.submit_job(new, None, NOW).await.unwrap().job.id;
         let mut tx = store.begin().await.unwrap();
         if status.is_held() {

@@ -370,7 +370,6 @@ mod tests {
 
     use super::*;
     use crate::job::{JobId, JobKind};
-    use crate::spec::Resolved;
     use crate::store::{NewJob, WebhookEndpointChange, WebhookEndpointRow};
 
     const NOW: Timestamp = Timestamp(1_750_000_000_000);
@@ -404,8 +403,7 @@ mod tests {
             "model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"},
             "objective": {"type": "bolt"}, "train": {"steps": 1}, "metadata": {"commit": "abc"},
         });
-        let (attributes, resolved) = Resolved::parse(JobKind::Train, &spec).unwrap();
-        let new = NewJob::of(spec, attributes, resolved, 0);
+        let new = NewJob::of_kind(JobKind::Train, spec);
         store.submit_job(new, None, NOW).await.unwrap().job.id
     }
 
