@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Writes the generated parts of the three clients from openapi/openapi.json: into clients/, or below the folder that is
-# given. The generators are pinned and kept in target/clients. Needs node, npm, python3 with venv and pip, and cargo.
+# Writes the generated parts of the TypeScript and the Python client from openapi/openapi.json: into clients/, or below
+# the folder that is given. The generators are pinned and kept in target/clients. Needs node, npm, and python3 with venv
+# and pip. The Rust client needs no such step: it reads the document when it is built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 document=$PWD/openapi/openapi.json
@@ -25,7 +26,4 @@ for path in pathlib.Path(sys.argv[1]).rglob("*.py"):
     path.write_text(re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+\n", "\n", path.read_text())).strip() + "\n")
 PYTHON
 
-mkdir -p "$out/rust/src"
-cargo run --quiet --locked --manifest-path clients/rust/Cargo.toml --package anneal-client-generator \
-  --target-dir target/clients/rust -- "$document" "$out/rust/src/generated.rs"
-echo "TypeScript, Python and Rust are generated"
+echo "TypeScript and Python are generated"

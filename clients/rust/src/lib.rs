@@ -1,14 +1,16 @@
 //! An asynchronous client of Anneal.
 //!
-//! [`Client`] has a function for every operation and [`types`] a type for every schema, both generated from the OpenAPI
-//! document. Beside them is what a generator cannot write: [`connect`] with a key, [`follow`] for a job's events,
-//! [`download_checkpoint`] and [`dry_run`].
+//! [`Client`] has a function for every operation and [`types`] a type for every schema, both made of the OpenAPI
+//! document when this crate is built. Beside them is what a generator cannot write: [`connect`] with a key, [`follow`]
+//! for a job's events, [`download_checkpoint`] and [`dry_run`].
 
 mod download;
 mod error;
 mod events;
 #[allow(clippy::all, missing_docs, mismatched_lifetime_syntaxes, rustdoc::all, unused)]
-mod generated;
+mod generated {
+    include!(concat!(env!("OUT_DIR"), "/generated.rs"));
+}
 
 pub use download::download_checkpoint;
 pub use error::ClientError;
