@@ -247,7 +247,7 @@ async fn sweep(store: &Store, claim: &Claim) -> Result<(), StoreError> {
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if !store.is_artifact(&Location::job(claim.lease.job).within(&name)).await? {
-            tracing::info!(path = %path.display(), "removing an unfinished checkpoint");
+            tracing::info!(path = %path.display(), "removing an unfinished artifact");
             std::fs::remove_dir_all(&path).map_err(|e| StoreError::io("removing", &path, e))?;
         }
     }
