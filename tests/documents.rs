@@ -1,5 +1,5 @@
 //! The documents are true where a machine can tell: the map of files is what their heads say, the index of decisions is
-//! what their titles say, and a link from one document to another leads somewhere.
+//! what their titles say, what the architecture names is in the sources, and a link leads somewhere.
 //!
 //! What is generated is written anew with `UPDATE_DOCUMENTS=1 cargo test --test documents`; both pages may be merged
 //! anyhow and are then written anew.
@@ -246,12 +246,45 @@ fn links_between_documents_lead_somewhere() {
     assert!(broken.is_empty(), "links that lead nowhere: {broken:#?}");
 }
 
+/// What a page names of the sources, in backquotes: paths of modules, functions and types, and files.
+fn named(text: &str) -> BTreeSet<String> {
+    let code = Regex::new(r"`(\w+(?:::\w+)*|[\w/]+\.rs)`").unwrap();
+    let is_ours = |name: &&str| name.contains([':', '_', '.']) || name.starts_with(char::is_uppercase);
+    let prose = prose(text);
+    code.captures_iter(&prose).map(|found| found.get(1).unwrap().as_str()).filter(is_ours).map(str::to_owned).collect()
+}
+
+#[test]
+fn what_the_architecture_names_is_in_the_sources() {
+    let word = Regex::new(r"\w+").unwrap();
+    let (mut words, mut paths): (BTreeSet<String>, String) = (BTreeSet::new(), String::new());
+    for folder in ["src", "tests", "migrations"] {
+        for path in files_below(&root().join(folder), &|name| name != "data") {
+            let Ok(text) = fs::read_to_string(&path) else { continue };
+            words.extend(word.find_iter(&text).map(|found| found.as_str().to_owned()));
+            writeln!(paths, "{}", path.display()).unwrap();
+        }
+    }
+    let is_known = |name: &str| match name.ends_with(".rs") {
+        true => paths.contains(&format!("/{name}\n")),
+        false => name.split("::").all(|part| words.contains(part)),
+    };
+    for page in ["ARCHITECTURE.md", "docs/ways.md"] {
+        let mut unknown = named(&read(&root().join(page)));
+        unknown.retain(|name| !is_known(name));
+        assert!(unknown.is_empty(), "{page} names what is not in the sources: {unknown:?}");
+    }
+}
+
 #[test]
 fn a_page_that_the_program_reads_is_there_when_its_image_is_built() {
     let included = Regex::new(r#"include_str!\("[./]*/(docs/[^"]+)"\)"#).unwrap();
     let context = read(&root().join(".dockerignore"));
     let mut pages = 0;
-    for file in files_below(&root().join("src"), &|_| true).iter().filter(|file| said_of(file).is_some()) {
+    for file in files_below(&root().join("src"), &|_| true)
+        .iter()
+        .filter(|file| file.extension().is_some_and(|ending| ending == "rs"))
+    {
         for page in included.captures_iter(&read(file)).map(|found| found[1].to_owned()) {
             assert!(context.lines().any(|line| line == format!("!{page}")), ".dockerignore leaves {page} out");
             pages += 1;

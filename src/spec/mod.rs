@@ -1,6 +1,7 @@
-//! What a job is to do. A submitted spec names things by texts that may be wrong and leaves out what has a default; a
-//! [`Resolved`] one says it all, in types: what is named in it exists, never changes, and is checked. Between the two
-//! stands whoever can look names up (the API); from then on the resolved spec is what is stored, claimed and run.
+//! What a job is to do, as a client submits it and as it is resolved. A submitted spec names things by texts that may be
+//! wrong and leaves out what has a default; a [`Resolved`] one says it all, in types: what is named in it exists, never
+//! changes, and is checked. Between the two stands whoever can look names up (the API); from then on the resolved spec
+//! is what is stored, claimed and run.
 //!
 //! Both have one form in JSON, that of [`JobSpec`], [`RolloutSetSpec`] and [`EvaluationSpec`], and only this module
 //! reads or writes it.

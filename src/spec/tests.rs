@@ -1,3 +1,5 @@
+//! What specs refuse, what they refer to, and that each that is accepted comes back equal from its text.
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
