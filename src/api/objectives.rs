@@ -38,8 +38,8 @@ struct ObjectiveNeeds {
     teacher: bool,
 }
 
-impl From<Description> for Objective {
-    fn from(description: Description) -> Self {
+impl From<&Description> for Objective {
+    fn from(description: &Description) -> Self {
         Self {
             id: description.name.to_owned(),
             object: "objective",
@@ -52,7 +52,7 @@ impl From<Description> for Objective {
                 reference: description.needs.reference,
                 teacher: description.needs.teacher.is_some(),
             },
-            schema: description.schema,
+            schema: description.schema.clone(),
         }
     }
 }
@@ -62,5 +62,5 @@ impl From<Description> for Objective {
 /// Every objective with its formula and fields.
 #[utoipa::path(get, path = "/v1/objectives", tag = "objectives", responses((status = 200, body = List<Objective>)))]
 pub async fn list_objectives() -> Json<List<Objective>> {
-    Json(List::new(objective::catalog().into_iter().map(Objective::from), u32::MAX, |o| o.id.clone()))
+    Json(List::new(objective::catalog().iter().map(Objective::from), u32::MAX, |o| o.id.clone()))
 }

@@ -13,6 +13,7 @@ pub mod field;
 pub mod gate;
 pub mod id;
 pub mod inference;
+mod kinds;
 pub mod memory;
 pub mod metric;
 pub mod placement;
@@ -34,6 +35,7 @@ pub use id::{
     ApiKeyId, AuditEntryId, CheckpointId, DatasetId, DatasetVersionId, EvaluationId, EventId, FileId, JobId, ModelId,
     PartId, RolloutSetId, UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId, WorkerId,
 };
+pub(crate) use kinds::kinds;
 pub use rollout_set::{Rollout, RolloutGroup, RolloutLine, RolloutSummary, ScoreStatus};
 pub use status::{Failure, FailureKind, JobKind, JobStatus, Phase, RolloutSetStatus, UploadStatus};
 pub use time::Timestamp;

@@ -103,6 +103,10 @@ impl Settings for Config {
         fields.finish()
     }
 
+    fn build(&self, train: &TrainSpec) -> Box<dyn Objective> {
+        Box::new(build(self.clone(), train))
+    }
+
     fn stored_rollouts(&self) -> StoredRollouts {
         StoredRollouts::OfTheStart
     }
@@ -134,7 +138,7 @@ pub struct Bolt {
     plan: Plan,
 }
 
-pub fn build(config: Config, train: &TrainSpec) -> Bolt {
+fn build(config: Config, train: &TrainSpec) -> Bolt {
     Bolt { plan: Plan::rounds(config.rounds, config.group_size, train), config }
 }
 

@@ -193,6 +193,10 @@ impl Settings for Config {
         fields.finish()
     }
 
+    fn build(&self, train: &TrainSpec) -> Box<dyn Objective> {
+        Box::new(build(self.clone(), train))
+    }
+
     fn stored_rollouts(&self) -> StoredRollouts {
         StoredRollouts::Any
     }
@@ -318,7 +322,7 @@ pub struct Fade {
     advantage: Estimator,
 }
 
-pub fn build(config: Config, train: &TrainSpec) -> Fade {
+fn build(config: Config, train: &TrainSpec) -> Fade {
     let advantage = Estimator::scheduled(&config.schedule());
     Fade { plan: Plan::online(config.group_size, train), advantage, config }
 }

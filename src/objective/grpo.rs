@@ -67,6 +67,10 @@ impl Settings for Config {
         fields.finish()
     }
 
+    fn build(&self, train: &TrainSpec) -> Box<dyn Objective> {
+        Box::new(build(self.clone(), train))
+    }
+
     fn stored_rollouts(&self) -> StoredRollouts {
         StoredRollouts::Any
     }
@@ -82,7 +86,7 @@ pub struct Grpo {
     plan: Plan,
 }
 
-pub fn build(config: Config, train: &TrainSpec) -> Grpo {
+fn build(config: Config, train: &TrainSpec) -> Grpo {
     Grpo { plan: Plan::online(config.group_size, train), config }
 }
 

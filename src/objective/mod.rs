@@ -5,7 +5,7 @@
 //! [`Objective::credit`] turns a group's rewards into one number per completion, in plain numbers, and
 //! [`Objective::loss`] turns log-probabilities and credit into a sum over tokens. The loop masks, packs, divides by
 //! [`Objective::normalizer`] of the whole step, accumulates and steps. Adding an objective is one new file, one line
-//! in `objectives!` and one `pub mod`.
+//! in the list of kinds and one `pub mod`.
 
 pub mod advantage;
 pub mod bolt;
@@ -24,7 +24,8 @@ pub mod vopd;
 use candle_core::{Result as TensorResult, Tensor};
 use serde_json::Value;
 
-use crate::job::field::{self, FieldError};
+use crate::job::field::FieldError;
+use crate::job::kinds;
 use crate::job::spec::{RolloutSpec, TrainSpec};
 
 use advantage::Estimator;
@@ -294,6 +295,8 @@ pub trait Settings {
     /// Checks what the types cannot: ranges, and fields that only make sense together.
     fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>>;
 
+    fn build(&self, train: &TrainSpec) -> Box<dyn Objective>;
+
     fn stored_rollouts(&self) -> StoredRollouts;
 
     /// The model that the objective distils from, as the spec names it.
@@ -301,8 +304,10 @@ pub trait Settings {
         None
     }
 
-    /// Names the teacher by another name of the same model.
-    fn set_teacher(&mut self, _name: String) {}
+    /// The same with the teacher under another name of the same model; none where there is no teacher.
+    fn with_teacher(&self, _name: String) -> Option<Config> {
+        None
+    }
 
     /// What a client should know of a job that is possible but probably not what they want.
     fn warnings(&self, _job: &Circumstances) -> Vec<Warning> {
@@ -339,82 +344,22 @@ pub struct Description {
     pub schema: Value,
 }
 
-/// The list of objectives: the configuration enum and everything that must know all of them.
-macro_rules! objectives {
-    ($($variant:ident($module:ident) = $name:literal),+ $(,)?) => {
-        /// The configuration of an objective.
-        #[derive(Clone, Debug, PartialEq)]
-        pub enum Config { $($variant($module::Config)),+ }
-
-        impl Config {
-            /// Reads `{"type": ..., ...}` at `pointer`.
-            pub fn parse(value: &Value, pointer: &str) -> Result<Self, Vec<FieldError>> {
-                let (name, fields) = field::split_type(value, pointer, "objective", &[$($name),+])?;
-                match name {
-                    $($name => {
-                        let config: $module::Config =
-                            field::parse(&fields, pointer).map_err(|error| vec![error])?;
-                        config.check(pointer)?;
-                        Ok(Self::$variant(config))
-                    })+
-                    _ => unreachable!("split_type returns listed names only"),
-                }
-            }
-
-            /// The configuration with every default filled in.
-            pub fn resolved(&self) -> Value {
-                match self { $(Self::$variant(config) => field::with_type($name, config)),+ }
-            }
-
-            pub fn name(&self) -> &'static str {
-                match self { $(Self::$variant(_) => $name),+ }
-            }
-
-            fn settings(&self) -> &dyn Settings {
-                match self { $(Self::$variant(config) => config),+ }
-            }
-
-            /// See [`Settings::teacher`].
-            pub fn teacher(&self) -> Option<&str> {
-                self.settings().teacher()
-            }
-
-            /// See [`Settings::set_teacher`].
-            pub fn with_teacher(mut self, name: String) -> Self {
-                match &mut self { $(Self::$variant(config) => config.set_teacher(name)),+ }
-                self
-            }
-
-            /// See [`Settings::stored_rollouts`].
-            pub fn stored_rollouts(&self) -> StoredRollouts {
-                self.settings().stored_rollouts()
-            }
-
-            /// See [`Settings::warnings`].
-            pub fn warnings(&self, job: &Circumstances) -> Vec<Warning> {
-                self.settings().warnings(job)
-            }
-
-            pub fn build(&self, train: &TrainSpec) -> Box<dyn Objective> {
-                match self { $(Self::$variant(config) => Box::new($module::build(config.clone(), train))),+ }
-            }
-        }
-
-        /// Every objective, described.
-        pub fn catalog() -> Vec<Description> {
-            vec![$(Description {
-                name: $name,
-                summary: $module::SUMMARY,
-                formula: $module::FORMULA,
-                source: $module::SOURCE,
-                needs: $module::build($module::Config::default(), &TrainSpec::default()).needs(),
-                schema: schemars::schema_for!($module::Config).to_value(),
-            }),+]
+macro_rules! describe {
+    ($module:ident, $name:literal) => {
+        Description {
+            name: $name,
+            summary: $module::SUMMARY,
+            formula: $module::FORMULA,
+            source: $module::SOURCE,
+            needs: $module::Config::default().build(&TrainSpec::default()).needs(),
+            schema: schemars::schema_for!($module::Config).to_value(),
         }
     };
 }
 
-objectives! {
+kinds! {
+    /// The configuration of an objective.
+    "objective", describe:
     Sft(sft) = "sft",
     Bolt(bolt) = "bolt",
     P3o(p3o) = "p3o",
@@ -422,6 +367,33 @@ objectives! {
     Fade(fade) = "fade",
     Grpo(grpo) = "grpo",
     PolicyGradient(policy_gradient) = "policy_gradient",
+}
+
+impl Config {
+    /// The objective itself.
+    pub fn build(&self, train: &TrainSpec) -> Box<dyn Objective> {
+        self.settings().build(train)
+    }
+
+    /// See [`Settings::teacher`].
+    pub fn teacher(&self) -> Option<&str> {
+        self.settings().teacher()
+    }
+
+    /// See [`Settings::with_teacher`].
+    pub fn with_teacher(self, name: String) -> Self {
+        self.settings().with_teacher(name).unwrap_or(self)
+    }
+
+    /// See [`Settings::stored_rollouts`].
+    pub fn stored_rollouts(&self) -> StoredRollouts {
+        self.settings().stored_rollouts()
+    }
+
+    /// See [`Settings::warnings`].
+    pub fn warnings(&self, job: &Circumstances) -> Vec<Warning> {
+        self.settings().warnings(job)
+    }
 }
 
 #[cfg(test)]

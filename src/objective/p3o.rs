@@ -69,6 +69,10 @@ impl Settings for Config {
         fields.finish()
     }
 
+    fn build(&self, train: &TrainSpec) -> Box<dyn Objective> {
+        Box::new(build(self.clone(), train))
+    }
+
     fn stored_rollouts(&self) -> StoredRollouts {
         StoredRollouts::Any
     }
@@ -89,7 +93,7 @@ pub struct P3o {
     ess: f64,
 }
 
-pub fn build(config: Config, train: &TrainSpec) -> P3o {
+fn build(config: Config, train: &TrainSpec) -> P3o {
     let advantage = Estimator::new(&config.advantage);
     P3o { plan: Plan::online(config.group_size, train), advantage, config, ess: 1.0 }
 }

@@ -74,6 +74,10 @@ impl Settings for Config {
         fields.finish()
     }
 
+    fn build(&self, train: &TrainSpec) -> Box<dyn Objective> {
+        Box::new(build(self.clone(), train))
+    }
+
     fn stored_rollouts(&self) -> StoredRollouts {
         match self.correction {
             Correction::None => StoredRollouts::OfTheStart,
@@ -97,7 +101,7 @@ pub struct PolicyGradient {
     advantage: Estimator,
 }
 
-pub fn build(config: Config, train: &TrainSpec) -> PolicyGradient {
+fn build(config: Config, train: &TrainSpec) -> PolicyGradient {
     let advantage = Estimator::new(&config.advantage);
     PolicyGradient { plan: Plan::online(config.group_size, train), advantage, config }
 }

@@ -57,6 +57,10 @@ impl Settings for Config {
         fields.finish()
     }
 
+    fn build(&self, train: &TrainSpec) -> Box<dyn Objective> {
+        Box::new(build(self.clone(), train))
+    }
+
     fn stored_rollouts(&self) -> StoredRollouts {
         match self.source {
             Source::Dataset => StoredRollouts::Refused,
@@ -71,7 +75,7 @@ pub struct Sft {
     plan: Plan,
 }
 
-pub fn build(config: Config, train: &TrainSpec) -> Sft {
+fn build(config: Config, train: &TrainSpec) -> Sft {
     let plan = match config.source {
         Source::Dataset => Plan::rounds(1, 1, train),
         Source::Successes => Plan::rounds(config.rounds, config.group_size, train),

@@ -152,6 +152,10 @@ impl Settings for Config {
         fields.finish()
     }
 
+    fn build(&self, train: &TrainSpec) -> Box<dyn Objective> {
+        Box::new(build(self.clone(), train))
+    }
+
     fn stored_rollouts(&self) -> StoredRollouts {
         StoredRollouts::Refused
     }
@@ -160,8 +164,8 @@ impl Settings for Config {
         self.teacher.as_deref()
     }
 
-    fn set_teacher(&mut self, name: String) {
-        self.teacher = Some(name);
+    fn with_teacher(&self, name: String) -> Option<super::Config> {
+        Some(super::Config::Vopd(Self { teacher: Some(name), ..self.clone() }))
     }
 
     fn warnings(&self, job: &Circumstances) -> Vec<Warning> {
@@ -179,7 +183,7 @@ pub struct Vopd {
     reused: bool,
 }
 
-pub fn build(config: Config, train: &TrainSpec) -> Vopd {
+fn build(config: Config, train: &TrainSpec) -> Vopd {
     let plan = Plan::online(config.group_size, train);
     Vopd { reused: plan.longest_round() > 1, plan, config }
 }

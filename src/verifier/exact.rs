@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::{Case, Score, Settings, Verifier};
 use crate::job::field::{FieldError, Fields};
 
+pub const SUMMARY: &str = "The completion, or its part between two tags, equals the expected answer.";
+
 /// Configuration of the `exact` verifier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -60,9 +62,6 @@ impl Default for Config {
 }
 
 impl Settings for Config {
-    const NAME: &'static str = "exact";
-    const SUMMARY: &'static str = "The completion, or its part between two tags, equals the expected answer.";
-
     fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
         let mut fields = Fields::below(pointer);
         super::check_marker(&mut fields, "open_tag", &self.open_tag);

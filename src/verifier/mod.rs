@@ -5,7 +5,7 @@
 //! so with [`ScoreStatus::Error`], which is counted and never becomes a zero reward: a broken reference answer must
 //! not teach the model that its completion was wrong.
 //!
-//! Adding a verifier takes one file with its configuration and its rule, a variant of [`Config`] and its lines below.
+//! Adding a verifier is one new file with its configuration and its rule, one `pub mod` and one line in the list below.
 //!
 //! `string_check`, `text_similarity` and `multi` are what OpenAI calls graders, field for field, so that a grader is a
 //! verifier and the other way round.
@@ -24,13 +24,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 pub use crate::job::ScoreStatus;
-use crate::job::field::{self, FieldError, Fields};
+use crate::job::field::{FieldError, Fields};
+use crate::job::kinds;
 use template::Template;
 
 /// The longest completion, and the longest expected answer, that is judged.
@@ -100,154 +98,110 @@ pub trait Verifier: Send + Sync {
     fn verify(&self, case: &Case<'_>) -> Score;
 }
 
-/// A checked verifier configuration; [`Config::parse`] is the way to one.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Config {
-    Exact(exact::Config),
-    Numeric(numeric::Config),
-    Regex(regex::Config),
-    StringCheck(string_check::Config),
-    TextSimilarity(text_similarity::Config),
-    Multi(multi::Config),
-}
-
-/// The same expression for the settings of whichever verifier it is.
-macro_rules! each {
-    ($config:expr, $settings:ident => $value:expr) => {
-        match $config {
-            Config::Exact($settings) => $value,
-            Config::Numeric($settings) => $value,
-            Config::Regex($settings) => $value,
-            Config::StringCheck($settings) => $value,
-            Config::TextSimilarity($settings) => $value,
-            Config::Multi($settings) => $value,
-        }
-    };
-}
-
 /// What clients need to know to configure a verifier.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Description {
     pub name: &'static str,
+    /// One sentence for someone who has to choose.
     pub summary: &'static str,
-    /// JSON schema of the fields besides `type`.
+    /// JSON Schema of the fields besides `type`.
     pub schema: Value,
 }
 
-/// What [`Config`] asks of the configuration of each verifier.
+/// What every verifier's configuration can say of itself.
 trait Settings {
-    const NAME: &'static str;
-    const SUMMARY: &'static str;
-
     /// Checks what the types cannot: ranges, and fields that only make sense together.
     fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>>;
+
     fn build(&self) -> Arc<dyn Verifier>;
+
     /// Whether completions are compared with an expected answer at all.
     fn compares_answer(&self) -> bool {
         true
     }
+
     fn answer_column(&self) -> Option<&str> {
         None
     }
+
     /// The columns that it reads by name.
     fn columns(&self) -> Vec<&str> {
         self.answer_column().into_iter().collect()
     }
+
     /// Whether it compares with the data set's answer column.
     fn needs_answer(&self) -> bool {
         self.compares_answer() && self.answer_column().is_none()
     }
+
     fn time_limit_seconds(&self) -> f64;
+
     /// What the verifiers that it is made of say of a case, by name.
     fn members(&self, _case: &Case<'_>) -> Vec<(String, Score)> {
         Vec::new()
     }
 }
 
-/// The names that `type` may take.
-pub const KNOWN: [&str; 6] = [
-    exact::Config::NAME,
-    numeric::Config::NAME,
-    regex::Config::NAME,
-    string_check::Config::NAME,
-    text_similarity::Config::NAME,
-    multi::Config::NAME,
-];
+macro_rules! describe {
+    ($module:ident, $name:literal) => {
+        Description {
+            name: $name,
+            summary: $module::SUMMARY,
+            schema: schemars::schema_for!($module::Config).to_value(),
+        }
+    };
+}
+
+kinds! {
+    /// A checked verifier configuration; [`Config::parse`] is the way to one.
+    "verifier", describe:
+    Exact(exact) = "exact",
+    Numeric(numeric) = "numeric",
+    Regex(regex) = "regex",
+    StringCheck(string_check) = "string_check",
+    TextSimilarity(text_similarity) = "text_similarity",
+    Multi(multi) = "multi",
+}
 
 impl Config {
-    /// Reads `{"type": "numeric", ...}`; errors point below `pointer`.
-    pub fn parse(value: &Value, pointer: &str) -> Result<Self, Vec<FieldError>> {
-        let (name, settings) = field::split_type(value, pointer, "verifier", &KNOWN)?;
-        match name {
-            exact::Config::NAME => parse_settings(&settings, pointer).map(Self::Exact),
-            numeric::Config::NAME => parse_settings(&settings, pointer).map(Self::Numeric),
-            regex::Config::NAME => parse_settings(&settings, pointer).map(Self::Regex),
-            string_check::Config::NAME => parse_settings(&settings, pointer).map(Self::StringCheck),
-            text_similarity::Config::NAME => parse_settings(&settings, pointer).map(Self::TextSimilarity),
-            multi::Config::NAME => parse_settings(&settings, pointer).map(Self::Multi),
-            _ => unreachable!("split_type returns known names only"),
+    /// Reads a verifier that has a name for people, as every grader of OpenAI's has; where a verifier has no field for
+    /// it, it says nothing.
+    pub fn parse_named(value: &Value, pointer: &str) -> Result<Self, Vec<FieldError>> {
+        let described = catalog().iter().find(|known| value["type"] == known.name);
+        if described.is_none_or(|known| known.schema["properties"].get("name").is_some()) {
+            return Self::parse(value, pointer);
         }
+        let mut value = value.clone();
+        if let Some(fields) = value.as_object_mut() {
+            fields.shift_remove("name");
+        }
+        Self::parse(&value, pointer)
     }
 
     /// The verifier itself.
     pub fn build(&self) -> Arc<dyn Verifier> {
-        each!(self, settings => settings.build())
+        self.settings().build()
     }
 
     /// What the verifiers that it is made of say of a case, by name; nothing where it is one rule.
     pub fn members(&self, case: &Case<'_>) -> Vec<(String, Score)> {
-        each!(self, settings => settings.members(case))
-    }
-
-    /// The name that `type` has.
-    pub fn name(&self) -> &'static str {
-        fn name<T: Settings>(_: &T) -> &'static str {
-            T::NAME
-        }
-        each!(self, settings => name(settings))
-    }
-
-    /// The configuration with every default filled in; reads back as the same configuration.
-    pub fn resolved(&self) -> Value {
-        each!(self, settings => field::with_type(self.name(), settings))
+        self.settings().members(case)
     }
 
     /// Columns that every row must have besides the data set's own.
     pub fn required_columns(&self) -> Vec<&str> {
-        each!(self, settings => settings.columns())
+        self.settings().columns()
     }
 
     /// Whether the data set must have an answer column, because the verifier compares with it and names no other.
     pub fn needs_answer(&self) -> bool {
-        each!(self, settings => settings.needs_answer())
+        self.settings().needs_answer()
     }
 
     /// The wall-clock time one verification may take.
     pub fn time_limit(&self) -> Duration {
-        Duration::from_secs_f64(each!(self, settings => settings.time_limit_seconds()))
+        Duration::from_secs_f64(self.settings().time_limit_seconds())
     }
-}
-
-/// Every verifier there is.
-pub fn catalog() -> Vec<Description> {
-    vec![
-        describe::<exact::Config>(),
-        describe::<numeric::Config>(),
-        describe::<regex::Config>(),
-        describe::<string_check::Config>(),
-        describe::<text_similarity::Config>(),
-        describe::<multi::Config>(),
-    ]
-}
-
-fn parse_settings<T: Settings + DeserializeOwned>(value: &Value, pointer: &str) -> Result<T, Vec<FieldError>> {
-    let settings: T = field::parse(value, pointer).map_err(|error| vec![error])?;
-    settings.check(pointer)?;
-    Ok(settings)
-}
-
-fn describe<T: Settings + JsonSchema>() -> Description {
-    Description { name: T::NAME, summary: T::SUMMARY, schema: schemars::schema_for!(T).to_value() }
 }
 
 /// The expected answer of a case as text: from `column` if one is named, otherwise from the data set's answer column.
@@ -384,16 +338,17 @@ mod tests {
         Config::parse(&value, "/verifier").unwrap_err().into_iter().map(|error| (error.pointer, error.code)).collect()
     }
 
+    /// The least that a configuration of each type says.
     fn examples() -> Vec<Value> {
         let input = "{{ sample.output_text }}";
-        vec![
-            json!({"type": "exact"}),
-            json!({"type": "numeric"}),
-            json!({"type": "regex", "pattern": "a"}),
-            json!({"type": "string_check", "input": input, "reference": "a", "operation": "eq"}),
-            json!({"type": "text_similarity", "input": input, "reference": "a", "evaluation_metric": "bleu"}),
-            json!({"type": "multi", "graders": {"a": {"type": "exact"}}, "calculate_output": "a"}),
-        ]
+        let example = |name: &&str| match *name {
+            "regex" => json!({"type": name, "pattern": "a"}),
+            "string_check" => json!({"type": name, "input": input, "reference": "a", "operation": "eq"}),
+            "text_similarity" => json!({"type": name, "input": input, "reference": "a", "evaluation_metric": "bleu"}),
+            "multi" => json!({"type": name, "graders": {"a": {"type": "exact"}}, "calculate_output": "a"}),
+            name => json!({"type": name}),
+        };
+        KNOWN.iter().map(example).collect()
     }
 
     #[test]

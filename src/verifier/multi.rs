@@ -17,6 +17,8 @@ use crate::job::field::{FieldError, Fields};
 const MAX_MEMBERS: usize = 16;
 const MAX_NAME_BYTES: usize = 64;
 
+pub const SUMMARY: &str = "A formula over the rewards of several verifiers (OpenAI's grader).";
+
 /// Configuration of the `multi` verifier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -43,18 +45,13 @@ struct Member(Value);
 
 impl Member {
     fn read(&self, pointer: &str) -> Result<super::Config, Vec<FieldError>> {
-        let mut value = self.0.clone();
-        let kind = value.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
-        if kind == Config::NAME {
-            let detail = "a multi grader holds other verifiers and no multi graders";
-            return Err(vec![FieldError::new(format!("{pointer}/type"), "unknown_value", detail)]);
+        match super::Config::parse_named(&self.0, pointer)? {
+            super::Config::Multi(_) => {
+                let detail = "a multi grader holds other verifiers and no multi graders";
+                Err(vec![FieldError::new(format!("{pointer}/type"), "unknown_value", detail)])
+            }
+            other => Ok(other),
         }
-        let has_name = [super::string_check::Config::NAME, super::text_similarity::Config::NAME];
-        if let Some(fields) = value.as_object_mut().filter(|_| !has_name.contains(&kind.as_str())) {
-            // Every member of OpenAI's has a name; in the verifiers that know none it says nothing.
-            fields.shift_remove("name");
-        }
-        super::Config::parse(&value, pointer)
     }
 
     fn checked(&self) -> super::Config {
@@ -91,9 +88,6 @@ fn is_name(name: &str) -> bool {
 }
 
 impl Settings for Config {
-    const NAME: &'static str = "multi";
-    const SUMMARY: &'static str = "A formula over the rewards of several verifiers (OpenAI's grader).";
-
     fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
         let mut errors = self.check_members(pointer);
         if let Err(detail) = Formula::parse(&self.calculate_output, &self.names()) {

@@ -11,6 +11,8 @@ use super::number::{Number, Token, Tokens};
 use super::{Case, MAX_MARKER_BYTES, Score, Settings, Verifier};
 use crate::job::field::{FieldError, Fields};
 
+pub const SUMMARY: &str = "The number a completion ends on equals the expected number within a tolerance.";
+
 /// Configuration of the `numeric` verifier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -88,9 +90,6 @@ impl Default for Config {
 }
 
 impl Settings for Config {
-    const NAME: &'static str = "numeric";
-    const SUMMARY: &'static str = "The number a completion ends on equals the expected number within a tolerance.";
-
     fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
         let rewards = -1000.0..=1000.0;
         let mut fields = Fields::below(pointer);

@@ -15,6 +15,8 @@ use crate::job::field::{FieldError, Fields};
 /// The largest compiled pattern in bytes; larger ones are refused.
 const MAX_COMPILED_BYTES: usize = 1 << 20;
 
+pub const SUMMARY: &str = "The completion matches a pattern, or a captured group equals the expected answer.";
+
 /// Configuration of the `regex` verifier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -71,9 +73,6 @@ impl Config {
 }
 
 impl Settings for Config {
-    const NAME: &'static str = "regex";
-    const SUMMARY: &'static str = "The completion matches a pattern, or a captured group equals the expected answer.";
-
     fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
         let mut fields = Fields::below(pointer);
         super::check_common(&mut fields, self.answer_column.as_deref(), self.time_limit_seconds);

@@ -9,6 +9,8 @@ use super::template::Template;
 use super::{Case, Score, Settings, Verifier};
 use crate::job::field::FieldError;
 
+pub const SUMMARY: &str = "A text made of the completion and columns equals or contains another (OpenAI's grader).";
+
 /// Configuration of the `string_check` verifier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -43,10 +45,6 @@ enum Operation {
 }
 
 impl Settings for Config {
-    const NAME: &'static str = "string_check";
-    const SUMMARY: &'static str =
-        "A text made of the completion and columns equals or contains another (OpenAI's grader).";
-
     fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
         super::check_templates(pointer, self.time_limit_seconds, &self.input, &self.reference)
     }

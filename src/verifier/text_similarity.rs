@@ -25,6 +25,8 @@ use crate::job::field::FieldError;
 /// The longest text that is compared, in characters: the work may grow with the product of both lengths.
 const MAX_CHARACTERS: usize = 10_000;
 
+pub const SUMMARY: &str = "How alike a text made of the completion and columns is to another (OpenAI's grader).";
+
 /// Configuration of the `text_similarity` verifier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -76,10 +78,6 @@ enum Metric {
 }
 
 impl Settings for Config {
-    const NAME: &'static str = "text_similarity";
-    const SUMMARY: &'static str =
-        "How alike a text made of the completion and columns is to another (OpenAI's grader).";
-
     fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
         super::check_templates(pointer, self.time_limit_seconds, &self.input, &self.reference)
     }

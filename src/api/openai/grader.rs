@@ -14,22 +14,14 @@ pub fn read(grader: &Value, pointer: &str) -> Result<verifier::Config, Vec<Field
     let mut value = grader.clone();
     if let Some(fields) = value.as_object_mut() {
         refuse(fields, pointer)?;
-        let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
-        match kind.as_str() {
-            "multi" => {
-                one_member(fields);
-                for (name, member) in fields.get("graders").and_then(Value::as_object).into_iter().flatten() {
-                    if let Some(member) = member.as_object() {
-                        refuse(member, &format!("{pointer}/graders/{name}"))?;
-                    }
-                }
+        one_member(fields);
+        for (name, member) in fields.get("graders").and_then(Value::as_object).into_iter().flatten() {
+            if let Some(member) = member.as_object() {
+                refuse(member, &format!("{pointer}/graders/{name}"))?;
             }
-            "string_check" | "text_similarity" => {}
-            // Every grader has a name; in the verifiers that know none it says nothing.
-            _ => drop(fields.shift_remove("name")),
         }
     }
-    verifier::Config::parse(&value, pointer)
+    verifier::Config::parse_named(&value, pointer)
 }
 
 fn refuse(fields: &Map<String, Value>, pointer: &str) -> Result<(), Vec<FieldError>> {

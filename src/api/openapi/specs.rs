@@ -26,8 +26,8 @@ pub fn add(schemas: &mut Map<String, Value>) {
     let mut answers = generator.take_definitions(true);
     complete_frontier(schemas, answers.remove("Frontier"));
     schemas.extend(answers);
-    let objectives = objective::catalog().into_iter().map(|d| (d.name, d.summary, d.schema));
-    let verifiers = verifier::catalog().into_iter().map(|d| (d.name, d.summary, d.schema));
+    let objectives = objective::catalog().iter().map(|d| (d.name, d.summary, d.schema.clone()));
+    let verifiers = verifier::catalog().iter().map(|d| (d.name, d.summary, d.schema.clone()));
     one_of(schemas, "ObjectiveSpec", "What is optimised; `type` says by which rule.", objectives.collect());
     one_of(schemas, "VerifierSpec", "How completions are scored; `type` says by which rule.", verifiers.collect());
     schemas["JobSpec"]["properties"]["objective"] = refer("ObjectiveSpec");
