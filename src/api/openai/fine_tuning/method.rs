@@ -5,13 +5,17 @@ use serde_json::{Map, Value, json};
 use super::hyperparameters::{BASIC, Hyperparameters, REINFORCEMENT};
 use crate::api::openai::grader;
 use crate::job::FieldError;
+use crate::objective;
 
-/// Methods of ours: the objectives under their own names.
-const OBJECTIVES: [&str; 6] = ["bolt", "fade", "grpo", "p3o", "policy_gradient", "vopd"];
 /// Parts of a job spec that a method of ours may carry as they are.
 const SECTIONS: [&str; 7] = ["checkpoints", "eval", "optimizer", "resources", "rollouts", "sampling", "train"];
 /// Completions per prompt at a compute multiplier of 1.
 const GROUP_SIZE: f64 = 8.0;
+
+/// Methods of ours: the objectives under their own names, but for what `supervised` is already.
+fn objectives() -> impl Iterator<Item = &'static str> {
+    objective::catalog().iter().filter(|objective| !objective.needs.completions).map(|objective| objective.name)
+}
 
 /// A method that was read.
 #[derive(Debug)]
@@ -39,7 +43,7 @@ impl Method {
             let detail = "goes into `method` where there is one";
             return one("/hyperparameters", "conflict", detail.to_owned());
         }
-        let known = || format!("supervised, reinforcement, {}", OBJECTIVES.join(", "));
+        let known = || ["supervised", "reinforcement"].into_iter().chain(objectives()).collect::<Vec<_>>().join(", ");
         let name = match method.get("type") {
             Some(Value::String(name)) => name.as_str(),
             Some(_) => return one("/method/type", "wrong_type", format!("must be one of: {}", known())),
@@ -65,7 +69,7 @@ impl Method {
             }
             "reinforcement" => Self::reinforcement(fields, &pointer),
             "dpo" => one("/method/type", "unsupported_method", format!("`dpo` is not run here; there are {}", known())),
-            name => match OBJECTIVES.into_iter().find(|known| *known == name) {
+            name => match objectives().find(|known| *known == name) {
                 Some(name) => Self::objective(name, fields, &pointer),
                 None => {
                     let name: String = name.chars().take(80).collect();
@@ -278,6 +282,14 @@ mod tests {
             (json!({"type": "supervised", "supervised": {"beta": 1}}), "/method/supervised/beta", "unknown_field"),
         ] {
             assert_eq!(refusal(method), (pointer.to_owned(), code));
+        }
+    }
+
+    #[test]
+    fn every_objective_is_a_method_but_for_what_supervised_is() {
+        for objective in objective::catalog() {
+            let read = Method::read(Some(&json!({"type": objective.name})), None);
+            assert_eq!(read.is_ok(), objective.name != "sft", "{}", objective.name);
         }
     }
 
