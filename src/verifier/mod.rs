@@ -12,6 +12,7 @@
 
 pub mod exact;
 mod formula;
+pub mod json;
 pub mod multi;
 mod number;
 pub mod numeric;
@@ -156,6 +157,7 @@ kinds! {
     /// A checked verifier configuration; [`Config::parse`] is the way to one.
     "verifier", describe:
     Exact(exact) = "exact",
+    Json(json) = "json",
     Numeric(numeric) = "numeric",
     Regex(regex) = "regex",
     StringCheck(string_check) = "string_check",

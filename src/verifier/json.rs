@@ -1,0 +1,281 @@
+//! JSON comparison: the value that a completion ends on is the expected one, however either is laid out.
+//!
+//! For extraction, structured output and calls of functions. The order of members and white space say nothing, `1` and
+//! `1.0` are the same number, the order of lists counts. A part of the members can earn a part of the reward.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Deserializer, Map, Value};
+
+use super::{Case, Score, Settings, Verifier};
+use crate::job::field::{FieldError, Fields};
+
+pub const SUMMARY: &str =
+    "The JSON value that a completion ends on equals the expected one, wholly or member by member.";
+
+/// 2^53: whole numbers below it are told apart by floats.
+const WHOLE: f64 = 9_007_199_254_740_992.0;
+
+/// Configuration of the `json` verifier.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Which part of the completion is read.
+    extract: Extract,
+    /// Members that are not expected, at any depth, make no difference.
+    ignore_extra: bool,
+    /// An object earns the share of its members that are right, instead of 1 for all of them and 0 otherwise. Unexpected
+    /// members count as wrong ones unless `ignore_extra` is set.
+    partial: bool,
+    /// The column of the expected value, as JSON or as a text that holds JSON; by default the data set's answer column.
+    answer_column: Option<String>,
+    /// Seconds one verification may take.
+    #[schemars(range(min = 0.01, max = 600.0))]
+    time_limit_seconds: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Extract {
+    /// The last complete object or list; what stands around it, such as a code fence, is passed over.
+    Last,
+    /// The whole completion, which must be JSON and nothing else.
+    All,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            extract: Extract::Last,
+            ignore_extra: false,
+            partial: false,
+            answer_column: None,
+            time_limit_seconds: super::DEFAULT_TIME_LIMIT_SECONDS,
+        }
+    }
+}
+
+impl Settings for Config {
+    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
+        let mut fields = Fields::below(pointer);
+        super::check_common(&mut fields, self.answer_column.as_deref(), self.time_limit_seconds);
+        fields.finish()
+    }
+
+    fn build(&self) -> Arc<dyn Verifier> {
+        Arc::new(Json { config: self.clone() })
+    }
+
+    fn answer_column(&self) -> Option<&str> {
+        self.answer_column.as_deref()
+    }
+
+    fn time_limit_seconds(&self) -> f64 {
+        self.time_limit_seconds
+    }
+}
+
+struct Json {
+    config: Config,
+}
+
+impl Verifier for Json {
+    fn verify(&self, case: &Case<'_>) -> Score {
+        let expected = match self.expected(case) {
+            Ok(expected) => expected,
+            Err(detail) => return Score::error(detail),
+        };
+        if let Err(detail) = super::check_length("the completion", case.completion) {
+            return Score::error(detail);
+        }
+        let found = match self.config.extract {
+            Extract::Last => last_value(case.completion),
+            Extract::All => serde_json::from_str(case.completion).ok(),
+        };
+        let Some(actual) = found else {
+            return Score::unparsable(match self.config.extract {
+                Extract::Last => "the completion holds no JSON object or list",
+                Extract::All => "the completion is not JSON",
+            });
+        };
+        Score::of_answer(canonical(&actual).to_string(), self.reward(&actual, &expected))
+    }
+}
+
+impl Json {
+    fn expected(&self, case: &Case<'_>) -> Result<Value, String> {
+        let column = self.config.answer_column.as_deref();
+        if let Some(value @ (Value::Object(_) | Value::Array(_))) = column.and_then(|column| case.row.get(column)) {
+            return Ok(value.clone());
+        }
+        let text = super::expected_answer(case, column)?;
+        serde_json::from_str(&text)
+            .map_err(|error| format!("the expected answer {} is not JSON: {error}", super::quote(&text)))
+    }
+
+    fn reward(&self, actual: &Value, expected: &Value) -> f64 {
+        match (actual, expected) {
+            (Value::Object(actual), Value::Object(expected)) if self.config.partial => self.share(actual, expected),
+            _ => f64::from(u8::from(self.same(actual, expected))),
+        }
+    }
+
+    /// The share of members that are right among those that are expected or there.
+    fn share(&self, actual: &Map<String, Value>, expected: &Map<String, Value>) -> f64 {
+        let right = expected.iter().filter(|(name, value)| actual.get(*name).is_some_and(|a| self.same(a, value)));
+        let extra = actual.keys().filter(|name| !self.config.ignore_extra && !expected.contains_key(*name));
+        let (right, all) = (right.count(), expected.len() + extra.count());
+        if all == 0 { 1.0 } else { right as f64 / all as f64 }
+    }
+
+    fn same(&self, actual: &Value, expected: &Value) -> bool {
+        match (actual, expected) {
+            (Value::Object(a), Value::Object(e)) => {
+                (self.config.ignore_extra || a.len() == e.len())
+                    && e.iter().all(|(name, value)| a.get(name).is_some_and(|a| self.same(a, value)))
+            }
+            (Value::Array(a), Value::Array(e)) => a.len() == e.len() && a.iter().zip(e).all(|(a, e)| self.same(a, e)),
+            // Whole numbers beyond 2^53 are compared as they are written.
+            (Value::Number(a), Value::Number(e)) => a == e || (a.is_f64() != e.is_f64() && a.as_f64() == e.as_f64()),
+            (a, e) => a == e,
+        }
+    }
+}
+
+/// The last complete object or list that stands in no other.
+fn last_value(text: &str) -> Option<Value> {
+    let (mut last, mut at) = (None, 0);
+    while let Some(begin) = text[at..].find(['{', '[']).map(|offset| at + offset) {
+        let mut values = Deserializer::from_str(&text[begin..]).into_iter::<Value>();
+        at = match values.next() {
+            Some(Ok(value)) => {
+                last = Some(value);
+                begin + values.byte_offset()
+            }
+            Some(Err(_)) | None => begin + 1,
+        };
+    }
+    last
+}
+
+/// The one form of equal values: members in order, and a number without a fraction as a whole one.
+fn canonical(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let members: BTreeMap<&String, Value> =
+                members.iter().map(|(name, value)| (name, canonical(value))).collect();
+            members.into_iter().map(|(name, value)| (name.clone(), value)).collect()
+        }
+        Value::Array(items) => items.iter().map(canonical).collect(),
+        Value::Number(number) => match number.as_f64().filter(|value| number.is_f64() && value.fract() == 0.0) {
+            Some(whole) if whole.abs() < WHOLE => Value::from(whole as i64),
+            Some(_) | None => value.clone(),
+        },
+        Value::String(_) | Value::Bool(_) | Value::Null => value.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::verifier::{self, ScoreStatus};
+
+    fn score(config: Value, completion: &str, answer: Option<&str>) -> Score {
+        let mut config = config;
+        config["type"] = json!("json");
+        let row = json!({"call": {"name": "add", "arguments": [1, 2]}, "text": "{\"a\": 1}", "word": "sum"});
+        let case = Case { prompt: "", completion, answer, row: row.as_object().unwrap() };
+        verifier::Config::parse(&config, "").unwrap().build().verify(&case)
+    }
+
+    fn reward(config: Value, completion: &str, answer: &str) -> f64 {
+        let score = score(config, completion, Some(answer));
+        assert_eq!(score.status, ScoreStatus::Ok, "{score:?}");
+        score.reward
+    }
+
+    #[test]
+    fn layout_order_of_members_and_the_form_of_a_number_say_nothing() {
+        let expected = r#"{"name": "add", "arguments": {"a": 1, "b": [1, 2.5]}}"#;
+        for right in [
+            expected,
+            "{\"arguments\":{\"b\":[1.0,2.5],\"a\":1.0},\"name\":\"add\"}",
+            "I call it so:\n```json\n{\"arguments\": {\"b\": [1, 25e-1], \"a\": 1},\n \"name\": \"\\u0061dd\"}\n```\nDone.",
+        ] {
+            assert_eq!(reward(json!({}), right, expected), 1.0, "{right}");
+        }
+        for wrong in [
+            r#"{"name": "add", "arguments": {"a": 1, "b": [2.5, 1]}}"#,
+            r#"{"name": "add", "arguments": {"a": "1", "b": [1, 2.5]}}"#,
+            r#"{"name": "add", "arguments": {"a": 1}}"#,
+            r#"{"name": "add", "arguments": {"a": 1, "b": [1, 2.5]}, "why": null}"#,
+        ] {
+            assert_eq!(reward(json!({}), wrong, expected), 0.0, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_last_complete_value_is_read_and_what_is_broken_is_passed_over() {
+        for (completion, value) in [
+            ("[1] then {\"a\": 2}", Some(json!({"a": 2}))),
+            ("{\"a\": [1, 2]} {\"a\": ", Some(json!({"a": [1, 2]}))),
+            ("the set {x} and {\"a\": {\"b\": 1}}!", Some(json!({"a": {"b": 1}}))),
+            ("{'a': 1}", None),
+            ("{{{{[[[[", None),
+            ("42", None),
+        ] {
+            assert_eq!(last_value(completion), value, "{completion}");
+        }
+        assert_eq!(score(json!({}), "none", Some("{}")).status, ScoreStatus::Unparsable);
+        assert_eq!(score(json!({"extract": "all"}), "so: {}", Some("{}")).status, ScoreStatus::Unparsable);
+        assert_eq!(reward(json!({"extract": "all"}), " 42\n", "42.0"), 1.0);
+    }
+
+    #[test]
+    fn deep_nesting_ends() {
+        let deep = "[".repeat(100_000);
+        assert_eq!(score(json!({}), &deep, Some("[]")).status, ScoreStatus::Unparsable);
+    }
+
+    #[test]
+    fn members_earn_their_share_and_unexpected_ones_count_unless_ignored() {
+        let expected = r#"{"a": 1, "b": {"c": 2}}"#;
+        let extra = r#"{"a": 1, "b": {"c": 2, "d": 3}, "e": 4}"#;
+        assert_eq!(reward(json!({"partial": true}), r#"{"a": 1, "b": 0}"#, expected), 0.5);
+        assert_eq!(reward(json!({"partial": true}), extra, expected), 1.0 / 3.0);
+        assert_eq!(reward(json!({"partial": true, "ignore_extra": true}), extra, expected), 1.0);
+        assert_eq!(reward(json!({"ignore_extra": true}), extra, expected), 1.0);
+        assert_eq!(reward(json!({}), extra, expected), 0.0);
+        assert_eq!(reward(json!({"partial": true}), "{}", "{}"), 1.0);
+        assert_eq!(reward(json!({"partial": true}), "[1]", "[1, 2]"), 0.0);
+    }
+
+    #[test]
+    fn whole_numbers_that_no_float_tells_apart_differ() {
+        assert_eq!(reward(json!({}), "[9007199254740993]", "[9007199254740992]"), 0.0);
+        assert_eq!(reward(json!({}), "[9007199254740993]", "[9007199254740993]"), 1.0);
+    }
+
+    #[test]
+    fn the_expected_value_may_be_json_or_a_text_that_holds_it() {
+        let of = |column: &str| json!({"answer_column": column});
+        assert_eq!(score(of("call"), r#"{"arguments": [1, 2], "name": "add"}"#, None).reward, 1.0);
+        assert_eq!(score(of("text"), r#"{"a": 1}"#, None).reward, 1.0);
+        for broken in [score(of("word"), "{}", None), score(of("absent"), "{}", None), score(json!({}), "{}", None)] {
+            assert_eq!(broken.status, ScoreStatus::Error);
+        }
+    }
+
+    #[test]
+    fn equal_answers_have_one_form() {
+        let forms = [r#"{"b": 1, "a": [2.0]}"#, r#"{"a":[2],"b":1e0}"#];
+        let answers: Vec<_> = forms.iter().map(|text| score(json!({}), text, Some("{}")).answer).collect();
+        assert_eq!(answers[0], answers[1]);
+        assert_eq!(answers[0].as_deref(), Some(r#"{"a":[2],"b":1}"#));
+    }
+}
