@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tokio::sync::watch;
@@ -18,6 +18,7 @@ use tokio::sync::watch;
 use super::App;
 use super::error::Problem;
 use super::extract::drain_little;
+use super::route::Kind;
 use crate::clock;
 use crate::job::digest::sha256_hex;
 use crate::job::{ApiKeyId, Scope};
@@ -100,28 +101,9 @@ impl Door {
     }
 }
 
-/// What a route asks of the caller's key; none for what everybody may see.
-pub fn required_scope(method: &Method, path: &str) -> Option<Scope> {
-    let below = |prefix: &str| path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    if matches!(path, "/healthz" | "/readyz" | "/openapi.json" | "/") || below("/docs") {
-        return None;
-    }
-    if ["/v1/api-keys", "/v1/projects", "/v1/audit-log"].into_iter().any(below) {
-        return Some(Scope::Admin);
-    }
-    // These are questions whose text does not fit into an address.
-    let question = path.ends_with("/frontier")
-        || path == "/v1/evaluations/compare"
-        || below("/v1/fine_tuning/alpha/graders")
-        || (below("/v1/verifiers") && (path.ends_with("/test") || path.ends_with("/audit")))
-        || matches!(path, "/v1/chat/completions" | "/v1/completions");
-    let reads = method == Method::GET || method == Method::HEAD || method == Method::OPTIONS || question;
-    Some(if reads { Scope::Read } else { Scope::Write })
-}
-
 /// Lets a request through when its caller may make it, and puts the caller beside it.
 pub async fn check(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    let Some(scope) = required_scope(request.method(), request.uri().path()) else {
+    let Some(scope) = Kind::of(&request).scope(request.method()) else {
         return next.run(request).await;
     };
     let authorization = request.headers().get(header::AUTHORIZATION).cloned();
@@ -195,28 +177,6 @@ fn bearer(value: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_route_asks_for_the_least_that_it_needs() {
-        let table = [
-            ("GET", "/healthz", None),
-            ("GET", "/docs/index.html", None),
-            ("GET", "/docsx", Some(Scope::Read)),
-            ("GET", "/metrics", Some(Scope::Read)),
-            ("GET", "/v1/jobs", Some(Scope::Read)),
-            ("POST", "/v1/jobs", Some(Scope::Write)),
-            ("DELETE", "/v1/jobs/job_1", Some(Scope::Write)),
-            ("POST", "/v1/rollout-sets/rs_1/frontier", Some(Scope::Read)),
-            ("POST", "/v1/verifiers", Some(Scope::Write)),
-            ("POST", "/v1/verifiers/vf_1/test", Some(Scope::Read)),
-            ("GET", "/v1/api-keys", Some(Scope::Admin)),
-            ("PUT", "/v1/projects/a", Some(Scope::Admin)),
-            ("GET", "/nothing", Some(Scope::Read)),
-        ];
-        for (method, path, scope) in table {
-            assert_eq!(required_scope(&method.parse().unwrap(), path), scope, "{method} {path}");
-        }
-    }
 
     #[test]
     fn a_bearer_is_read_as_rfc_6750_writes_it() {

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::http::{Method, StatusCode};
+use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tokio::sync::mpsc;
@@ -14,6 +14,7 @@ use tracing::Instrument;
 
 use super::access::Caller;
 use super::error::Problem;
+use super::route::Kind;
 use crate::clock;
 use crate::job::AuditEntryId;
 use crate::store::{AuditEntry, Store};
@@ -25,9 +26,6 @@ const BATCH: usize = 512;
 const MOST_CHARACTERS: usize = 128;
 /// How long entries are collected.
 const COLLECT: Duration = Duration::from_millis(100);
-
-/// These end with their client: nobody else wants the answer, and others wait for the device.
-const COMPLETIONS: [&str; 2] = ["/v1/chat/completions", "/v1/completions"];
 
 /// Where entries go.
 pub type Sender = mpsc::Sender<AuditEntry>;
@@ -54,8 +52,7 @@ pub fn start(store: Store) -> (Sender, JoinHandle<()>) {
 /// Lets a request through and notes what came of it. What wants to change something goes on when its client has left:
 /// a change is made whole and noted, or not made.
 pub async fn record(State(sender): State<Sender>, request: Request, next: Next) -> Response {
-    let path = request.uri().path();
-    if !changes(request.method(), path) || COMPLETIONS.contains(&path) {
+    if !Kind::of(&request).changes(request.method()) {
         return noted(sender, request, next).await;
     }
     tokio::spawn(noted(sender, request, next).in_current_span()).await.unwrap_or_else(|_| {
@@ -65,12 +62,12 @@ pub async fn record(State(sender): State<Sender>, request: Request, next: Next) 
 }
 
 async fn noted(sender: Sender, request: Request, next: Next) -> Response {
-    let method = request.method().clone();
+    let (kind, method) = (Kind::of(&request), request.method().clone());
     let path = request.uri().path().to_owned();
     let id = request.headers().get("x-request-id").and_then(|id| id.to_str().ok()).unwrap_or_default().to_owned();
     let response = next.run(request).await;
     let refused = matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-    if !refused && !changes(&method, &path) {
+    if !refused && !kind.changes(&method) {
         return response;
     }
     let caller = response.extensions().get::<Caller>();
@@ -94,10 +91,4 @@ async fn noted(sender: Sender, request: Request, next: Next) -> Response {
         tracing::warn!(%method, path, "an entry of the audit log is lost");
     }
     response
-}
-
-/// Whether a request wants to change something.
-fn changes(method: &Method, path: &str) -> bool {
-    let reads = [Method::GET, Method::HEAD, Method::OPTIONS].contains(method);
-    !reads && super::access::required_scope(method, path) != Some(crate::job::Scope::Read)
 }

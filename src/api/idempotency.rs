@@ -20,14 +20,10 @@ use super::App;
 use super::access::Caller;
 use super::error::Problem;
 use super::extract::MAX_JSON_BYTES;
+use super::route::Kind;
 use crate::clock;
 use crate::job::digest;
 use crate::store::{IdempotencyKey, Recorded};
-
-/// Routes whose handlers know a repeated request themselves.
-const TRANSACTIONAL: [&str; 4] = ["/v1/jobs", "/v1/rollout-sets", "/v1/evaluations", "/v1/fine_tuning/jobs"];
-/// Actions that make a job.
-const TRANSACTIONAL_ACTIONS: [&str; 3] = ["/fork", "/verify-resume", "/regrade"];
 
 /// By what the request that makes a job is known again: by its `Idempotency-Key`, or for ten minutes by its body where
 /// the client counts its retries, as OpenAI's clients do.
@@ -64,8 +60,7 @@ fn mark(response: &mut Response) {
 
 /// Answers a keyed POST that was answered before in the same way, and remembers the answers of others.
 pub async fn replay(State(app): State<App>, request: Request, next: Next) -> Response {
-    let path = request.uri().path();
-    let itself = TRANSACTIONAL.contains(&path) || TRANSACTIONAL_ACTIONS.iter().any(|action| path.ends_with(action));
+    let itself = Kind::of(&request) == Kind::MakesJob;
     if request.method() != Method::POST || itself || !request.headers().contains_key("idempotency-key") {
         return next.run(request).await;
     }

@@ -38,6 +38,7 @@ mod queue;
 mod resolve;
 mod resources;
 pub mod rollout_sets;
+mod route;
 mod row_source;
 mod tail;
 mod verifiers;
@@ -58,7 +59,6 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
 use tower_http::timeout::RequestBodyTimeoutLayer;
 use tower_http::trace::TraceLayer;
-use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::store::Store;
@@ -69,6 +69,7 @@ use error::Problem;
 use etag::Answers;
 use feed::Feed;
 use limits::Limits;
+use route::{Kind, Routes};
 
 pub use openapi::document;
 
@@ -108,20 +109,20 @@ pub struct ApiSettings {
     pub webhook_guard: Guard,
 }
 
-/// Every route, with its description.
-fn routes() -> OpenApiRouter<App> {
-    job_routes().merge(thing_routes()).merge(openai_routes()).merge(operator_routes())
+/// Every route with its description, and what kind it is where its method does not say.
+fn routes() -> Routes {
+    jobs().merge(inputs_and_artifacts()).merge(openai()).merge(operations())
 }
 
 /// Jobs and what is done with them.
-fn job_routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(jobs::create::create_job, jobs::list::list_jobs))
+fn jobs() -> Routes {
+    Routes::default()
+        .of(Kind::MakesJob, routes!(jobs::create::create_job, jobs::list::list_jobs))
         .routes(routes!(jobs::get::get_job, jobs::update::update_job, jobs::delete::delete_job))
         .routes(routes!(jobs::pause::pause_job))
         .routes(routes!(jobs::resume::resume_job))
-        .routes(routes!(jobs::fork::fork_job))
-        .routes(routes!(jobs::verify_resume::verify_resume))
+        .of(Kind::MakesJob, routes!(jobs::fork::fork_job))
+        .of(Kind::MakesJob, routes!(jobs::verify_resume::verify_resume))
         .routes(routes!(jobs::attempts::job_attempts))
         .routes(routes!(jobs::report::job_report))
         .routes(routes!(jobs::cancel::cancel_job))
@@ -133,8 +134,8 @@ fn job_routes() -> OpenApiRouter<App> {
 }
 
 /// What jobs need, and what they make.
-fn thing_routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
+fn inputs_and_artifacts() -> Routes {
+    Routes::default()
         .routes(routes!(datasets::create::create_dataset, datasets::list::list_datasets))
         .routes(routes!(datasets::get::get_dataset, datasets::update::update_dataset))
         .routes(routes!(datasets::delete::delete_dataset))
@@ -148,32 +149,32 @@ fn thing_routes() -> OpenApiRouter<App> {
         .routes(routes!(verifiers::create::create_verifier, verifiers::list::list_verifiers))
         .routes(routes!(verifiers::get::get_verifier, verifiers::update::update_verifier))
         .routes(routes!(verifiers::delete::delete_verifier))
-        .routes(routes!(verifiers::audit::audit_verifier))
-        .routes(routes!(verifiers::test::test_verifier))
+        .of(Kind::Asks, routes!(verifiers::audit::audit_verifier))
+        .of(Kind::Asks, routes!(verifiers::test::test_verifier))
         .routes(routes!(checkpoints::list::list_checkpoints))
         .routes(routes!(checkpoints::get::get_checkpoint, checkpoints::delete::delete_checkpoint))
         .routes(routes!(checkpoints::get::get_checkpoint_manifest))
         .routes(routes!(checkpoints::file::download_checkpoint_file))
-        .routes(routes!(rollout_sets::create::create_rollout_set, rollout_sets::list::list_rollout_sets))
+        .of(Kind::MakesJob, routes!(rollout_sets::create::create_rollout_set, rollout_sets::list::list_rollout_sets))
         .routes(routes!(rollout_sets::get::get_rollout_set, rollout_sets::delete::delete_rollout_set))
         .routes(routes!(rollout_sets::get::get_rollout_set_manifest))
         .routes(routes!(rollout_sets::rollouts::list_rollouts))
         .routes(routes!(rollout_sets::file::download_rollout_set_file))
-        .routes(routes!(rollout_sets::frontier::frontier))
-        .routes(routes!(rollout_sets::regrade::regrade_rollout_set))
+        .of(Kind::Asks, routes!(rollout_sets::frontier::frontier))
+        .of(Kind::MakesJob, routes!(rollout_sets::regrade::regrade_rollout_set))
         .routes(routes!(checkpoints::archive::download_checkpoint_archive))
         .routes(routes!(rollout_sets::archive::download_rollout_set_archive))
-        .routes(routes!(evaluations::create::create_evaluation, evaluations::list::list_evaluations))
+        .of(Kind::MakesJob, routes!(evaluations::create::create_evaluation, evaluations::list::list_evaluations))
         .routes(routes!(evaluations::get::get_evaluation))
         .routes(routes!(evaluations::results::list_evaluation_results))
-        .routes(routes!(evaluations::compare::compare_evaluations))
+        .of(Kind::Asks, routes!(evaluations::compare::compare_evaluations))
 }
 
 /// What OpenAI's clients know.
-fn openai_routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(inference::chat::create_chat_completion))
-        .routes(routes!(inference::completions::create_completion))
+fn openai() -> Routes {
+    Routes::default()
+        .of(Kind::Completes, routes!(inference::chat::create_chat_completion))
+        .of(Kind::Completes, routes!(inference::completions::create_completion))
         .routes(routes!(openai::files::create::create_file, openai::files::list::list_files))
         .routes(routes!(openai::files::get::get_file, openai::files::delete::delete_file))
         .routes(routes!(openai::files::content::download_file))
@@ -181,23 +182,26 @@ fn openai_routes() -> OpenApiRouter<App> {
         .routes(routes!(openai::uploads::part::create_upload_part))
         .routes(routes!(openai::uploads::complete::complete_upload))
         .routes(routes!(openai::uploads::cancel::cancel_upload))
-        .routes(routes!(
-            openai::fine_tuning::create::create_fine_tuning_job,
-            openai::fine_tuning::list::list_fine_tuning_jobs
-        ))
+        .of(
+            Kind::MakesJob,
+            routes!(
+                openai::fine_tuning::create::create_fine_tuning_job,
+                openai::fine_tuning::list::list_fine_tuning_jobs
+            ),
+        )
         .routes(routes!(openai::fine_tuning::get::get_fine_tuning_job))
         .routes(routes!(openai::fine_tuning::cancel::cancel_fine_tuning_job))
         .routes(routes!(openai::fine_tuning::pause::pause_fine_tuning_job))
         .routes(routes!(openai::fine_tuning::resume::resume_fine_tuning_job))
         .routes(routes!(openai::fine_tuning::events::list_fine_tuning_events))
         .routes(routes!(openai::fine_tuning::checkpoints::list_fine_tuning_checkpoints))
-        .routes(routes!(openai::graders::validate::validate_grader))
-        .routes(routes!(openai::graders::run::run_grader))
+        .of(Kind::Asks, routes!(openai::graders::validate::validate_grader))
+        .of(Kind::Asks, routes!(openai::graders::run::run_grader))
 }
 
 /// What happens, on which devices, and who may see it.
-fn operator_routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
+fn operations() -> Routes {
+    Routes::default()
         .routes(routes!(events::list_events))
         .routes(routes!(
             webhook_endpoints::create::create_webhook_endpoint,
@@ -217,14 +221,14 @@ fn operator_routes() -> OpenApiRouter<App> {
         .routes(routes!(metrics_catalog::list_metrics))
         .routes(routes!(devices::list_devices))
         .routes(routes!(queue::get_queue))
-        .routes(routes!(keys::create::create_api_key, keys::list::list_api_keys))
-        .routes(routes!(keys::get::get_api_key))
-        .routes(routes!(keys::revoke::revoke_api_key))
-        .routes(routes!(projects::list::list_projects))
-        .routes(routes!(projects::get::get_project, projects::set::set_project))
-        .routes(routes!(audit_log::list_audit_log))
-        .routes(routes!(health::healthz))
-        .routes(routes!(health::readyz))
+        .of(Kind::Operates, routes!(keys::create::create_api_key, keys::list::list_api_keys))
+        .of(Kind::Operates, routes!(keys::get::get_api_key))
+        .of(Kind::Operates, routes!(keys::revoke::revoke_api_key))
+        .of(Kind::Operates, routes!(projects::list::list_projects))
+        .of(Kind::Operates, routes!(projects::get::get_project, projects::set::set_project))
+        .of(Kind::Operates, routes!(audit_log::list_audit_log))
+        .of(Kind::Public, routes!(health::healthz))
+        .of(Kind::Public, routes!(health::readyz))
         .routes(routes!(metrics::metrics))
 }
 
@@ -239,16 +243,16 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
     let (answers, streams) = (Answers::default(), Arc::new(Semaphore::new(tail::MOST_STREAMS)));
     let (settings, row_indexes) = (Arc::new(settings), RowIndexes::default());
     let app = App { store, settings, feed, door, limits, desks, answers, row_indexes, streams, shutdown };
-    let (router, _) = routes().split_for_parts();
+    let (router, _, kinds) = routes().into_parts();
     let request_id = HeaderName::from_static("x-request-id");
-    let router = openapi::mount(router)
+    let router = router
         .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "no_such_route", "there is nothing here; see /docs") })
-        .method_not_allowed_fallback(|| async {
-            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this path has other methods; see /docs")
-        })
+        .method_not_allowed_fallback(other_methods)
         .layer(middleware::from_fn_with_state(app.clone(), idempotency::replay))
         .layer(middleware::from_fn_with_state(app.clone(), limits::check))
         .layer(middleware::from_fn_with_state(app.clone(), access::check))
+        // What describes the service is for everybody, and behind none of these.
+        .merge(openapi::pages().method_not_allowed_fallback(other_methods))
         .with_state(app)
         .layer(CatchPanicLayer::custom(|_panic| {
             Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "something went wrong on the server")
@@ -257,11 +261,16 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
         .layer(RequestBodyTimeoutLayer::new(BODY_SILENCE))
         .layer(middleware::from_fn_with_state(hosts, host::check))
         .layer(middleware::from_fn_with_state(entries, audit::record))
+        .layer(middleware::from_fn_with_state(Arc::new(kinds), route::mark))
         .layer(middleware::from_fn(error::finish))
         .layer(TraceLayer::new_for_http())
         .layer(PropagateRequestIdLayer::new(request_id.clone()))
         .layer(SetRequestIdLayer::new(request_id, MakeRequestUuid));
     Service { router, audit }
+}
+
+async fn other_methods() -> Problem {
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this path has other methods; see /docs")
 }
 
 /// The service, ready to be given connections.

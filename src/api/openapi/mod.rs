@@ -53,7 +53,7 @@ const TAGS: &[(&str, &str)] = &[
 
 /// The document as it is served and committed.
 pub fn document() -> Value {
-    let (_, paths) = routes().split_for_parts();
+    let (_, paths, kinds) = routes().into_parts();
     let mut merged = Skeleton::openapi();
     merged.merge(paths);
     let mut document = serde_json::to_value(&merged).unwrap_or_default();
@@ -63,7 +63,7 @@ pub fn document() -> Value {
     schemas::name_values(&mut components);
     document["components"]["schemas"] = Value::Object(components);
     specs::refer_from(&mut document);
-    operations::complete(&mut document);
+    operations::complete(&mut document, &kinds);
     examples::add(&mut document);
     document["webhooks"] = message::webhooks();
     schemas::tidy(&mut document);
@@ -102,14 +102,14 @@ fn frame(document: &mut Value) {
     *object = order;
 }
 
-/// Adds the document and the pages that show it; their files are part of the program.
-pub fn mount(router: Router<App>) -> Router<App> {
+/// The document and the pages that show it; their files are part of the program.
+pub fn pages() -> Router<App> {
     let text = document().to_string();
     let serve = move || {
         let text = text.clone();
         async move { ([(header::CONTENT_TYPE, "application/json")], text) }
     };
-    router
+    Router::new()
         .route("/openapi.json", get(serve))
         .route("/", get(|| async { Redirect::temporary("/docs/") }))
         .merge(SwaggerUi::new("/docs").config(Config::from("/openapi.json")))

@@ -1,11 +1,10 @@
 //! Passes over operations: names, parameters, the answers and headers that every operation may give.
 
-use axum::http::Method;
 use serde_json::{Map, Value, json};
 
 use super::refer;
 use super::schemas::codes_of;
-use crate::api::access::required_scope;
+use crate::api::route::{Kind, Kinds};
 
 const PROBLEM: &str = "application/problem+json";
 
@@ -53,7 +52,7 @@ pub fn all(document: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// Completes every operation, and adds the components that they share.
-pub fn complete(document: &mut Value) {
+pub fn complete(document: &mut Value, kinds: &Kinds) {
     let responses = ERRORS.iter().map(|(status, name, text)| ((*name).to_owned(), problem(status, text)));
     document["components"]["responses"] = Value::Object(responses.collect());
     document["components"]["headers"] = headers();
@@ -61,16 +60,17 @@ pub fn complete(document: &mut Value) {
     let Some(paths) = document["paths"].as_object_mut() else { return };
     for (path, item) in paths.iter_mut() {
         let revisable = item.get("patch").is_some();
+        let public = kinds.get(path) == Some(&Kind::Public);
         for (method, operation) in item.as_object_mut().into_iter().flatten() {
             let Some(operation) = operation.as_object_mut() else { continue };
             name(operation);
             operation.get_mut("requestBody").map(lines_are_bytes);
             parameters(method, operation);
             let keyed = has_parameter(operation, "Idempotency-Key");
-            add_errors(path, method, operation, keyed);
+            add_errors(path, method, operation, keyed, public);
             let tagged = has_parameter(operation, "If-None-Match") || (revisable && method != "delete");
             answers(operation, keyed, tagged);
-            if is_public(path) {
+            if public {
                 operation.insert(String::from("security"), json!([]));
             }
         }
@@ -135,13 +135,8 @@ fn has_parameter(operation: &Map<String, Value>, name: &str) -> bool {
         .any(|p| p["name"] == name || (key && p["$ref"] == "#/components/parameters/IdempotencyKey"))
 }
 
-/// Whether anybody may ask, with a key or without.
-fn is_public(path: &str) -> bool {
-    required_scope(&Method::GET, path).is_none()
-}
-
 /// Which of the shared errors an operation may answer with, by what it takes and what it does.
-fn applies(status: &str, path: &str, method: &str, operation: &Map<String, Value>, keyed: bool) -> bool {
+fn applies(status: &str, path: &str, method: &str, operation: &Map<String, Value>, keyed: bool, public: bool) -> bool {
     let versioned = path.starts_with("/v1/");
     let writes = method != "get";
     let of_one = path.contains('{');
@@ -152,7 +147,7 @@ fn applies(status: &str, path: &str, method: &str, operation: &Map<String, Value
     };
     match status {
         "400" => body || keyed || takes("query") || takes("header"),
-        "401" | "429" | "503" => !is_public(path),
+        "401" | "429" | "503" => !public,
         "403" | "500" => true,
         "404" => of_one,
         "409" => writes && (of_one || keyed),
@@ -163,8 +158,8 @@ fn applies(status: &str, path: &str, method: &str, operation: &Map<String, Value
     }
 }
 
-fn add_errors(path: &str, method: &str, operation: &mut Map<String, Value>, keyed: bool) {
-    let shared: Vec<_> = ERRORS.iter().filter(|(s, _, _)| applies(s, path, method, operation, keyed)).collect();
+fn add_errors(path: &str, method: &str, operation: &mut Map<String, Value>, keyed: bool, public: bool) {
+    let shared: Vec<_> = ERRORS.iter().filter(|(s, _, _)| applies(s, path, method, operation, keyed, public)).collect();
     let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
     for (status, name, _) in shared {
         responses.entry(*status).or_insert_with(|| json!({"$ref": format!("#/components/responses/{name}")}));
