@@ -17,7 +17,7 @@ pub struct Objective {
     /// Always `objective`.
     object: &'static str,
     summary: &'static str,
-    formula: &'static str,
+    formula: String,
     /// Where it was published.
     source: &'static str,
     needs: ObjectiveNeeds,
@@ -44,7 +44,7 @@ impl From<&Description> for Objective {
             id: description.name.to_owned(),
             object: "objective",
             summary: description.summary,
-            formula: description.formula,
+            formula: description.formula.clone(),
             source: description.source,
             needs: ObjectiveNeeds {
                 completions: description.needs.completions,

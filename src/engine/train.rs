@@ -182,7 +182,7 @@ impl Trainer<'_> {
     fn is_unfinished(&self, round: u64) -> bool {
         let left = self.rollouts.first().is_some_and(|group| group.step < self.step);
         let last = round + 1 == self.plan.rounds;
-        left || (last && self.objective.target_beta().is_some() && !self.report.contains_key("gaps"))
+        left || (last && self.job.spec.objective.target_beta().is_some() && !self.report.contains_key("gaps"))
     }
 
     /// Whether the job samples what it trains on.
@@ -265,7 +265,7 @@ impl Trainer<'_> {
     /// Compares what a round's completions could not cover with what training on them left undone, and lets go of
     /// them.
     fn end_round(&mut self, round: u64, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
-        if let Some(beta) = self.objective.target_beta() {
+        if let Some(beta) = self.job.spec.objective.target_beta() {
             let of_set = if self.rollouts.is_empty() { &self.stored } else { &self.rollouts };
             let groups: Vec<Arc<RolloutGroup>> = of_set.iter().take(GAP_GROUPS).map(Arc::clone).collect();
             let all: Vec<Sequence> = groups.iter().flat_map(|group| sequences(group)).collect();

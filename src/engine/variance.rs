@@ -18,8 +18,9 @@ use crate::objective::VarianceProbe;
 impl Trainer<'_> {
     /// Compares the estimators that the objective proposes on the prompts of the first step, and tells the log.
     pub(super) fn probe_variance(&mut self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
-        let Some(VarianceProbe { repeats, variants }) = self.objective.variance_probe() else { return Ok(()) };
         let job = self.job;
+        let probe = job.spec.objective.variance_probe(&job.spec.train);
+        let Some(VarianceProbe { repeats, variants }) = probe else { return Ok(()) };
         let rows = self.rows_of_round(0);
         let rows = &rows[..rows.len().min(job.spec.train.prompts_per_step as usize)];
         let mut moments: Vec<GradientMoments> = variants.iter().map(|_| GradientMoments::default()).collect();

@@ -23,8 +23,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::fade::{self, Schedule};
 use super::math::{is_zero_spread, mean, population_std};
+use super::schedule::{Averages, Schedule};
 use super::{Statistics, StepStatistics};
 use crate::job::field::{FieldError, Fields};
 
@@ -54,7 +54,7 @@ pub enum Advantage {
     /// The mean advantage with failures divided by `delta`.
     Asym { delta: f64 },
     /// Power and asymmetry on FADE's schedule (arXiv 2607.01490).
-    Fade(fade::Schedule),
+    Fade(Schedule),
 }
 
 impl Advantage {
@@ -126,7 +126,7 @@ pub fn focal(rewards: &[f64], alpha: f64, delta: f64) -> Vec<f64> {
 #[derive(Debug)]
 pub enum Estimator {
     Fixed(Advantage),
-    Scheduled(fade::Averages),
+    Scheduled(Averages),
 }
 
 impl Estimator {
@@ -138,7 +138,7 @@ impl Estimator {
     }
 
     pub fn scheduled(schedule: &Schedule) -> Self {
-        Self::Scheduled(fade::Averages::new(schedule.clone()))
+        Self::Scheduled(Averages::new(schedule.clone()))
     }
 
     /// Takes in the statistics of the step about to be taken.
@@ -257,6 +257,12 @@ mod tests {
         let gradient = p * success * (1.0 - p) + (1.0 - p) * failure * -p;
         let expected = k * (1.0 - p).powf(k - 1.0) * p * (1.0 - p);
         assert!((gradient - expected).abs() < 1e-12);
+    }
+
+    #[test]
+    fn neutral_dials_are_mean_only_grpo() {
+        let rewards = [1.0, 0.0, 0.0, 0.5];
+        assert_eq!(focal(&rewards, 1.0, 1.0), advantages(&Advantage::Mean, &rewards, 0.0));
     }
 
     proptest! {

@@ -27,7 +27,6 @@ use crate::job::spec::TrainSpec;
 
 pub const SUMMARY: &str = "Samples completions, weights them by exp(reward/beta) within their group and imitates them: reward \
      maximisation as plain weighted SFT, with a closed-form target and no ratio or clip.";
-pub const FORMULA: &str = "w_i = exp(r_i/beta) / ((1/G) sum_j exp(r_j/beta));  L = - (1/N_seq) sum_i w_i sum_t m l";
 pub const SOURCE: &str = "arXiv 2605.02469";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -130,6 +129,11 @@ impl Settings for Config {
         }
         warnings
     }
+
+    fn target_beta(&self) -> Option<f64> {
+        // Later completions are not samples of an initial reference, so that they do not measure its target.
+        (self.reference == Reference::Previous || self.rounds == 1).then_some(self.beta)
+    }
 }
 
 #[derive(Debug)]
@@ -179,11 +183,6 @@ impl Objective for Bolt {
 
     fn round_report(&self, groups: &[frontier::ScoredGroup]) -> Statistics {
         frontier::report(groups, self.config.beta)
-    }
-
-    fn target_beta(&self) -> Option<f64> {
-        // Later completions are not samples of an initial reference, so that they do not measure its target.
-        (self.config.reference == Reference::Previous || self.config.rounds == 1).then_some(self.config.beta)
     }
 }
 

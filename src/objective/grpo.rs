@@ -19,8 +19,6 @@ use crate::job::spec::TrainSpec;
 
 pub const SUMMARY: &str =
     "Group-relative advantages with PPO's clipped surrogate, the common baseline of verifiable-reward training.";
-pub const FORMULA: &str = "A = (r - mean)/(std + 1e-6);  L = [ sum m max(-rho A, -clip(rho, 1-clip_low, 1+clip_high) A) \
-     + kl_coef sum m k3(l, reference) ] / N_tok";
 pub const SOURCE: &str = "arXiv 2402.03300";
 
 /// Added to the standard deviation of a group.

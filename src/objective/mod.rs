@@ -17,6 +17,7 @@ pub mod p3o;
 pub mod paired;
 pub mod policy_gradient;
 pub mod preflight;
+pub mod schedule;
 pub mod sft;
 pub mod surrogate;
 pub mod vopd;
@@ -269,16 +270,6 @@ pub trait Objective: Send {
         self.estimator().map(Estimator::notes).unwrap_or_default()
     }
 
-    /// The temperature of the target that a round's completions are weighted towards, for the report of gaps.
-    fn target_beta(&self) -> Option<f64> {
-        None
-    }
-
-    /// Variants whose gradient should be compared before the first step.
-    fn variance_probe(&self) -> Option<VarianceProbe> {
-        None
-    }
-
     /// What a resumed run must know, for the checkpoint.
     fn state(&self) -> Value {
         self.estimator().map(Estimator::state).unwrap_or_default()
@@ -313,6 +304,16 @@ pub trait Settings {
     fn warnings(&self, _job: &Circumstances) -> Vec<Warning> {
         Vec::new()
     }
+
+    /// The temperature of the target that a round's completions are weighted towards, for the report of gaps.
+    fn target_beta(&self) -> Option<f64> {
+        None
+    }
+
+    /// Variants whose gradient should be compared before the first step.
+    fn variance_probe(&self, _train: &TrainSpec) -> Option<VarianceProbe> {
+        None
+    }
 }
 
 /// What a spec says of the completions that an objective will learn from.
@@ -337,11 +338,20 @@ pub struct Description {
     pub name: &'static str,
     /// One or two sentences for someone who has to choose.
     pub summary: &'static str,
-    pub formula: &'static str,
+    /// As it stands at the head of the objective's file.
+    pub formula: String,
     pub source: &'static str,
     pub needs: Needs,
     /// JSON Schema of the fields, with defaults and bounds.
     pub schema: Value,
+}
+
+/// The formula of an objective: the text block in the documentation at the head of its file, where it stands once.
+fn formula_of(source: &str) -> String {
+    let documentation = source.lines().map_while(|line| line.strip_prefix("//!"));
+    let line = |line: &'_ str| line.strip_prefix(' ').unwrap_or(line).to_owned();
+    let block = documentation.map(line).skip_while(|line| line != "```text").skip(1).take_while(|line| line != "```");
+    block.collect::<Vec<_>>().join("\n")
 }
 
 macro_rules! describe {
@@ -349,7 +359,7 @@ macro_rules! describe {
         Description {
             name: $name,
             summary: $module::SUMMARY,
-            formula: $module::FORMULA,
+            formula: formula_of(include_str!(concat!(stringify!($module), ".rs"))),
             source: $module::SOURCE,
             needs: $module::Config::default().build(&TrainSpec::default()).needs(),
             schema: schemars::schema_for!($module::Config).to_value(),
@@ -394,6 +404,16 @@ impl Config {
     pub fn warnings(&self, job: &Circumstances) -> Vec<Warning> {
         self.settings().warnings(job)
     }
+
+    /// See [`Settings::target_beta`].
+    pub fn target_beta(&self) -> Option<f64> {
+        self.settings().target_beta()
+    }
+
+    /// See [`Settings::variance_probe`].
+    pub fn variance_probe(&self, train: &TrainSpec) -> Option<VarianceProbe> {
+        self.settings().variance_probe(train)
+    }
 }
 
 #[cfg(test)]
@@ -412,6 +432,12 @@ mod tests {
             let config = Config::parse(&minimal, "/objective").unwrap();
             assert_eq!(Config::parse(&config.resolved(), "/objective").unwrap(), config);
         }
+    }
+
+    #[test]
+    fn every_formula_is_the_one_at_the_head_of_its_file() {
+        assert!(catalog().iter().all(|objective| objective.formula.contains("L ")), "{:?}", catalog());
+        assert_eq!(formula_of("//! A.\n//!\n//! ```text\n//! a = b\n//!   c\n//! ```\n//! d\n"), "a = b\n  c");
     }
 
     #[test]

@@ -28,8 +28,6 @@ use crate::job::spec::TrainSpec;
 
 pub const SUMMARY: &str = "Policy gradient whose off-policy correction adapts by itself: the effective sample size of the step's \
      ratios caps them and weighs a KL term. Made for reused, stale, mixed or temperature-shifted completions.";
-pub const FORMULA: &str = "rho = exp(l - mu);  e = (sum rho)^2/(n sum rho^2);  \
-     L = [ - sum m sg(min(rho, e)) A l + (1 - e) sum m k3(l, mu) ] / N_tok";
 pub const SOURCE: &str = "arXiv 2605.12380";
 
 /// Added to the standard deviation of a group.

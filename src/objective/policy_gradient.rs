@@ -19,7 +19,6 @@ use crate::job::spec::TrainSpec;
 
 pub const SUMMARY: &str = "The score-function estimator with a choice of advantages (reinforce, mean, rloo, maxrl, pass_at_k, ...) and of \
      off-policy corrections; for comparisons and ablations.";
-pub const FORMULA: &str = "L = - sum m c A l / N_tok;  c = 1 | rho | PPO clip;  A from the advantage table";
 pub const SOURCE: &str = "Williams 1992; arXiv 2607.01490 for the table";
 
 /// Added to the standard deviation of a group.

@@ -18,7 +18,6 @@ use crate::job::spec::TrainSpec;
 
 pub const SUMMARY: &str =
     "Supervised fine-tuning on the data set's `completion` column, or on the model's own completions that pass.";
-pub const FORMULA: &str = "L = - sum m l / N_tok";
 pub const SOURCE: &str = "maximum likelihood; arXiv 2308.01825 for successes";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -27,8 +27,6 @@ use crate::job::spec::TrainSpec;
 
 pub const SUMMARY: &str = "Learns from a teacher on its own completions, token by token, with a baseline that lowers the variance \
      without moving the expectation. Needs a teacher with the same tokenizer; a verifier is optional.";
-pub const FORMULA: &str =
-    "r_t = log pi_T(y_t) - log pi(y_t);  b_t = KL(pi || pi_T);  a_t = sg(r_t + b_t);  L = - sum m a_t l / N_tok";
 pub const SOURCE: &str = "arXiv 2605.07865";
 
 /// Added to the standard deviation of a group.
@@ -173,6 +171,19 @@ impl Settings for Config {
                       temperature, top_p or top_k bias it";
         (job.shifted || job.truncated).then_some(("/sampling", "off_policy", detail)).into_iter().collect()
     }
+
+    fn variance_probe(&self, train: &TrainSpec) -> Option<VarianceProbe> {
+        let plan = Plan::online(self.group_size, train);
+        let variant = |name, baseline| -> (&'static str, Box<dyn Objective>) {
+            let config = Self { baseline, estimator: Estimator::Score, ..self.clone() };
+            (name, Box::new(Vopd { config, plan, reused: false }))
+        };
+        let k = self.top_k().unwrap_or(100);
+        let variants =
+            vec![variant("full", Baseline::Full), variant("top_k", Baseline::TopK(k)), variant("none", Baseline::None)];
+        let repeats = self.gradient_variance_repeats;
+        (repeats > 0).then_some(VarianceProbe { repeats, variants })
+    }
 }
 
 #[derive(Debug)]
@@ -233,17 +244,5 @@ impl Objective for Vopd {
 
     fn clip(&self) -> Option<Clip> {
         (self.reused && self.config.estimator == Estimator::Score).then(|| self.config.range())
-    }
-
-    fn variance_probe(&self) -> Option<VarianceProbe> {
-        let variant = |name, baseline| -> (&'static str, Box<dyn Objective>) {
-            let config = Config { baseline, estimator: Estimator::Score, ..self.config.clone() };
-            (name, Box::new(Self { config, plan: self.plan, reused: false }))
-        };
-        let k = self.config.top_k().unwrap_or(100);
-        let variants =
-            vec![variant("full", Baseline::Full), variant("top_k", Baseline::TopK(k)), variant("none", Baseline::None)];
-        let repeats = self.config.gradient_variance_repeats;
-        (repeats > 0).then_some(VarianceProbe { repeats, variants })
     }
 }

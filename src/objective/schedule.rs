@@ -1,0 +1,309 @@
+//! FADE's schedule: the running averages of solve rate and entropy, and how much hard prompts and failures count after
+//! them. The formulas are in [`super::fade`]; its schedule is also an advantage of other objectives.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::math::mean;
+use super::{Statistics, StepStatistics};
+use crate::job::field::{FieldError, Fields};
+
+/// A configuration whose fields are those of FADE's schedule, with others before and behind them.
+macro_rules! scheduled {
+    (
+        $(#[$doc:meta])*
+        $name:ident {
+            $($(#[$before_doc:meta])* $before:ident: $before_type:ty = $before_default:expr,)*
+            ..
+            $($(#[$after_doc:meta])* $after:ident: $after_type:ty = $after_default:expr,)*
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct $name {
+            $($(#[$before_doc])* pub $before: $before_type,)*
+            /// Weight of a new step in the running averages.
+            #[schemars(range(min = 0.0, max = 1.0))]
+            pub ema: f64,
+            /// Largest exponent of the difficulty axis; 1 turns it off.
+            #[schemars(range(min = 1.0))]
+            pub alpha_max: f64,
+            /// Smallest divisor of negative advantages; 1 turns the sign axis off.
+            #[schemars(range(min = 0.0, max = 1.0))]
+            pub delta_min: f64,
+            pub entropy_target: $crate::objective::schedule::EntropyTarget,
+            pub ema_convention: $crate::objective::schedule::EmaConvention,
+            pub entropy_scale: $crate::objective::schedule::EntropyScale,
+            $($(#[$after_doc])* pub $after: $after_type,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                use $crate::objective::schedule::{Auto, EmaConvention, EntropyScale, EntropyTarget};
+                Self {
+                    $($before: $before_default,)*
+                    ema: 0.02,
+                    alpha_max: 3.0,
+                    delta_min: 0.3,
+                    entropy_target: EntropyTarget::Named(Auto::Auto),
+                    ema_convention: EmaConvention::Standard,
+                    entropy_scale: EntropyScale::Absolute,
+                    $($after: $after_default,)*
+                }
+            }
+        }
+
+        impl $name {
+            /// The part that makes advantages.
+            pub fn schedule(&self) -> $crate::objective::schedule::Schedule {
+                $crate::objective::schedule::Schedule {
+                    ema: self.ema,
+                    alpha_max: self.alpha_max,
+                    delta_min: self.delta_min,
+                    entropy_target: self.entropy_target,
+                    ema_convention: self.ema_convention,
+                    entropy_scale: self.entropy_scale,
+                }
+            }
+        }
+    };
+}
+pub(super) use scheduled;
+
+scheduled! {
+    /// The part of the configuration that makes advantages; also `advantage: {"fade": {...}}` of other objectives.
+    Schedule { .. }
+}
+
+/// H*, the mean token entropy that is aimed at, in nats.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "must be \"auto\" or a number of nats")]
+pub enum EntropyTarget {
+    Nats(f64),
+    /// Half of the first step's entropy.
+    Named(Auto),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Auto {
+    Auto,
+}
+
+/// Which of its two factors the old average has in the update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EmaConvention {
+    /// `p_hat <- (1 - ema) p_hat + ema p`: slow.
+    Standard,
+    /// `p_hat <- ema p_hat + (1 - ema) p`, as the paper prints it: almost the last step alone.
+    AsPrinted,
+}
+
+/// How far entropy is from its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EntropyScale {
+    /// In nats: `H_hat - H*`.
+    Absolute,
+    /// As a share: `(H_hat - H*) / H*`, for models whose entropy is small from the start.
+    Relative,
+}
+
+impl Schedule {
+    /// Checks the fields, whose names follow `prefix`.
+    pub fn check(&self, fields: &mut Fields, prefix: &str) {
+        let share = |value: f64| value > 0.0 && value <= 1.0;
+        let at = |name: &str| format!("{prefix}{name}");
+        fields.require(share(self.ema), &at("ema"), "must be above 0 and at most 1");
+        fields.require(
+            self.alpha_max >= 1.0 && self.alpha_max.is_finite(),
+            &at("alpha_max"),
+            "must be at least 1, which turns the difficulty axis off",
+        );
+        fields.require(
+            share(self.delta_min),
+            &at("delta_min"),
+            "must be above 0 and at most 1, which turns the sign axis off",
+        );
+        let target_is_valid = match self.entropy_target {
+            EntropyTarget::Nats(nats) => nats > 0.0 && nats.is_finite(),
+            EntropyTarget::Named(Auto::Auto) => true,
+        };
+        fields.require(target_is_valid, &at("entropy_target"), "must be \"auto\" or a number of nats above 0");
+    }
+}
+
+/// The running averages and what follows from them.
+#[derive(Clone, Debug)]
+pub struct Averages {
+    schedule: Schedule,
+    /// p_hat.
+    solve_rate: f64,
+    /// H_hat and H_0; none before the first step.
+    entropy: Option<f64>,
+    initial_entropy: Option<f64>,
+    /// A reward outside {0, 1} was seen.
+    graded_rewards: bool,
+}
+
+impl Averages {
+    pub fn new(schedule: Schedule) -> Self {
+        Self { schedule, solve_rate: 0.5, entropy: None, initial_entropy: None, graded_rewards: false }
+    }
+
+    /// Takes in a step's solve rate and entropy.
+    pub fn update(&mut self, step: &StepStatistics<'_>) {
+        if step.rewards.is_empty() {
+            return;
+        }
+        let keep = match self.schedule.ema_convention {
+            EmaConvention::Standard => 1.0 - self.schedule.ema,
+            EmaConvention::AsPrinted => self.schedule.ema,
+        };
+        let average = |old: f64, new: f64| keep * old + (1.0 - keep) * new;
+        self.initial_entropy.get_or_insert(step.token_entropy);
+        self.solve_rate = average(self.solve_rate, mean(step.rewards).clamp(0.0, 1.0));
+        self.entropy = Some(average(self.entropy.unwrap_or(step.token_entropy), step.token_entropy));
+        self.graded_rewards |= step.rewards.iter().any(|r| *r != 0.0 && *r != 1.0);
+    }
+
+    /// H*; none before the first step unless it is given.
+    fn entropy_target(&self) -> Option<f64> {
+        match self.schedule.entropy_target {
+            EntropyTarget::Nats(nats) => Some(nats),
+            EntropyTarget::Named(Auto::Auto) => self.initial_entropy.map(|entropy| entropy / 2.0),
+        }
+    }
+
+    /// The exponent of the difficulty axis.
+    pub fn alpha(&self) -> f64 {
+        // A solve rate of 0 gives infinity, which the clip takes care of.
+        (3.0 * (1.0 - self.solve_rate) / (2.0 * self.solve_rate)).clamp(1.0, self.schedule.alpha_max)
+    }
+
+    /// The divisor of negative advantages.
+    pub fn delta(&self) -> f64 {
+        let (Some(entropy), Some(target)) = (self.entropy, self.entropy_target()) else { return 1.0 };
+        let distance = match self.schedule.entropy_scale {
+            EntropyScale::Absolute => entropy - target,
+            EntropyScale::Relative if target > 0.0 => (entropy - target) / target,
+            EntropyScale::Relative => 0.0,
+        };
+        (1.0 + distance).clamp(self.schedule.delta_min, 1.0)
+    }
+
+    pub fn report(&self) -> Statistics {
+        let known = |name, value: Option<f64>| value.map(|value| (name, value));
+        let always = [("fade/alpha", self.alpha()), ("fade/delta", self.delta()), ("fade/solve_rate", self.solve_rate)];
+        let entropies = [known("fade/entropy", self.entropy), known("fade/entropy_target", self.entropy_target())];
+        always.into_iter().chain(entropies.into_iter().flatten()).collect()
+    }
+
+    pub fn notes(&self) -> Vec<(&'static str, String)> {
+        let mut notes = Vec::new();
+        let idle = self.entropy_target().is_some_and(|target| 1.0 - target > self.schedule.delta_min.max(0.8));
+        if idle && self.schedule.entropy_scale == EntropyScale::Absolute && self.schedule.delta_min < 1.0 {
+            let lowest = 1.0 - self.entropy_target().unwrap_or_default();
+            notes.push((
+                "fade_sign_axis_idle",
+                format!(
+                    "the model's entropy is so small that delta cannot fall below {lowest:.2}, which leaves FADE's sign \
+                     axis nearly idle; use `entropy_scale`: \"relative\""
+                ),
+            ));
+        }
+        if self.graded_rewards {
+            notes.push((
+                "fade_graded_rewards",
+                String::from("some rewards are neither 0 nor 1; FADE takes their mean for the solve rate"),
+            ));
+        }
+        notes
+    }
+
+    pub fn state(&self) -> Value {
+        json!({
+            "solve_rate": self.solve_rate,
+            "entropy": self.entropy,
+            "initial_entropy": self.initial_entropy,
+            "graded_rewards": self.graded_rewards,
+        })
+    }
+
+    pub fn restore(&mut self, state: &Value) -> Result<(), FieldError> {
+        let number = |name: &str| state.get(name).and_then(Value::as_f64);
+        self.solve_rate = number("solve_rate").ok_or_else(|| {
+            FieldError::new("/solve_rate", "checkpoint_corrupt", "the saved state of the objective has no solve rate")
+        })?;
+        self.entropy = number("entropy");
+        self.initial_entropy = number("initial_entropy");
+        self.graded_rewards = state.get("graded_rewards").and_then(Value::as_bool).unwrap_or_default();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step<'a>(rewards: &'a [f64], token_entropy: f64) -> StepStatistics<'a> {
+        StepStatistics { rewards, token_entropy, log_ratios: &[] }
+    }
+
+    #[test]
+    fn each_dial_moves_its_own_axis() {
+        let mut averages = Averages::new(Schedule { ema: 1.0, ..Schedule::default() });
+        averages.update(&step(&[1.0, 0.0], 2.0));
+        // p_hat = 1/2 gives 3/2; entropy is a nat above its target of half the first, so that failures count once.
+        assert!((averages.alpha() - 1.5).abs() < 1e-12);
+        assert_eq!(averages.delta(), 1.0);
+        averages.update(&step(&[0.0, 0.0], 0.4));
+        assert_eq!(averages.alpha(), 3.0);
+        assert!((averages.delta() - 0.4).abs() < 1e-12);
+        averages.update(&step(&[1.0, 1.0], 0.0));
+        assert_eq!(averages.alpha(), 1.0);
+        assert!((averages.delta() - 0.3).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_conventions_differ_in_which_factor_keeps_the_past() {
+        let solve_rate = |ema_convention| {
+            let mut averages = Averages::new(Schedule { ema_convention, ..Schedule::default() });
+            averages.update(&step(&[1.0, 1.0], 1.0));
+            averages.solve_rate
+        };
+        assert!((solve_rate(EmaConvention::Standard) - 0.51).abs() < 1e-12);
+        assert!((solve_rate(EmaConvention::AsPrinted) - 0.99).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_restored_state_goes_on_as_if_nothing_had_happened() {
+        let mut whole = Averages::new(Schedule::default());
+        whole.update(&step(&[1.0, 0.25], 1.3));
+        let mut resumed = Averages::new(Schedule::default());
+        resumed.restore(&whole.state()).unwrap();
+        for averages in [&mut whole, &mut resumed] {
+            averages.update(&step(&[0.0, 0.0], 0.7));
+        }
+        assert_eq!(whole.state(), resumed.state());
+        assert_eq!(whole.report(), resumed.report());
+        assert!(resumed.restore(&Value::Null).is_err());
+    }
+
+    #[test]
+    fn a_small_entropy_and_graded_rewards_are_said() {
+        let mut averages = Averages::new(Schedule::default());
+        averages.update(&step(&[1.0, 0.5], 0.1));
+        let codes: Vec<&str> = averages.notes().into_iter().map(|(code, _)| code).collect();
+        assert_eq!(codes, ["fade_sign_axis_idle", "fade_graded_rewards"]);
+        let mut relative =
+            Averages::new(Schedule { entropy_scale: EntropyScale::Relative, ema: 1.0, ..Schedule::default() });
+        relative.update(&step(&[1.0, 0.0], 0.1));
+        relative.update(&step(&[1.0, 0.0], 0.03));
+        assert!(relative.notes().is_empty());
+        assert!((relative.delta() - 0.6).abs() < 1e-12);
+    }
+}
