@@ -76,6 +76,6 @@ pub async fn list_audit_log(
     Params(page): Params<PageParams>,
     Params(filter): Params<AuditFilter>,
 ) -> Result<Json<List<AuditEntry>>, Problem> {
-    let rows = app.store.audit_entries(filter.key.as_deref(), &page.page()?).await?;
+    let rows = app.store.audit_entries(filter.key.as_deref(), &page.page()).await?;
     Ok(Json(List::new(rows.into_iter().map(AuditEntry::from), page.limit, |entry| entry.id.clone())))
 }

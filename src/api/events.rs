@@ -73,7 +73,6 @@ pub async fn list_events(
     headers: HeaderMap,
     Params(params): Params<AllEventParams>,
 ) -> Result<Response, Problem> {
-    tail::check_poll(params.wait, params.limit)?;
     let job: Option<JobId> = params.job.as_deref().map(|id| parse("job", id)).transpose()?;
     let follower = app.feed.follow(job);
     if let Some(job) = job {

@@ -1,18 +1,23 @@
 //! Request parts with errors that name what is wrong.
 
+use std::any::TypeId;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream};
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use super::error::Problem;
+use crate::job::{FieldError, bounds, field};
 use crate::store::Page;
 
 /// Largest JSON body in bytes.
@@ -77,18 +82,56 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
     }
 }
 
-/// Query parameters; unknown ones are errors where the type denies them.
+/// Reads a body as `T` and holds it against the bounds that the document gives.
+pub fn read<T: DeserializeOwned + ToSchema + 'static>(body: &Value) -> Result<T, Problem> {
+    read_fields(body).map_err(Problem::invalid)
+}
+
+/// The same, for those who answer in words of their own.
+pub fn read_fields<T: DeserializeOwned + ToSchema + 'static>(body: &Value) -> Result<T, Vec<FieldError>> {
+    let read = field::parse(body, "").map_err(|error| vec![error])?;
+    let schema = schema_of::<T>(|| {
+        let mut parts = Vec::new();
+        T::schemas(&mut parts);
+        let mut schema = serde_json::to_value(T::schema()).unwrap_or_default();
+        schema["components"] = json!({"schemas": parts.into_iter().collect::<BTreeMap<_, _>>()});
+        schema
+    });
+    let outside = bounds::check(schema, body, "");
+    if outside.is_empty() { Ok(read) } else { Err(outside) }
+}
+
+/// The schema that `make` gives for a type, made once.
+fn schema_of<T: 'static>(make: impl FnOnce() -> Value) -> &'static Value {
+    static MADE: Mutex<BTreeMap<TypeId, &'static Value>> = Mutex::new(BTreeMap::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    made.entry(TypeId::of::<T>()).or_insert_with(|| Box::leak(Box::new(make())))
+}
+
+/// Query parameters within the bounds that the document gives; unknown ones are errors where the type denies them.
 #[derive(Debug)]
 pub struct Params<T>(pub T);
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
+impl<T: DeserializeOwned + IntoParams + 'static, S: Send + Sync> FromRequestParts<S> for Params<T> {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let Query(params) = Query::<T>::from_request_parts(parts, state)
-            .await
-            .map_err(|error| Problem::bad_request("invalid_parameter", error.body_text()))?;
-        Ok(Self(params))
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        let refused = |error: QueryRejection| Problem::bad_request("invalid_parameter", error.body_text());
+        let Query(params) = Query::<T>::try_from_uri(&parts.uri).map_err(refused)?;
+        let Query(texts) = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri).map_err(refused)?;
+        let schema = schema_of::<T>(|| {
+            let each = T::into_params(|| None).into_iter().map(|parameter| (parameter.name, parameter.schema));
+            json!({"properties": each.collect::<BTreeMap<_, _>>()})
+        });
+        let number = |text: String| text.parse::<serde_json::Number>().map_or(Value::String(text), Value::Number);
+        let values = texts.into_iter().map(|(name, text)| (name, number(text))).collect();
+        match bounds::check(schema, &Value::Object(values), "").first() {
+            None => Ok(Self(params)),
+            Some(FieldError { pointer, detail, .. }) => {
+                let name = pointer.trim_start_matches('/');
+                Err(Problem::bad_request("invalid_parameter", format!("`{name}` {detail}")))
+            }
+        }
     }
 }
 
@@ -170,11 +213,8 @@ pub enum Order {
 
 impl PageParams {
     /// One row more than asked for is fetched, to know whether there are more.
-    pub fn page(&self) -> Result<Page, Problem> {
-        if !(1..=100).contains(&self.limit) {
-            return Err(Problem::bad_request("invalid_parameter", "`limit` must lie between 1 and 100"));
-        }
-        Ok(Page { after: self.after.clone(), limit: self.limit + 1, newest_first: self.order == Order::Desc })
+    pub fn page(&self) -> Page {
+        Page { after: self.after.clone(), limit: self.limit + 1, newest_first: self.order == Order::Desc }
     }
 }
 

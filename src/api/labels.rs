@@ -7,7 +7,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::error::Problem;
-use crate::job::field;
+use super::extract::read;
 use crate::job::spec::check_labels;
 use crate::store::Labels;
 
@@ -31,7 +31,7 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Str
 
 /// Reads and checks the body of a change.
 pub fn parse(body: &Value) -> Result<Labels, Problem> {
-    let UpdateLabels { name, metadata } = field::parse(body, "").map_err(|error| Problem::invalid(vec![error]))?;
+    let UpdateLabels { name, metadata } = read(body)?;
     let text = name.as_ref().and_then(Option::as_deref);
     check_labels(text, 0, metadata.as_ref().unwrap_or(&BTreeMap::new())).map_err(Problem::invalid)?;
     Ok(Labels { name, metadata })

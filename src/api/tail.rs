@@ -29,8 +29,6 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 pub const BATCH: u32 = 200;
 /// Events that a stream reads at a time; so many may wait for a slow client.
 const STREAM_BATCH: u32 = 16;
-/// Longest long poll in seconds.
-pub const MOST_WAIT: u64 = 60;
 /// A follower looks for itself this often, should a wake-up get lost.
 const LOOK: Duration = Duration::from_secs(30);
 /// Streams that may be open at once; each takes about 40 KB of memory.
@@ -132,15 +130,6 @@ impl Log {
 pub fn accepts_stream(headers: &HeaderMap) -> bool {
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     accept.contains("text/event-stream")
-}
-
-/// Refuses a long poll out of bounds.
-pub fn check_poll(wait: u64, limit: u32) -> Result<(), Problem> {
-    if wait > MOST_WAIT || !(1..=BATCH).contains(&limit) {
-        let detail = format!("`wait` must lie between 0 and {MOST_WAIT}, `limit` between 1 and {BATCH}");
-        return Err(Problem::bad_request("invalid_parameter", detail));
-    }
-    Ok(())
 }
 
 /// A place in a log, and what is known to lie behind it.

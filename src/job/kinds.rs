@@ -18,16 +18,16 @@ macro_rules! kinds {
         impl Config {
             /// Reads and checks `{"type": ..., ...}`; errors point below `pointer`.
             pub fn parse(value: &serde_json::Value, pointer: &str) -> Result<Self, Vec<$crate::job::FieldError>> {
-                use $crate::job::field;
+                use $crate::job::{bounds, field};
                 let (name, fields) = field::split_type(value, pointer, $what, KNOWN)?;
-                match name {
-                    $($name => {
-                        let config: $module::Config = field::parse(&fields, pointer).map_err(|error| vec![error])?;
-                        Settings::check(&config, pointer)?;
-                        Ok(Self::$variant(config))
-                    })+
+                let config = match name {
+                    $($name => Self::$variant(field::parse(&fields, pointer).map_err(|error| vec![error])?),)+
                     _ => unreachable!("split_type returns known names only"),
-                }
+                };
+                let described = catalog().iter().find(|described| described.name == name);
+                let outside = described.map(|described| bounds::check(&described.schema, &fields, pointer));
+                field::all([Err(outside.unwrap_or_default()), config.settings().check(pointer)])?;
+                Ok(config)
             }
 
             /// The configuration with every default filled in; reads back as the same configuration.

@@ -3,6 +3,7 @@
 
 pub mod access;
 pub mod artifact;
+pub mod bounds;
 pub mod budget;
 pub mod checkpoint;
 pub mod device;

@@ -26,7 +26,7 @@ use serde_json::Value;
 use super::math::{is_zero_spread, mean, population_std};
 use super::schedule::{Averages, Schedule};
 use super::{Statistics, StepStatistics};
-use crate::job::field::{FieldError, Fields};
+use crate::job::field::FieldError;
 
 /// How the rewards of a group become advantages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,7 +38,10 @@ pub enum Advantage {
     /// 2506.01347).
     Nsr,
     /// `lambda` for successes, -1 for failures.
-    Weighted { lambda: f64 },
+    Weighted {
+        #[schemars(range(min = 0.0))]
+        lambda: f64,
+    },
     /// The reward minus the group's mean (Dr. GRPO, arXiv 2503.20783).
     Mean,
     /// The reward minus the mean of the others (leave-one-out, arXiv 2402.14740).
@@ -48,36 +51,22 @@ pub enum Advantage {
     /// The reward minus the group's mean, divided by that mean.
     Maxrl,
     /// The gradient of pass@k.
-    PassAtK { k: u32 },
+    PassAtK {
+        #[schemars(range(min = 1, max = 1024))]
+        k: u32,
+    },
     /// The mean advantage times `q^(alpha - 1)`: hard prompts count more for alpha > 1.
-    Power { alpha: f64 },
+    Power {
+        #[schemars(range(min = 1.0))]
+        alpha: f64,
+    },
     /// The mean advantage with failures divided by `delta`.
-    Asym { delta: f64 },
+    Asym {
+        #[schemars(extend("exclusiveMinimum" = 0.0))]
+        delta: f64,
+    },
     /// Power and asymmetry on FADE's schedule (arXiv 2607.01490).
     Fade(Schedule),
-}
-
-impl Advantage {
-    /// Checks the parameters; errors point at `advantage`.
-    pub fn check(&self, fields: &mut Fields) {
-        let positive = |value: f64| value > 0.0 && value.is_finite();
-        match self {
-            Self::Weighted { lambda } => {
-                fields.require(*lambda >= 0.0 && lambda.is_finite(), "advantage/weighted/lambda", "must be at least 0");
-            }
-            Self::PassAtK { k } => {
-                fields.require((1..=1024).contains(k), "advantage/pass_at_k/k", "must lie between 1 and 1024");
-            }
-            Self::Power { alpha } => fields.require(
-                *alpha >= 1.0 && alpha.is_finite(),
-                "advantage/power/alpha",
-                "must be at least 1; 1 is the mean advantage",
-            ),
-            Self::Asym { delta } => fields.require(positive(*delta), "advantage/asym/delta", "must be above 0"),
-            Self::Fade(schedule) => schedule.check(fields, "advantage/fade/"),
-            Self::Reinforce | Self::Nsr | Self::Mean | Self::Rloo | Self::GroupStd | Self::Maxrl => {}
-        }
-    }
 }
 
 /// The advantages of one group; all 0 where the rewards are equal, but for `reinforce`, `nsr` and `weighted`, which

@@ -22,7 +22,6 @@ use super::{
     Circumstances, Group, Needs, Objective, Plan, Settings, Statistics, StepTotals, StoredRollouts, TokenBatch,
     Warning, frontier, surrogate,
 };
-use crate::job::field::{FieldError, Fields};
 use crate::job::spec::TrainSpec;
 
 pub const SUMMARY: &str = "Samples completions, weights them by exp(reward/beta) within their group and imitates them: reward \
@@ -33,7 +32,7 @@ pub const SOURCE: &str = "arXiv 2605.02469";
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Temperature of the target: smaller follows the reward more closely and needs more coverage.
-    #[schemars(range(min = 1e-6))]
+    #[schemars(range(min = MIN_BETA))]
     pub beta: f64,
     /// Completions per prompt.
     #[schemars(range(min = 1, max = 1024))]
@@ -90,18 +89,6 @@ pub enum ZeroSpread {
 }
 
 impl Settings for Config {
-    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
-        let mut fields = Fields::below(pointer);
-        fields.require(
-            self.beta >= MIN_BETA && self.beta.is_finite(),
-            "beta",
-            "must be at least 1e-6; 0.25 is a good start",
-        );
-        fields.require((1..=1024).contains(&self.group_size), "group_size", "must lie between 1 and 1024");
-        fields.require(self.rounds >= 1, "rounds", "must be at least 1");
-        fields.finish()
-    }
-
     fn build(&self, train: &TrainSpec) -> Box<dyn Objective> {
         Box::new(build(self.clone(), train))
     }

@@ -19,7 +19,6 @@ use super::advantage::Estimator;
 use super::schedule::scheduled;
 use super::surrogate::{self, Clip};
 use super::{Circumstances, Group, Needs, Objective, Plan, Settings, StoredRollouts, TokenBatch, Warning};
-use crate::job::field::{FieldError, Fields};
 use crate::job::spec::TrainSpec;
 
 pub const SUMMARY: &str = "GRPO with two automatic dials: hard prompts count more while the solve rate is low, failures count more \
@@ -48,14 +47,6 @@ impl Config {
 }
 
 impl Settings for Config {
-    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
-        let mut fields = Fields::below(pointer);
-        super::preflight::check_group(&mut fields, self.group_size);
-        self.schedule().check(&mut fields, "");
-        self.range().check(&mut fields);
-        fields.finish()
-    }
-
     fn build(&self, train: &TrainSpec) -> Box<dyn Objective> {
         Box::new(build(self.clone(), train))
     }

@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use super::advantage::{Advantage, advantages};
 use super::surrogate::{self, Clip};
 use super::{Circumstances, Group, Needs, Objective, Plan, Settings, StoredRollouts, TokenBatch, Warning};
-use crate::job::field::{FieldError, Fields};
 use crate::job::spec::TrainSpec;
 
 pub const SUMMARY: &str =
@@ -57,14 +56,6 @@ pub enum Scale {
 }
 
 impl Settings for Config {
-    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
-        let mut fields = Fields::below(pointer);
-        super::preflight::check_group(&mut fields, self.group_size);
-        Clip { low: self.clip_low, high: self.clip_high }.check(&mut fields);
-        fields.require(self.kl_coef >= 0.0 && self.kl_coef.is_finite(), "kl_coef", "must be at least 0");
-        fields.finish()
-    }
-
     fn build(&self, train: &TrainSpec) -> Box<dyn Objective> {
         Box::new(build(self.clone(), train))
     }

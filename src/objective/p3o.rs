@@ -23,7 +23,6 @@ use super::{
     Circumstances, Group, Needs, Objective, Plan, Settings, Statistics, StepStatistics, StoredRollouts, TokenBatch,
     Warning,
 };
-use crate::job::field::{FieldError, Fields};
 use crate::job::spec::TrainSpec;
 
 pub const SUMMARY: &str = "Policy gradient whose off-policy correction adapts by itself: the effective sample size of the step's \
@@ -60,13 +59,6 @@ pub enum EssScope {
 }
 
 impl Settings for Config {
-    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
-        let mut fields = Fields::below(pointer);
-        super::preflight::check_group(&mut fields, self.group_size);
-        self.advantage.check(&mut fields);
-        fields.finish()
-    }
-
     fn build(&self, train: &TrainSpec) -> Box<dyn Objective> {
         Box::new(build(self.clone(), train))
     }

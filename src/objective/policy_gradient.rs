@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use super::advantage::{Advantage, Estimator};
 use super::surrogate::{self, Clip};
 use super::{Circumstances, Group, Needs, Objective, Plan, Settings, StoredRollouts, TokenBatch, Warning};
-use crate::job::field::{FieldError, Fields};
 use crate::job::spec::TrainSpec;
 
 pub const SUMMARY: &str = "The score-function estimator with a choice of advantages (reinforce, mean, rloo, maxrl, pass_at_k, ...) and of \
@@ -65,14 +64,6 @@ impl Config {
 }
 
 impl Settings for Config {
-    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
-        let mut fields = Fields::below(pointer);
-        super::preflight::check_group(&mut fields, self.group_size);
-        self.advantage.check(&mut fields);
-        self.range().check(&mut fields);
-        fields.finish()
-    }
-
     fn build(&self, train: &TrainSpec) -> Box<dyn Objective> {
         Box::new(build(self.clone(), train))
     }

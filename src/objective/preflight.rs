@@ -1,7 +1,7 @@
 //! What can be refused, or should be said, before a device is used.
 
 use super::{Circumstances, Config, Warning};
-use crate::job::field::{FieldError, Fields};
+use crate::job::field::FieldError;
 use crate::job::spec::{MAX_ROLLOUTS, RolloutSpec, SamplingSpec, TrainSpec};
 
 /// The sections of a spec that an objective has to fit.
@@ -10,15 +10,6 @@ pub struct Sections<'a, R> {
     pub train: &'a TrainSpec,
     pub sampling: &'a SamplingSpec,
     pub rollouts: &'a RolloutSpec<R>,
-}
-
-/// Refuses a group too small to compare completions within.
-pub(super) fn check_group(fields: &mut Fields, group_size: u32) {
-    fields.require(
-        (2..=1024).contains(&group_size),
-        "group_size",
-        "must lie between 2 and 1024; the completions of a prompt are compared with each other",
-    );
 }
 
 /// Refuses plans that cannot be held in memory or make no sense.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::math::mean;
 use super::{Statistics, StepStatistics};
-use crate::job::field::{FieldError, Fields};
+use crate::job::field::FieldError;
 
 /// A configuration whose fields are those of FADE's schedule, with others before and behind them.
 macro_rules! scheduled {
@@ -25,13 +25,13 @@ macro_rules! scheduled {
         pub struct $name {
             $($(#[$before_doc])* pub $before: $before_type,)*
             /// Weight of a new step in the running averages.
-            #[schemars(range(min = 0.0, max = 1.0))]
+            #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
             pub ema: f64,
             /// Largest exponent of the difficulty axis; 1 turns it off.
             #[schemars(range(min = 1.0))]
             pub alpha_max: f64,
             /// Smallest divisor of negative advantages; 1 turns the sign axis off.
-            #[schemars(range(min = 0.0, max = 1.0))]
+            #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
             pub delta_min: f64,
             pub entropy_target: $crate::objective::schedule::EntropyTarget,
             pub ema_convention: $crate::objective::schedule::EmaConvention,
@@ -81,7 +81,7 @@ scheduled! {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "must be \"auto\" or a number of nats")]
 pub enum EntropyTarget {
-    Nats(f64),
+    Nats(#[schemars(extend("exclusiveMinimum" = 0.0))] f64),
     /// Half of the first step's entropy.
     Named(Auto),
 }
@@ -110,30 +110,6 @@ pub enum EntropyScale {
     Absolute,
     /// As a share: `(H_hat - H*) / H*`, for models whose entropy is small from the start.
     Relative,
-}
-
-impl Schedule {
-    /// Checks the fields, whose names follow `prefix`.
-    pub fn check(&self, fields: &mut Fields, prefix: &str) {
-        let share = |value: f64| value > 0.0 && value <= 1.0;
-        let at = |name: &str| format!("{prefix}{name}");
-        fields.require(share(self.ema), &at("ema"), "must be above 0 and at most 1");
-        fields.require(
-            self.alpha_max >= 1.0 && self.alpha_max.is_finite(),
-            &at("alpha_max"),
-            "must be at least 1, which turns the difficulty axis off",
-        );
-        fields.require(
-            share(self.delta_min),
-            &at("delta_min"),
-            "must be above 0 and at most 1, which turns the sign axis off",
-        );
-        let target_is_valid = match self.entropy_target {
-            EntropyTarget::Nats(nats) => nats > 0.0 && nats.is_finite(),
-            EntropyTarget::Named(Auto::Auto) => true,
-        };
-        fields.require(target_is_valid, &at("entropy_target"), "must be \"auto\" or a number of nats above 0");
-    }
 }
 
 /// The running averages and what follows from them.

@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 
 use super::math::PASS_MARK;
 use super::{Group, Needs, Objective, Plan, Settings, StoredRollouts, TokenBatch, surrogate};
-use crate::job::field::{FieldError, Fields};
 use crate::job::spec::TrainSpec;
 
 pub const SUMMARY: &str =
@@ -49,13 +48,6 @@ pub enum Source {
 }
 
 impl Settings for Config {
-    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
-        let mut fields = Fields::below(pointer);
-        fields.require((1..=1024).contains(&self.group_size), "group_size", "must lie between 1 and 1024");
-        fields.require(self.rounds >= 1, "rounds", "must be at least 1");
-        fields.finish()
-    }
-
     fn build(&self, train: &TrainSpec) -> Box<dyn Objective> {
         Box::new(build(self.clone(), train))
     }

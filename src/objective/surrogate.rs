@@ -3,21 +3,12 @@
 use candle_core::{Result as TensorResult, Tensor};
 
 use super::TokenBatch;
-use crate::job::Fields;
 
 /// The range of the ratio policy / behavior within which its gradient counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clip {
     pub low: f64,
     pub high: f64,
-}
-
-impl Clip {
-    /// Checks the fields `clip_low` and `clip_high`.
-    pub fn check(self, fields: &mut Fields) {
-        fields.require((0.0..=1.0).contains(&self.low), "clip_low", "must lie between 0 and 1");
-        fields.require(self.high >= 0.0 && self.high.is_finite(), "clip_high", "must be at least 0");
-    }
 }
 
 /// `m (policy - behavior)`; masked before anything is exponentiated, so that padding cannot overflow.

@@ -9,8 +9,7 @@ use ::regex::Regex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Score, Settings, Verifier};
-use crate::job::field::{FieldError, Fields};
+use super::{Case, MAX_MARKER_CHARACTERS, Score, Settings, Verifier};
 
 pub const SUMMARY: &str = "The completion, or its part between two tags, equals the expected answer.";
 
@@ -21,8 +20,10 @@ pub struct Config {
     /// What is compared: the whole completion or what stands between the last pair of tags.
     extract: Extract,
     /// Begins the compared part when `extract` is `tag`.
+    #[schemars(length(min = 1, max = MAX_MARKER_CHARACTERS))]
     open_tag: String,
     /// Ends the compared part when `extract` is `tag`.
+    #[schemars(length(min = 1, max = MAX_MARKER_CHARACTERS))]
     close_tag: String,
     /// Upper and lower case are the same.
     ignore_case: bool,
@@ -31,6 +32,7 @@ pub struct Config {
     /// Punctuation (the Unicode category P, to which the hyphen-minus belongs) is left out.
     ignore_punctuation: bool,
     /// The column of the expected answer; by default the data set's answer column.
+    #[schemars(length(min = 1))]
     answer_column: Option<String>,
     /// Seconds one verification may take.
     #[schemars(range(min = 0.01, max = 600.0))]
@@ -62,14 +64,6 @@ impl Default for Config {
 }
 
 impl Settings for Config {
-    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
-        let mut fields = Fields::below(pointer);
-        super::check_marker(&mut fields, "open_tag", &self.open_tag);
-        super::check_marker(&mut fields, "close_tag", &self.close_tag);
-        super::check_common(&mut fields, self.answer_column.as_deref(), self.time_limit_seconds);
-        fields.finish()
-    }
-
     fn build(&self) -> Arc<dyn Verifier> {
         let punctuation =
             self.ignore_punctuation.then(|| Regex::new(r"\p{P}").expect("the constant pattern is well-formed"));

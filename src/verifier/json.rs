@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Deserializer, Map, Value};
 
 use super::{Case, Score, Settings, Verifier};
-use crate::job::field::{FieldError, Fields};
 
 pub const SUMMARY: &str =
     "The JSON value that a completion ends on equals the expected one, wholly or member by member.";
@@ -31,6 +30,7 @@ pub struct Config {
     /// members count as wrong ones unless `ignore_extra` is set.
     partial: bool,
     /// The column of the expected value, as JSON or as a text that holds JSON; by default the data set's answer column.
+    #[schemars(length(min = 1))]
     answer_column: Option<String>,
     /// Seconds one verification may take.
     #[schemars(range(min = 0.01, max = 600.0))]
@@ -59,12 +59,6 @@ impl Default for Config {
 }
 
 impl Settings for Config {
-    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
-        let mut fields = Fields::below(pointer);
-        super::check_common(&mut fields, self.answer_column.as_deref(), self.time_limit_seconds);
-        fields.finish()
-    }
-
     fn build(&self) -> Arc<dyn Verifier> {
         Arc::new(Json { config: self.clone() })
     }

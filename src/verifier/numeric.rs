@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::number::{Number, Token, Tokens};
-use super::{Case, MAX_MARKER_BYTES, Score, Settings, Verifier};
+use super::{Case, MAX_MARKER_CHARACTERS, Score, Settings, Verifier};
 use crate::job::field::{FieldError, Fields};
 
 pub const SUMMARY: &str = "The number a completion ends on equals the expected number within a tolerance.";
@@ -20,14 +20,19 @@ pub struct Config {
     /// Which number of the completion is judged.
     extract: Extract,
     /// Begins the judged part when `extract` is `tag`.
+    #[schemars(length(min = 1, max = MAX_MARKER_CHARACTERS))]
     open_tag: String,
     /// Ends the judged part when `extract` is `tag`.
+    #[schemars(length(min = 1, max = MAX_MARKER_CHARACTERS))]
     close_tag: String,
     /// Stands before the judged number when `extract` is `marker`.
+    #[schemars(length(min = 1, max = MAX_MARKER_CHARACTERS))]
     marker: String,
     /// Where the expected answer contains this text, only what follows its last occurrence is read; may be empty.
+    #[schemars(length(max = MAX_MARKER_CHARACTERS))]
     answer_marker: String,
     /// The column of the expected answer; by default the data set's answer column.
+    #[schemars(length(min = 1))]
     answer_column: Option<String>,
     /// The largest absolute difference that still counts as equal.
     #[schemars(range(min = 0.0))]
@@ -91,23 +96,8 @@ impl Default for Config {
 
 impl Settings for Config {
     fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
-        let rewards = -1000.0..=1000.0;
         let mut fields = Fields::below(pointer);
-        super::check_marker(&mut fields, "open_tag", &self.open_tag);
-        super::check_marker(&mut fields, "close_tag", &self.close_tag);
-        super::check_marker(&mut fields, "marker", &self.marker);
-        fields.require(
-            self.answer_marker.len() <= MAX_MARKER_BYTES,
-            "answer_marker",
-            format!("may have at most {MAX_MARKER_BYTES} bytes"),
-        );
-        fields.require(self.tolerance >= 0.0 && self.tolerance.is_finite(), "tolerance", "must be at least 0");
-        let share = (0.0..=1.0).contains(&self.relative_tolerance);
-        fields.require(share, "relative_tolerance", "must lie between 0 and 1");
-        fields.require(rewards.contains(&self.correct_reward), "correct_reward", "must lie between -1000 and 1000");
-        fields.require(rewards.contains(&self.wrong_reward), "wrong_reward", "must lie between -1000 and 1000");
         fields.require(self.correct_reward > self.wrong_reward, "correct_reward", "must be above `wrong_reward`");
-        super::check_common(&mut fields, self.answer_column.as_deref(), self.time_limit_seconds);
         fields.finish()
     }
 

@@ -34,6 +34,7 @@ pub struct Config {
     group: Option<Group>,
     /// The column of the expected answer, with `group` only; by default the data set's answer column.
     #[serde(default)]
+    #[schemars(length(min = 1))]
     answer_column: Option<String>,
     /// Seconds one verification may take.
     #[serde(default = "super::default_time_limit_seconds")]
@@ -75,7 +76,6 @@ impl Config {
 impl Settings for Config {
     fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
         let mut fields = Fields::below(pointer);
-        super::check_common(&mut fields, self.answer_column.as_deref(), self.time_limit_seconds);
         fields.require(
             self.answer_column.is_none() || self.group.is_some(),
             "answer_column",

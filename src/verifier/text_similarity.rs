@@ -79,7 +79,7 @@ enum Metric {
 
 impl Settings for Config {
     fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
-        super::check_templates(pointer, self.time_limit_seconds, &self.input, &self.reference)
+        super::check_templates(pointer, &self.input, &self.reference)
     }
 
     fn build(&self) -> Arc<dyn Verifier> {

@@ -22,6 +22,6 @@ pub async fn list_checkpoints(
     Access(app): Access,
     Params(page): Params<PageParams>,
 ) -> Result<Json<List<Checkpoint>>, Problem> {
-    let rows = app.store.checkpoints(None, &page.page()?).await?;
+    let rows = app.store.checkpoints(None, &page.page()).await?;
     Ok(Json(List::new(rows.into_iter().map(Checkpoint::from), page.limit, |c| c.id.clone())))
 }

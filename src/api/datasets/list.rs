@@ -22,6 +22,6 @@ pub async fn list_datasets(
     Access(app): Access,
     Params(page): Params<PageParams>,
 ) -> Result<Json<List<Dataset>>, Problem> {
-    let rows = app.store.datasets(&page.page()?).await?;
+    let rows = app.store.datasets(&page.page()).await?;
     Ok(Json(List::new(rows.into_iter().map(Dataset::from), page.limit, |d| d.id.clone())))
 }

@@ -26,6 +26,6 @@ pub async fn list_dataset_versions(
     Params(page): Params<PageParams>,
 ) -> Result<Json<List<DatasetVersion>>, Problem> {
     app.store.dataset(id).await?;
-    let rows = app.store.dataset_versions(id, &page.page()?).await?;
+    let rows = app.store.dataset_versions(id, &page.page()).await?;
     Ok(Json(List::new(rows.into_iter().map(DatasetVersion::from), page.limit, |v| v.id.clone())))
 }

@@ -10,10 +10,10 @@ use super::content;
 use crate::api::App;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::JsonBody;
+use crate::api::extract::{JsonBody, read};
 use crate::api::resolve::found;
 use crate::job::evaluation::RESULTS_FILE;
-use crate::job::{EvaluationId, FieldError, Fields, PromptResult, field};
+use crate::job::{EvaluationId, FieldError, PromptResult};
 use crate::objective::math::{mean, pass_at_k};
 use crate::objective::paired::Comparison;
 use crate::spec::{Resolved, Work};
@@ -49,21 +49,6 @@ fn default_k() -> u32 {
 
 fn default_confidence() -> f64 {
     0.95
-}
-
-impl CompareEvaluations {
-    fn check(&self) -> Result<(), Problem> {
-        let mut fields = Fields::below("");
-        fields.require(self.k >= 1, "k", "must be at least 1");
-        fields.require(
-            (0.5..=0.999).contains(&self.confidence),
-            "confidence",
-            "must be at least 0.5 and at most 0.999",
-        );
-        let gate = self.min_improvement.is_none_or(|least| (0.0..=1.0).contains(&least));
-        fields.require(gate, "min_improvement", "must lie between 0 and 1");
-        fields.finish().map_err(Problem::invalid)
-    }
 }
 
 /// How a candidate does against a baseline.
@@ -139,8 +124,7 @@ pub async fn compare_evaluations(
     Access(app): Access,
     JsonBody(body): JsonBody,
 ) -> Result<Json<EvaluationComparison>, Problem> {
-    let request: CompareEvaluations = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
-    request.check()?;
+    let request: CompareEvaluations = read(&body)?;
     let baseline = evaluation(&app, &request.baseline, "/baseline").await?;
     let candidate = evaluation(&app, &request.candidate, "/candidate").await?;
     check_pair(&baseline, &candidate, request.k)?;

@@ -22,6 +22,6 @@ pub async fn list_evaluations(
     Access(app): Access,
     Params(page): Params<PageParams>,
 ) -> Result<Json<List<Evaluation>>, Problem> {
-    let rows = app.store.evaluations(&page.page()?).await?;
+    let rows = app.store.evaluations(&page.page()).await?;
     Ok(Json(List::new(rows.into_iter().map(Evaluation::from), page.limit, |e| e.id.clone())))
 }

@@ -148,6 +148,10 @@ impl CompletionLogprobs {
     )
 )]
 pub async fn create_completion(Access(app): Access, JsonBody(body): JsonBody) -> Result<Response, Problem> {
+    if body["logprobs"].as_u64().is_some_and(|most| most > 0) {
+        let detail = "`logprobs`: only 0 is supported, which gives the chosen tokens";
+        return Err(refused(vec![FieldError::new("/logprobs", UNSUPPORTED, detail)]));
+    }
     let request: CompletionRequest = read(body, NEUTRAL)?;
     let model = model(&app, &request.model).await?;
     let name = request.model.clone();
@@ -179,10 +183,6 @@ impl CompletionRequest {
         if !(1..=MOST_PROMPTS).contains(&prompts.len()) {
             let detail = format!("must be 1 to {MOST_PROMPTS} texts");
             return Err(refused(vec![FieldError::new("/prompt", "out_of_range", detail)]));
-        }
-        if self.logprobs.is_some_and(|most| most > 0) {
-            let detail = "`logprobs`: only 0 is supported, which gives the chosen tokens";
-            return Err(refused(vec![FieldError::new("/logprobs", UNSUPPORTED, detail)]));
         }
         let parameters = Parameters {
             max_tokens: self.max_tokens,

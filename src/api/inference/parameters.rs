@@ -10,14 +10,13 @@ use utoipa::ToSchema;
 
 use super::refused;
 use crate::api::error::Problem;
+use crate::api::extract::read_fields;
+use crate::job::FieldError;
 use crate::job::inference::{Asked, Order};
-use crate::job::{FieldError, field};
 
 /// The reason why a parameter is refused that the OpenAI API has and this one does not.
 pub const UNSUPPORTED: &str = "unsupported_parameter";
 
-const MOST_SAMPLES: u32 = 8;
-const MOST_TOKENS: u32 = 131_072;
 const MOST_STOPS: usize = 4;
 const MOST_STOP_BYTES: usize = 256;
 const MOST_PAIRS: usize = 16;
@@ -70,7 +69,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Checks the ranges and makes the order; the client's mistakes otherwise.
+    /// Checks what the document does not say and makes the order; the client's mistakes otherwise.
     pub fn order(self, model: &str, asked: Asked) -> Result<(Order, Streamed), Problem> {
         let mut errors = Vec::new();
         let mut require = |holds: bool, field: &str, detail: String| {
@@ -85,11 +84,6 @@ impl Parameters {
             is: self.stream == Some(true),
             usage: self.stream_options.as_ref().is_some_and(|options| options.include_usage),
         };
-        require((1..=MOST_SAMPLES).contains(&samples), "n", format!("must lie between 1 and {MOST_SAMPLES}"));
-        require((0.0..=2.0).contains(&temperature), "temperature", String::from("must lie between 0 and 2"));
-        require((0.0..=1.0).contains(&top_p), "top_p", String::from("must lie between 0 and 1"));
-        let tokens = self.max_tokens.is_none_or(|count| (1..=MOST_TOKENS).contains(&count));
-        require(tokens, "max_tokens", format!("must lie between 1 and {MOST_TOKENS}"));
         require(stop.len() <= MOST_STOPS, "stop", format!("must be at most {MOST_STOPS} texts"));
         let lengths = stop.iter().all(|text| (1..=MOST_STOP_BYTES).contains(&text.len()));
         require(lengths, "stop", format!("each text must have 1 to {MOST_STOP_BYTES} bytes"));
@@ -146,7 +140,7 @@ const NEUTRAL: &[Neutral] = &[
 ];
 
 /// Reads a body as a request after taking out what asks for nothing; the client's mistakes otherwise.
-pub fn read<T: DeserializeOwned>(mut body: Value, also: &[Neutral]) -> Result<T, Problem> {
+pub fn read<T: DeserializeOwned + ToSchema + 'static>(mut body: Value, also: &[Neutral]) -> Result<T, Problem> {
     drop_nulls(&mut body);
     if let Some(fields) = body.as_object_mut() {
         let known = NEUTRAL.iter().chain(also);
@@ -162,7 +156,7 @@ pub fn read<T: DeserializeOwned>(mut body: Value, also: &[Neutral]) -> Result<T,
             return Err(refused(errors));
         }
     }
-    field::parse(&body, "").map_err(|error| refused(vec![error]))
+    read_fields(&body).map_err(refused)
 }
 
 /// To clients a field that is null is one that is not there.
@@ -204,7 +198,7 @@ mod tests {
 
     use super::*;
 
-    #[derive(Debug, Deserialize)]
+    #[derive(Debug, Deserialize, ToSchema)]
     #[serde(deny_unknown_fields)]
     struct Nothing {}
 

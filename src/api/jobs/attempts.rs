@@ -81,7 +81,7 @@ pub async fn job_attempts(
     app.store.job(id).await?;
     let after = page.after.as_deref().map(|after| after.rsplit('/').next().unwrap_or(after).parse()).transpose();
     let after = after.map_err(|_| Problem::bad_request("invalid_parameter", "`after` is the id of an attempt"))?;
-    let rows = app.store.attempts(id, after, &page.page()?).await?;
+    let rows = app.store.attempts(id, after, &page.page()).await?;
     let now = clock::now();
     let attempts = rows.into_iter().map(|row| Attempt::new(id, row, now));
     Ok(Json(List::new(attempts, page.limit, |attempt| attempt.id.clone())))

@@ -26,6 +26,6 @@ pub async fn job_checkpoints(
     Params(page): Params<PageParams>,
 ) -> Result<Json<List<Checkpoint>>, Problem> {
     app.store.job(id).await?;
-    let rows = app.store.checkpoints(Some(id), &page.page()?).await?;
+    let rows = app.store.checkpoints(Some(id), &page.page()).await?;
     Ok(Json(List::new(rows.into_iter().map(Checkpoint::from), page.limit, |c| c.id.clone())))
 }

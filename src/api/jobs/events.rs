@@ -67,7 +67,6 @@ pub async fn job_events(
     headers: HeaderMap,
     Params(params): Params<EventParams>,
 ) -> Result<Response, Problem> {
-    tail::check_poll(params.wait, params.limit)?;
     let follower = app.feed.follow(Some(id));
     let job = app.store.job(id).await?;
     // A browser's EventSource keeps its URL when it reconnects, so the header must win.

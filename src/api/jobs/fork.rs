@@ -10,10 +10,10 @@ use super::Job;
 use super::resolve::resolve;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::{Id, JsonBody, MAX_JSON_BYTES};
+use crate::api::extract::{Id, JsonBody, MAX_JSON_BYTES, read};
 use crate::api::idempotency;
 use crate::clock;
-use crate::job::{CheckpointId, FieldError, JobId, JobKind, field};
+use crate::job::{CheckpointId, FieldError, JobId, JobKind};
 use crate::store::{JobRow, Origin};
 
 /// Operations of one patch.
@@ -87,7 +87,7 @@ impl ForkJob {
             let error = FieldError::new("", "wrong_type", "must be an object, not a list");
             return Err(Problem::invalid(vec![error]));
         }
-        field::parse(body, "").map_err(|error| Problem::invalid(vec![error]))
+        read(body)
     }
 
     /// The spec to submit.

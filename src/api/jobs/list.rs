@@ -46,7 +46,7 @@ pub async fn list_jobs(
 ) -> Result<Response, Problem> {
     let status = filter.status.map(|status| status.parse()).transpose();
     let status = status.map_err(|error| Problem::bad_request("invalid_parameter", format!("`status`: {error}")))?;
-    let (filter, place) = (JobFilter { status }, page.page()?);
+    let (filter, place) = (JobFilter { status }, page.page());
     let answer = app.answers.get(&app.store, uri.to_string(), async || {
         let rows = app.store.jobs(&filter, &place).await?;
         Tagged::new(&List::new(rows.into_iter().map(Job::from), page.limit, |job| job.id.clone()))

@@ -112,9 +112,6 @@ pub async fn job_metrics(
     Id(id): Id<JobId>,
     Params(params): Params<MetricParams>,
 ) -> Result<Response, Problem> {
-    if !(2..=10_000).contains(&params.points) {
-        return Err(Problem::bad_request("invalid_parameter", "`points` must lie between 2 and 10000"));
-    }
     let names: Vec<String> =
         params.keys.iter().flat_map(|keys| keys.split(',')).map(|key| key.trim().to_owned()).collect();
     if names.len() > MOST_KEYS {

@@ -119,9 +119,6 @@ pub async fn job_rollouts(
     Id(id): Id<JobId>,
     Params(params): Params<JobRolloutParams>,
 ) -> Result<Json<List<JobRollout>>, Problem> {
-    if !(1..=100).contains(&params.limit) {
-        return Err(Problem::bad_request("invalid_parameter", "`limit` must lie between 1 and 100"));
-    }
     let unknown = || Problem::bad_request("invalid_parameter", "`after` is no `last_id` of a page");
     let after = params.after.as_deref().map(Cursor::from_str).transpose().map_err(|_| unknown())?;
     let job = app.store.job(id).await?;

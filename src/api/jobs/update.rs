@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::{Job, shown};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::{Id, JsonBody};
+use crate::api::extract::{Id, JsonBody, read};
 use crate::clock;
 use crate::job::spec::check_labels;
 use crate::job::{BudgetSpec, EventKind, FieldError, JobId, JobKind, NewEvent, field};
@@ -90,7 +90,7 @@ impl UpdateJob {
                 return Err(Problem::invalid(vec![error]));
             }
         }
-        field::parse(body, "").map_err(|error| Problem::invalid(vec![error]))
+        read(body)
     }
 
     /// The job with the change, unless it changes nothing.

@@ -46,9 +46,6 @@ pub async fn wait_for_job(
     Id(id): Id<JobId>,
     Params(params): Params<WaitParams>,
 ) -> Result<Json<Job>, Problem> {
-    if params.timeout > 300 {
-        return Err(Problem::bad_request("invalid_parameter", "`timeout` must lie between 0 and 300 seconds"));
-    }
     let deadline = Instant::now() + Duration::from_secs(params.timeout);
     let mut shutdown = app.shutdown.clone();
     let mut follower = app.feed.follow(Some(id));

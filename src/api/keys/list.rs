@@ -24,6 +24,6 @@ pub async fn list_api_keys(
     Everything(app): Everything,
     Params(page): Params<PageParams>,
 ) -> Result<Json<List<ApiKey>>, Problem> {
-    let rows = app.store.api_keys(&page.page()?).await?;
+    let rows = app.store.api_keys(&page.page()).await?;
     Ok(Json(List::new(rows.into_iter().map(ApiKey::from), page.limit, |key| key.id.clone())))
 }

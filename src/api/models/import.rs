@@ -12,10 +12,10 @@ use utoipa::ToSchema;
 use super::Model;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::JsonBody;
+use crate::api::extract::{JsonBody, read};
 use crate::clock;
+use crate::job::ModelId;
 use crate::job::digest::{hex, sha256_hex};
-use crate::job::{ModelId, field};
 use crate::modelfile::{self, Format, Inspection};
 use crate::store::{Location, ModelRow, Place, Staged};
 
@@ -49,7 +49,7 @@ pub struct ImportModel {
     )
 )]
 pub async fn import_model(Access(app): Access, JsonBody(body): JsonBody) -> Result<(StatusCode, Json<Model>), Problem> {
-    let request: ImportModel = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
+    let request: ImportModel = read(&body)?;
     let path = allowed(&request.path, &app.settings.import_roots)?;
     let model = import(app.store.place(), path, request.name).await?;
     app.store.add_model(&model).await?;

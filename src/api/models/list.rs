@@ -52,7 +52,7 @@ pub async fn list_models(
 
 /// The three kinds have ids with different beginnings, so that a page of each, merged by id, is a page of all.
 async fn models(app: &App, params: &PageParams) -> Result<Vec<Model>, Problem> {
-    let page = params.page()?;
+    let page = params.page();
     let newest_first = params.order == Order::Desc;
     let behind = |id: &str| match params.after.as_deref() {
         None => true,

@@ -22,6 +22,6 @@ pub async fn list_projects(
     Everything(app): Everything,
     Params(page): Params<PageParams>,
 ) -> Result<Json<List<Project>>, Problem> {
-    let rows = app.store.projects(&page.page()?).await?;
+    let rows = app.store.projects(&page.page()).await?;
     Ok(Json(List::new(rows.into_iter().map(Project::from), page.limit, |project| project.id.clone())))
 }

@@ -6,9 +6,8 @@ use super::get::named;
 use super::{Limits, Project};
 use crate::api::access::Everything;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::{JsonBody, PathText};
+use crate::api::extract::{JsonBody, PathText, read};
 use crate::clock;
-use crate::job::{Fields, field};
 use crate::store::ProjectLimits;
 
 /// Set a project's limits
@@ -33,19 +32,7 @@ pub async fn set_project(
     JsonBody(body): JsonBody,
 ) -> Result<Json<Project>, Problem> {
     named(&name)?;
-    let limits: Limits = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
-    let limits = ProjectLimits::from(limits);
-    let mut fields = Fields::below("");
-    let requests = limits.requests_per_minute.unwrap_or(1);
-    fields.require((1..=1_000_000_000).contains(&requests), "requests_per_minute", "must lie between 1 and 1e9");
-    for (field, value, most) in [
-        ("max_unfinished_jobs", limits.max_unfinished_jobs, 1_000_000_000),
-        ("max_devices", limits.max_devices, 1_000_000_000),
-        ("max_storage_bytes", limits.max_storage_bytes, 1_000_000_000_000_000),
-    ] {
-        fields.require(value.is_none_or(|value| value <= most), field, format!("must be at most {most}"));
-    }
-    fields.finish().map_err(Problem::invalid)?;
+    let limits = ProjectLimits::from(read::<Limits>(&body)?);
     app.store.set_project_limits(&name, &limits, clock::now()).await?;
     Ok(Json(app.store.project_with_usage(&name).await?.into()))
 }

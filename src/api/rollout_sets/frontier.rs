@@ -10,14 +10,12 @@ use utoipa::ToSchema;
 use super::content;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::{Id, JsonBody};
+use crate::api::extract::{Id, JsonBody, read};
 use crate::job::rollout_set::GROUPS_FILE;
-use crate::job::{FieldError, RolloutSetId, RolloutSummary, field};
+use crate::job::{FieldError, RolloutSetId, RolloutSummary};
 use crate::objective::frontier::{self, DEFAULT_ESS_FLOOR, Frontier, ScoredGroup};
 use crate::store::Content;
 
-/// Temperatures in one request.
-const MOST_BETAS: usize = 200;
 /// The largest file of scores that is read, about three million completions.
 const MOST_BYTES: u64 = 256 << 20;
 
@@ -31,7 +29,7 @@ pub struct FrontierRequest {
     betas: Option<Vec<f64>>,
     /// The smallest effective sample size, as a share of the group, that is recommended; above 0 and at most 1.
     #[serde(default = "default_floor")]
-    #[schema(default = 0.25, maximum = 1.0)]
+    #[schema(default = 0.25, exclusive_minimum = 0.0, maximum = 1.0)]
     ess_floor: f64,
 }
 
@@ -41,23 +39,14 @@ fn default_floor() -> f64 {
 
 impl FrontierRequest {
     fn check(self) -> Result<(Vec<f64>, f64), Problem> {
-        let mut errors = Vec::new();
-        let mut refuse = |pointer: String, detail: String| {
-            errors.push(FieldError::new(pointer, "out_of_range", detail));
-        };
         let betas = self.betas.unwrap_or_else(frontier::default_betas);
-        if !(1..=MOST_BETAS).contains(&betas.len()) {
-            refuse(String::from("/betas"), format!("takes 1 to {MOST_BETAS} temperatures"));
-        } else {
-            for (index, beta) in
-                betas.iter().enumerate().filter(|(_, beta)| !(**beta >= frontier::MIN_BETA && beta.is_finite()))
-            {
-                refuse(format!("/betas/{index}"), format!("must be at least {}, got {beta}", frontier::MIN_BETA));
-            }
-        }
-        if !(self.ess_floor > 0.0 && self.ess_floor <= 1.0) {
-            refuse(String::from("/ess_floor"), String::from("is a share of the group, above 0 and at most 1"));
-        }
+        let small = betas.iter().enumerate().filter(|(_, beta)| **beta < frontier::MIN_BETA);
+        let errors: Vec<_> = small
+            .map(|(index, beta)| {
+                let detail = format!("must be at least {}, got {beta}", frontier::MIN_BETA);
+                FieldError::new(format!("/betas/{index}"), "out_of_range", detail)
+            })
+            .collect();
         if errors.is_empty() { Ok((betas, self.ess_floor)) } else { Err(Problem::invalid(errors)) }
     }
 }
@@ -101,7 +90,7 @@ pub async fn frontier(
     Id(id): Id<RolloutSetId>,
     JsonBody(body): JsonBody,
 ) -> Result<Json<FrontierAnswer>, Problem> {
-    let request: FrontierRequest = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
+    let request: FrontierRequest = read(&body)?;
     let (betas, ess_floor) = request.check()?;
     let content = scored(content(app.store.rollout_set(id).await?)?)?;
     let (place, file) = (app.store.place().clone(), content.artifact.file(GROUPS_FILE)?);
@@ -146,14 +135,15 @@ mod tests {
     #[test]
     fn bounds_are_named_by_their_pointer() {
         let refused = |body: serde_json::Value| -> Vec<String> {
-            let request: FrontierRequest = field::parse(&body, "").unwrap();
-            request.check().unwrap_err().errors.into_iter().map(|error| error.pointer).collect()
+            let refused = read::<FrontierRequest>(&body).and_then(FrontierRequest::check).unwrap_err();
+            refused.errors.into_iter().map(|error| error.pointer).collect()
         };
         assert_eq!(refused(json!({"betas": []})), ["/betas"]);
         assert_eq!(refused(json!({"betas": vec![1.0; 201]})), ["/betas"]);
-        assert_eq!(refused(json!({"betas": [0.1, 0.0, -1], "ess_floor": 0})), ["/betas/1", "/betas/2", "/ess_floor"]);
+        assert_eq!(refused(json!({"betas": [0.1, 0.0, -1]})), ["/betas/1", "/betas/2"]);
+        assert_eq!(refused(json!({"ess_floor": 0})), ["/ess_floor"]);
         assert_eq!(refused(json!({"ess_floor": 1.5})), ["/ess_floor"]);
-        let (betas, floor) = field::parse::<FrontierRequest>(&json!({}), "").unwrap().check().unwrap();
+        let (betas, floor) = read::<FrontierRequest>(&json!({})).unwrap().check().unwrap();
         assert_eq!((betas.len(), floor), (25, DEFAULT_ESS_FLOOR));
     }
 }

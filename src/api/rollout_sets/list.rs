@@ -22,6 +22,6 @@ pub async fn list_rollout_sets(
     Access(app): Access,
     Params(page): Params<PageParams>,
 ) -> Result<Json<List<RolloutSet>>, Problem> {
-    let rows = app.store.rollout_sets(&page.page()?).await?;
+    let rows = app.store.rollout_sets(&page.page()).await?;
     Ok(Json(List::new(rows.into_iter().map(RolloutSet::from), page.limit, |set| set.id.clone())))
 }

@@ -13,11 +13,11 @@ use super::resolve::filling_a_set;
 use super::{RolloutSet, content};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::{Id, JsonBody};
+use crate::api::extract::{Id, JsonBody, read};
 use crate::api::idempotency;
 use crate::api::resolve::{self, collect};
 use crate::job::spec::{ResourceSpec, check_labels};
-use crate::job::{RolloutSetId, RolloutSummary, field};
+use crate::job::{RolloutSetId, RolloutSummary};
 use crate::spec::{Attributes, Common, Regrading, Resolved, Work};
 use crate::store::{NewJob, Store, StoreError};
 
@@ -75,8 +75,7 @@ pub async fn regrade_rollout_set(
 
 /// The job that scores the set again.
 async fn job(store: &Store, id: RolloutSetId, body: Value) -> Result<NewJob, Problem> {
-    let Regrade { verifier, name, priority, metadata } =
-        field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
+    let Regrade { verifier, name, priority, metadata } = read(&body)?;
     let set = store.rollout_set(id).await?;
     let sampled_by = store.job(set.job).await?.resolved;
     let (model_digest, tokenizer_digest) = (set.model_digest.clone(), set.tokenizer_digest.clone());

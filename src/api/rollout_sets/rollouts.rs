@@ -130,9 +130,6 @@ pub async fn list_rollouts(
     Id(id): Id<RolloutSetId>,
     Params(params): Params<RolloutParams>,
 ) -> Result<Json<List<Rollout>>, Problem> {
-    if !(1..=100).contains(&params.limit) {
-        return Err(Problem::bad_request("invalid_parameter", "`limit` must lie between 1 and 100"));
-    }
     let content = content(app.store.rollout_set(id).await?)?;
     let (place, file) = (app.store.place().clone(), content.artifact.file(ROLLOUTS_FILE)?);
     let read = tokio::task::spawn_blocking(move || read_page(place.read(&file)?, &params));

@@ -10,10 +10,10 @@ use utoipa::ToSchema;
 
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::{Id, JsonBody};
+use crate::api::extract::{Id, JsonBody, read};
 use crate::api::row_source::RowSource;
 use crate::dataset::{Dataset, DatasetError, Prompt, Row, Split};
-use crate::job::{FieldError, Fields, VerifierId, field};
+use crate::job::{FieldError, VerifierId};
 use crate::verifier::{self, Case, Score, ScoreStatus, Verifier};
 
 /// The least reward of a completion that passes.
@@ -111,10 +111,7 @@ pub async fn audit_verifier(
     JsonBody(body): JsonBody,
 ) -> Result<Json<VerifierAudit>, Problem> {
     let one = |error: FieldError| Problem::invalid(vec![error]);
-    let request: AuditVerifier = field::parse(&body, "").map_err(one)?;
-    let mut fields = Fields::below("");
-    fields.require((1..=1000).contains(&request.rows), "rows", "must lie between 1 and 1000");
-    fields.finish().map_err(Problem::invalid)?;
+    let request: AuditVerifier = read(&body)?;
     let row = app.store.verifier(id).await?;
     let config = verifier::Config::parse(&row.config, "/config").map_err(Problem::invalid)?;
     let source = RowSource::named(&app.store, &request.dataset, Split::Train, "/dataset").await?.map_err(one)?;

@@ -11,10 +11,10 @@ use utoipa::ToSchema;
 use super::Verifier;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::JsonBody;
+use crate::api::extract::{JsonBody, read};
 use crate::clock;
 use crate::job::spec::check_labels;
-use crate::job::{VerifierId, digest, field};
+use crate::job::{VerifierId, digest};
 use crate::store::VerifierRow;
 use crate::verifier;
 
@@ -50,7 +50,7 @@ pub async fn create_verifier(
     Access(app): Access,
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<Verifier>), Problem> {
-    let request: CreateVerifier = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
+    let request: CreateVerifier = read(&body)?;
     check_labels(request.name.as_deref(), 0, &request.metadata).map_err(Problem::invalid)?;
     let config = verifier::Config::parse(&request.config, "/config").map_err(Problem::invalid)?.resolved();
     let row = VerifierRow {

@@ -22,6 +22,6 @@ pub async fn list_verifiers(
     Access(app): Access,
     Params(page): Params<PageParams>,
 ) -> Result<Json<List<Verifier>>, Problem> {
-    let rows = app.store.verifiers(&page.page()?).await?;
+    let rows = app.store.verifiers(&page.page()).await?;
     Ok(Json(List::new(rows.into_iter().map(Verifier::from), page.limit, |v| v.id.clone())))
 }

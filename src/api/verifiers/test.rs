@@ -8,12 +8,10 @@ use utoipa::ToSchema;
 use super::judge::{Sample, judge};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::{Id, JsonBody};
-use crate::job::{FieldError, VerifierId, field};
+use crate::api::extract::{Id, JsonBody, read};
+use crate::job::{FieldError, VerifierId};
 use crate::store::StoreError;
 use crate::verifier::{Config, Score};
-
-const MAX_COMPLETIONS: usize = 100;
 
 /// Completions to judge.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -82,11 +80,7 @@ pub async fn test_verifier(
     Id(id): Id<VerifierId>,
     JsonBody(body): JsonBody,
 ) -> Result<Json<VerifierTest>, Problem> {
-    let request: TestVerifier = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
-    if !(1..=MAX_COMPLETIONS).contains(&request.completions.len()) {
-        let detail = format!("takes between 1 and {MAX_COMPLETIONS}");
-        return Err(Problem::invalid(vec![FieldError::new("/completions", "out_of_range", detail)]));
-    }
+    let request: TestVerifier = read(&body)?;
     let stored = Config::parse(&app.store.verifier(id).await?.config, "");
     let config = stored.map_err(|errors| {
         let detail = errors.iter().map(FieldError::to_string).collect::<Vec<_>>().join("; ");

@@ -10,9 +10,9 @@ use utoipa::ToSchema;
 use super::{WebhookEndpoint, check, new_secret};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::JsonBody;
+use crate::api::extract::{JsonBody, read};
 use crate::clock;
-use crate::job::{WebhookEndpointId, field, webhook};
+use crate::job::{WebhookEndpointId, webhook};
 use crate::store::WebhookEndpointRow;
 
 /// An endpoint to create.
@@ -28,7 +28,8 @@ pub struct CreateWebhookEndpoint {
     #[serde(default = "all_events")]
     #[schema(example = json!(["job.succeeded", "job.failed"]))]
     events: Vec<String>,
-    /// Words for people, at most 512 bytes.
+    /// Words for people.
+    #[schema(max_length = 512)]
     description: Option<String>,
     #[serde(default = "yes")]
     enabled: bool,
@@ -70,8 +71,8 @@ pub async fn create_webhook_endpoint(
     Access(app): Access,
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<WebhookEndpoint>), Problem> {
-    let new: CreateWebhookEndpoint = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
-    check(&app, Some(&new.url), Some(&new.events), new.description.as_deref(), Some(&new.metadata)).await?;
+    let new: CreateWebhookEndpoint = read(&body)?;
+    check(&app, Some(&new.url), Some(&new.events), Some(&new.metadata)).await?;
     let row = WebhookEndpointRow {
         id: WebhookEndpointId::generate(),
         url: new.url,

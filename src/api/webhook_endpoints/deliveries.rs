@@ -39,6 +39,6 @@ pub async fn list_webhook_deliveries(
     Params(filter): Params<DeliveryFilterParams>,
     Params(page): Params<PageParams>,
 ) -> Result<Json<List<WebhookDelivery>>, Problem> {
-    let rows = app.store.webhook_deliveries(id, filter.status, &page.page()?).await?;
+    let rows = app.store.webhook_deliveries(id, filter.status, &page.page()).await?;
     Ok(Json(List::new(rows.into_iter().map(WebhookDelivery::from), page.limit, |delivery| delivery.id.clone())))
 }

@@ -22,6 +22,6 @@ pub async fn list_webhook_endpoints(
     Access(app): Access,
     Params(page): Params<PageParams>,
 ) -> Result<Json<List<WebhookEndpoint>>, Problem> {
-    let rows = app.store.webhook_endpoints(&page.page()?).await?;
+    let rows = app.store.webhook_endpoints(&page.page()).await?;
     Ok(Json(List::new(rows.into_iter().map(WebhookEndpoint::from), page.limit, |endpoint| endpoint.id.clone())))
 }

@@ -92,11 +92,9 @@ async fn check(
     app: &App,
     url: Option<&str>,
     events: Option<&[String]>,
-    description: Option<&str>,
     metadata: Option<&BTreeMap<String, String>>,
 ) -> Result<(), Problem> {
     let mut fields = Fields::below("");
-    fields.require(description.is_none_or(|text| text.len() <= 512), "description", "at most 512 bytes");
     fields.require(
         metadata.is_none_or(|m| m.len() <= 16 && m.iter().all(|(k, v)| k.len() <= 64 && v.len() <= 512)),
         "metadata",

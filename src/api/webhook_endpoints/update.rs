@@ -9,8 +9,8 @@ use utoipa::ToSchema;
 use super::{WebhookEndpoint, check};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::{Id, JsonBody};
-use crate::job::{WebhookEndpointId, field};
+use crate::api::extract::{Id, JsonBody, read};
+use crate::job::WebhookEndpointId;
 use crate::store::WebhookEndpointChange;
 
 /// What is to be different; what is absent stays as it is.
@@ -26,7 +26,7 @@ pub struct UpdateWebhookEndpoint {
     events: Option<Vec<String>>,
     /// Null removes it.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, max_length = 512)]
     description: Option<Option<String>>,
     /// An endpoint that is enabled again is told what happens from then on, and gets what was waiting for it before.
     #[serde(default, deserialize_with = "present")]
@@ -64,10 +64,9 @@ pub async fn update_webhook_endpoint(
     Id(id): Id<WebhookEndpointId>,
     JsonBody(body): JsonBody,
 ) -> Result<Json<WebhookEndpoint>, Problem> {
-    let update: UpdateWebhookEndpoint = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
+    let update: UpdateWebhookEndpoint = read(&body)?;
     app.store.webhook_endpoint(id).await?;
-    let description = update.description.as_ref().and_then(Option::as_deref);
-    check(&app, update.url.as_deref(), update.events.as_deref(), description, update.metadata.as_ref()).await?;
+    check(&app, update.url.as_deref(), update.events.as_deref(), update.metadata.as_ref()).await?;
     let UpdateWebhookEndpoint { url, events, description, enabled, metadata } = update;
     let change = WebhookEndpointChange { url, description, events, enabled, metadata };
     Ok(Json(app.store.update_webhook_endpoint(id, change).await?.into()))

@@ -32,6 +32,6 @@ pub async fn list_files(
     Params(page): Params<PageParams>,
     Params(filter): Params<ListFiles>,
 ) -> Result<Json<List<FileObject>>, Problem> {
-    let rows = app.store.uploaded_files(filter.purpose.as_deref(), &page.page()?).await?;
+    let rows = app.store.uploaded_files(filter.purpose.as_deref(), &page.page()).await?;
     Ok(Json(List::new(rows.into_iter().map(FileObject::from), page.limit, |file| file.id.clone())))
 }

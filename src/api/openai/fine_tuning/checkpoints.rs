@@ -58,7 +58,7 @@ pub async fn list_fine_tuning_checkpoints(
 ) -> Result<Json<List<FineTuningCheckpoint>>, Problem> {
     training_job(&app, id).await?;
     let mut checkpoints = Vec::new();
-    for checkpoint in app.store.finished_models(Some(id), &page.page()?).await? {
+    for checkpoint in app.store.finished_models(Some(id), &page.page()).await? {
         checkpoints.push(describe(&app, checkpoint).await?);
     }
     Ok(Json(List::new(checkpoints, page.limit, |checkpoint| checkpoint.id.clone())))

@@ -15,12 +15,12 @@ use super::{FineTuningJob, view};
 use crate::api::App;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::JsonBody;
+use crate::api::extract::{JsonBody, read};
 use crate::api::idempotency;
 use crate::api::jobs::resolve::{Resolution, resolve};
 use crate::clock;
 use crate::dataset::Split;
-use crate::job::{FieldError, field};
+use crate::job::FieldError;
 
 /// A fine-tuning job to submit.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -78,7 +78,7 @@ pub async fn create_fine_tuning_job(
     if let Some(job) = app.store.submitted_before(key.as_ref(), clock::now()).await? {
         return Ok(idempotency::created(view(&app, job).await?, true));
     }
-    let request: CreateFineTuningJob = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
+    let request: CreateFineTuningJob = read(&body)?;
     let method = Method::read(request.method.as_ref(), request.hyperparameters.as_ref()).map_err(Problem::invalid)?;
     let resolved = resolved(&app, &request, &method).await?;
     let description = describe(&request, &method, &resolved);

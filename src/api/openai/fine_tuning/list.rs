@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use axum::Json;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterIn};
 
 use super::{FineTuningJob, view};
 use crate::api::access::Access;
@@ -32,14 +35,25 @@ const MAX_PAIRS: usize = 16;
 pub async fn list_fine_tuning_jobs(
     Access(app): Access,
     Params(page): Params<PageParams>,
-    Params(query): Params<Vec<(String, String)>>,
+    Params(Pairs(query)): Params<Pairs>,
 ) -> Result<Json<List<FineTuningJob>>, Problem> {
-    let rows = app.store.training_jobs(&metadata_filter(query)?, &page.page()?).await?;
+    let rows = app.store.training_jobs(&metadata_filter(query)?, &page.page()).await?;
     let mut jobs = Vec::with_capacity(rows.len());
     for row in rows {
         jobs.push(view(&app, row).await?);
     }
     Ok(Json(List::new(jobs, page.limit, |job| job.id.clone())))
+}
+
+/// All parameters as they stand, for those whose names hold a key.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub struct Pairs(Vec<(String, String)>);
+
+impl IntoParams for Pairs {
+    fn into_params(_place: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        Vec::new()
+    }
 }
 
 fn metadata_filter(query: Vec<(String, String)>) -> Result<MetadataFilter, Problem> {

@@ -10,10 +10,9 @@ use utoipa::ToSchema;
 
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::JsonBody;
+use crate::api::extract::{JsonBody, read};
 use crate::api::openai::grader;
 use crate::api::verifiers::judge::{Judged, Sample, judge};
-use crate::job::field;
 use crate::verifier::ScoreStatus;
 
 /// A grader and what it shall judge.
@@ -91,7 +90,7 @@ pub struct GraderErrors {
     )
 )]
 pub async fn run_grader(_: Access, JsonBody(body): JsonBody) -> Result<Json<GraderRun>, Problem> {
-    let request: RunGrader = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
+    let request: RunGrader = read(&body)?;
     let config = grader::read(&request.grader, "/grader").map_err(Problem::invalid)?;
     let kind = config.name();
     let sample = Sample { completion: request.model_sample, row: request.item.unwrap_or_default() };

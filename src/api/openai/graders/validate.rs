@@ -7,9 +7,8 @@ use utoipa::ToSchema;
 
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::JsonBody;
+use crate::api::extract::{JsonBody, read};
 use crate::api::openai::grader;
-use crate::job::field;
 
 /// A grader, or a verifier in the place of one.
 #[derive(Debug, Deserialize, Serialize, ToSchema)]
@@ -33,7 +32,7 @@ pub struct GraderBody {
     )
 )]
 pub async fn validate_grader(_: Access, JsonBody(body): JsonBody) -> Result<Json<GraderBody>, Problem> {
-    let request: GraderBody = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
+    let request: GraderBody = read(&body)?;
     grader::read(&request.grader, "/grader").map_err(Problem::invalid)?;
     Ok(Json(request))
 }

@@ -11,10 +11,10 @@ use utoipa::ToSchema;
 use super::Upload;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::{Id, JsonBody};
+use crate::api::extract::{Id, JsonBody, read};
 use crate::clock;
 use crate::job::digest::hex;
-use crate::job::{FieldError, FileId, PartId, UploadId, field};
+use crate::job::{FieldError, FileId, PartId, UploadId};
 use crate::store::{Location, PartRow, Place, Staged, UploadRow, UploadedFileRow};
 
 /// The parts in their order.
@@ -50,7 +50,7 @@ pub async fn complete_upload(
     Id(id): Id<UploadId>,
     JsonBody(body): JsonBody,
 ) -> Result<Json<Upload>, Problem> {
-    let request: CompleteUpload = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
+    let request: CompleteUpload = read(&body)?;
     let upload = app.store.upload(id).await?;
     upload.require_pending(clock::now())?;
     let chosen = choose(&upload, &request.part_ids, &app.store.parts(id).await?)?;

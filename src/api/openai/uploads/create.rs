@@ -8,10 +8,10 @@ use utoipa::ToSchema;
 use super::{LIFE_SECONDS, Upload};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::JsonBody;
+use crate::api::extract::{JsonBody, read};
 use crate::api::openai::{check_expiry, check_purpose, clean_name};
 use crate::clock;
-use crate::job::{FieldError, UploadId, UploadStatus, field};
+use crate::job::{UploadId, UploadStatus};
 use crate::store::UploadRow;
 
 /// The file that is going to be sent.
@@ -25,6 +25,7 @@ pub struct CreateUpload {
     #[schema(minimum = 1)]
     bytes: u64,
     /// Kept and not checked.
+    #[schema(max_length = 255)]
     mime_type: String,
     /// When the finished file is to be removed by itself.
     expires_after: Option<ExpiresAfter>,
@@ -58,21 +59,12 @@ pub async fn create_upload(
     Access(app): Access,
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<Upload>), Problem> {
-    let request: CreateUpload = field::parse(&body, "").map_err(|error| Problem::invalid(vec![error]))?;
+    let request: CreateUpload = read(&body)?;
     check_purpose(&request.purpose)?;
-    let refused = |field: &str, detail: &str| {
-        Problem::invalid(vec![FieldError::new(field.to_owned(), "out_of_range", detail.to_owned())])
-    };
     let limit = app.settings.max_upload_bytes;
     if request.bytes > limit {
         let detail = format!("the file would be larger than {limit} bytes; raise max_upload_bytes or split it");
         return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "upload_too_large", detail));
-    }
-    if request.bytes == 0 {
-        return Err(refused("/bytes", "must be at least 1"));
-    }
-    if request.mime_type.len() > 255 {
-        return Err(refused("/mime_type", "may have at most 255 bytes"));
     }
     let file_seconds = request.expires_after.map(|expiry| check_expiry(&expiry.anchor, expiry.seconds)).transpose()?;
     let now = clock::now();
