@@ -8,7 +8,9 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Connection};
 
 use super::*;
-use crate::job::{ArtifactKind, EvaluationId, FileId, JobId, JobStatus, ModelId, RolloutSetId, RolloutSetStatus};
+use crate::job::{
+    ArtifactKind, EvaluationId, FileId, JobId, JobKind, JobStatus, ModelId, RolloutSetId, RolloutSetStatus,
+};
 use crate::store::{Page, Store};
 
 /// The last schema in which checkpoints, rollout sets and evaluations had a table each.
@@ -36,12 +38,18 @@ async fn insert(database: &mut SqliteConnection, statement: &'static str, values
     query.execute(database).await.unwrap();
 }
 
-async fn insert_job(database: &mut SqliteConnection, kind: &str, status: JobStatus) -> JobId {
+async fn insert_job(database: &mut SqliteConnection, kind: JobKind, status: JobStatus) -> JobId {
     let id = JobId::generate();
+    let rows = match kind {
+        JobKind::Train | JobKind::Rollouts => json!({"train": "builtin:arithmetic"}),
+        JobKind::Evaluation => json!("builtin:arithmetic"),
+    };
+    let spec = json!({"model": "builtin:arith-tiny", "dataset": rows, "verifier": {"type": "numeric"}});
     let statement = "insert into job (id, kind, status, priority, objective, spec, spec_resolved, spec_digest,
                                       created_at, updated_at, steps)
-                     values ($1, $2, $3, 0, '', '{}', '{}', 'sha256:00', 1, 1, 0)";
-    insert(database, statement, &[json!(id.to_string()), json!(kind), json!(status.as_str())]).await;
+                     values ($1, $2, $3, 0, '', $4, $4, 'sha256:00', 1, 1, 0)";
+    let values = [json!(id.to_string()), json!(kind.as_str()), json!(status.as_str()), spec];
+    insert(database, statement, &values).await;
     id
 }
 
@@ -74,9 +82,9 @@ async fn insert_rollout_set(database: &mut SqliteConnection, job: JobId, complet
 async fn a_database_with_three_tables_opens_with_all_that_was_in_them() {
     let folder = tempfile::tempdir().unwrap();
     let mut database = old_database(folder.path()).await;
-    let trained = insert_job(&mut database, "train", JobStatus::Succeeded).await;
-    let queued = insert_job(&mut database, "rollouts", JobStatus::Queued).await;
-    let evaluated = insert_job(&mut database, "evaluation", JobStatus::Succeeded).await;
+    let trained = insert_job(&mut database, JobKind::Train, JobStatus::Succeeded).await;
+    let queued = insert_job(&mut database, JobKind::Rollouts, JobStatus::Queued).await;
+    let evaluated = insert_job(&mut database, JobKind::Evaluation, JobStatus::Succeeded).await;
     let checkpoint = CheckpointId::generate();
     let values = [
         json!(checkpoint.to_string()),
