@@ -13,7 +13,8 @@
 use std::time::{Duration, Instant};
 
 use anneal::device::Machine;
-use anneal::job::{EventKind, JobId, JobKind, JobStatus, NewEvent, Timestamp, WorkerId};
+use anneal::job::event::StepMetrics;
+use anneal::job::{EventBody, JobId, JobKind, JobStatus, NewEvent, Timestamp, WorkerId};
 use anneal::objective::frontier::{self, DEFAULT_ESS_FLOOR, ScoredCompletion, ScoredGroup};
 use anneal::spec::Resolved;
 use anneal::store::{Ended, JobFilter, Lease, NewJob, Page, Store};
@@ -117,11 +118,19 @@ fn resolved_spec() -> Value {
 
 /// What a training step leaves in the log.
 fn step_event(step: u64) -> NewEvent {
-    let values = json!({
-        "loss": 0.71, "grad/norm": 0.4, "learning_rate": 1e-5, "reward/mean": 0.5, "reward/std": 0.5,
-        "completion/tokens_mean": 3.2, "ess/ratio": 0.6, "time/step_seconds": 0.8, "step/tokens": 1640.0,
-    });
-    NewEvent::info(EventKind::Metrics, format!("step {step} of {EVENTS}"), json!({"step": step, "values": values}))
+    let values = [
+        ("loss", 0.71),
+        ("grad/norm", 0.4),
+        ("learning_rate", 1e-5),
+        ("reward/mean", 0.5),
+        ("reward/std", 0.5),
+        ("completion/tokens_mean", 3.2),
+        ("ess/ratio", 0.6),
+        ("time/step_seconds", 0.8),
+        ("step/tokens", 1640.0),
+    ];
+    let body = EventBody::Metrics(StepMetrics { step, values: values.into_iter().collect() });
+    NewEvent::info(format!("step {step} of {EVENTS}"), body)
 }
 
 fn store(criterion: &mut Criterion) {

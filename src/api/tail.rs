@@ -11,7 +11,6 @@ use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Serialize;
-use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 use utoipa::ToSchema;
@@ -20,7 +19,7 @@ use super::App;
 use super::error::Problem;
 use super::extract::List;
 use super::feed::Follower;
-use crate::job::{Event, EventKind, JobId, JobStatus};
+use crate::job::{Event, EventBody, JobId};
 use crate::store::{EventFilter, Store, StoreError};
 
 /// Comments that keep a quiet stream open.
@@ -51,7 +50,7 @@ pub struct JobEvent {
     level: &'static str,
     message: String,
     #[schema(value_type = Object)]
-    data: Value,
+    data: EventBody,
 }
 
 impl From<Event> for JobEvent {
@@ -61,11 +60,11 @@ impl From<Event> for JobEvent {
             object: "event",
             job: event.job.to_string(),
             seq: event.seq,
-            r#type: event.body.kind.as_str(),
+            r#type: event.body.kind().as_str(),
             created_at: event.created_at.rfc3339(),
-            level: event.body.level.as_str(),
-            message: event.body.message,
-            data: event.body.data,
+            level: event.level.as_str(),
+            message: event.message,
+            data: event.body,
         }
     }
 }
@@ -107,7 +106,7 @@ impl Log {
 
     fn ends_with(self, event: &Event) -> bool {
         match self {
-            Self::Job(_) => tells_the_end(event),
+            Self::Job(_) => event.body.is_last(),
             Self::All(_) => false,
         }
     }
@@ -223,14 +222,8 @@ impl Tail {
     }
 }
 
-/// Whether an event tells that the job is over.
-fn tells_the_end(event: &Event) -> bool {
-    event.body.kind == EventKind::Status
-        && event.body.data["status"].as_str().and_then(|s| s.parse().ok()).is_some_and(JobStatus::is_final)
-}
-
 fn server_sent(id: String, event: Event) -> sse::Event {
-    let kind = event.body.kind;
+    let kind = event.body.kind();
     let body = serde_json::to_string(&JobEvent::from(event)).unwrap_or_default();
     sse::Event::default().id(id).event(kind.as_str()).data(body)
 }

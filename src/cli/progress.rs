@@ -3,6 +3,9 @@
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 
+use super::client::body;
+use crate::job::EventBody;
+
 /// Shows one job.
 pub struct JobProgress {
     bar: ProgressBar,
@@ -23,30 +26,27 @@ impl JobProgress {
     }
 
     pub fn show(&mut self, event: &Value) {
-        let data = &event["data"];
+        let Some(body) = body(event) else { return };
         let message = event["message"].as_str().unwrap_or_default();
-        match event["type"].as_str().unwrap_or_default() {
-            "phase" => self.phase = data["phase"].as_str().unwrap_or_default().to_owned(),
-            "progress" => {
-                let part = |key: &str| data[key].as_u64().unwrap_or_default();
-                self.phase =
-                    format!("{} {}/{}", data["phase"].as_str().unwrap_or_default(), part("done"), part("total"));
-            }
-            "metrics" => {
-                self.bar.set_position(data["step"].as_u64().unwrap_or_default());
-                let value = |key: &str| data["values"][key].as_f64();
+        match body {
+            EventBody::Phase(change) => self.phase = change.phase.to_string(),
+            EventBody::Progress(work) => self.phase = format!("{} {}/{}", work.phase, work.done, work.total),
+            EventBody::Metrics(metrics) => {
+                self.bar.set_position(metrics.step);
                 let shown = [("loss", "loss"), ("reward/mean", "reward"), ("ess/ratio", "ESS")];
-                let parts = shown.iter().filter_map(|(key, label)| Some(format!("{label} {:.3}", value(key)?)));
+                let parts = shown
+                    .iter()
+                    .filter_map(|(name, label)| Some(format!("{label} {:.3}", metrics.values.number(name)?)));
                 self.numbers = parts.collect::<Vec<_>>().join("  ");
             }
-            "evaluation" => {
-                if let Some(pass) = data["pass_at"][0]["mean"].as_f64() {
-                    self.pass_at_1 = format!("pass@{} {pass:.3}", data["pass_at"][0]["k"]);
+            EventBody::Evaluation(found) => {
+                if let Some(pass) = found.pass_at().first() {
+                    self.pass_at_1 = format!("pass@{} {:.3}", pass.k, pass.mean);
                 }
                 self.line(message);
             }
-            "status" | "log" | "checkpoint" => self.line(message),
-            _ => {}
+            EventBody::Status(_) | EventBody::Log(_) | EventBody::Checkpoint(_) => self.line(message),
+            EventBody::RolloutSet(_) => {}
         }
         self.bar.set_message(format!("{}  {}  {}", self.phase, self.numbers, self.pass_at_1));
     }

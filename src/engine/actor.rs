@@ -96,7 +96,7 @@ pub(super) fn load_weights(
 }
 
 /// Prompts to sample completions for.
-pub struct Wanted<'a> {
+pub struct RolloutRequest<'a> {
     pub dataset: &'a Dataset,
     /// For each prompt the number that keys its random numbers, and its row.
     pub rows: &'a [(u64, usize)],
@@ -163,13 +163,13 @@ impl<'a> Actor<'a> {
     /// rank does its share and gets all.
     pub(super) fn roll_out(
         &mut self,
-        wanted: &Wanted<'_>,
+        request: &RolloutRequest<'_>,
         reporter: &mut dyn Reporter,
     ) -> Result<Vec<RolloutGroup>, EngineError> {
         let ranks = &self.spec.collective;
-        let own = self.roll_out_own(&Wanted { rows: ranks.share(wanted.rows), ..*wanted }, reporter)?;
+        let own = self.roll_out_own(&RolloutRequest { rows: ranks.share(request.rows), ..*request }, reporter)?;
         let all = ranks.gather_values(own)?;
-        let mut groups = Vec::with_capacity(wanted.rows.len());
+        let mut groups = Vec::with_capacity(request.rows.len());
         let mut failures = Failures::default();
         for own in all {
             groups.extend(own.groups);
@@ -179,15 +179,19 @@ impl<'a> Actor<'a> {
         Ok(groups)
     }
 
-    fn roll_out_own(&mut self, wanted: &Wanted<'_>, reporter: &mut dyn Reporter) -> Result<RolledOut, EngineError> {
-        let samples = wanted.samples as usize;
-        let mut prompts = Vec::with_capacity(wanted.rows.len());
-        let mut requests = Vec::with_capacity(wanted.rows.len() * samples);
-        for (id, index) in wanted.rows {
+    fn roll_out_own(
+        &mut self,
+        request: &RolloutRequest<'_>,
+        reporter: &mut dyn Reporter,
+    ) -> Result<RolledOut, EngineError> {
+        let samples = request.samples as usize;
+        let mut prompts = Vec::with_capacity(request.rows.len());
+        let mut requests = Vec::with_capacity(request.rows.len() * samples);
+        for (id, index) in request.rows {
             reporter.check()?;
-            let row = wanted.dataset.row(*index)?;
+            let row = request.dataset.row(*index)?;
             let prompt = self.prompt(*index, &row)?;
-            requests.extend((0..wanted.samples).map(|sample| Request {
+            requests.extend((0..request.samples).map(|sample| Request {
                 prompt: *id,
                 sample,
                 tokens: Arc::clone(&prompt.tokens),
@@ -197,17 +201,17 @@ impl<'a> Actor<'a> {
         let sampler = Sampler {
             decoder: &self.decoder,
             tokenizer: &self.tokenizer,
-            spec: wanted.sampling,
-            stream: wanted.stream,
+            spec: request.sampling,
+            stream: request.stream,
         };
         let (completions, scores) =
-            sample_and_verify(&sampler, self.verify.as_mut(), &requests, &prompts, wanted, reporter)?;
+            sample_and_verify(&sampler, self.verify.as_mut(), &requests, &prompts, request, reporter)?;
         let failures = Failures::of(scores.iter().flatten());
 
-        let mut scored = completions.into_iter().zip(scores).zip((0..wanted.samples).cycle());
-        let groups = wanted.rows.iter().zip(prompts).map(|((_, index), (_, prompt))| RolloutGroup {
+        let mut scored = completions.into_iter().zip(scores).zip((0..request.samples).cycle());
+        let groups = request.rows.iter().zip(prompts).map(|((_, index), (_, prompt))| RolloutGroup {
             row: *index,
-            step: wanted.step,
+            step: request.step,
             prompt: prompt.tokens,
             text: prompt.text,
             rollouts: scored
@@ -235,16 +239,16 @@ fn sample_and_verify(
     verify: Option<&mut VerifyPool>,
     requests: &[Request],
     prompts: &[(Row, RenderedPrompt)],
-    wanted: &Wanted<'_>,
+    request: &RolloutRequest<'_>,
     reporter: &mut dyn Reporter,
 ) -> Result<(Vec<Completion>, Vec<Option<Score>>), EngineError> {
-    let mut progress = Progress::new(wanted.phase, "completions", requests.len());
+    let mut progress = Progress::new(request.phase, "completions", requests.len());
     let Some(pool) = verify else {
         let completions = sampler.run(requests, |seen| progress.update(reporter, seen.done))?;
         return Ok((completions, vec![None; requests.len()]));
     };
     let case = |place: usize, completion: &Completion| {
-        let (row, prompt) = &prompts[place / wanted.samples as usize];
+        let (row, prompt) = &prompts[place / request.samples as usize];
         OwnedCase {
             prompt: prompt.text.clone(),
             completion: completion.text.clone(),
@@ -263,8 +267,8 @@ fn sample_and_verify(
         });
         drop(cases);
         let waited = sampled.and_then(|completions| {
-            if wanted.phase == Phase::Sampling && !verifying.is_finished() {
-                reporter.phase(Phase::Verifying, wanted.step)?;
+            if request.phase == Phase::Sampling && !verifying.is_finished() {
+                reporter.phase(Phase::Verifying, request.step)?;
             }
             while !verifying.is_finished() {
                 reporter.check()?;

@@ -1,33 +1,14 @@
 //! Held-out accuracy: pass@k with 95 % intervals over prompts.
 
-use serde::{Deserialize, Serialize};
-
-use super::actor::Wanted;
+use super::actor::RolloutRequest;
 use super::error::EngineError;
 use super::random::{Purpose, Stream};
 use super::report::Reporter;
 use super::rollout::RolloutGroup;
 use super::sampler::FinishReason;
 use super::trainer::Trainer;
-use crate::job::{PassAtK, Phase};
+use crate::job::{PassAtK, Phase, PolicyEvaluation};
 use crate::objective::math::{mean, mean_with_interval, pass_at_k};
-
-/// The result of one evaluation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Evaluation {
-    /// Optimizer steps the evaluated policy has taken.
-    pub step: u64,
-    pub prompts: usize,
-    /// Completions per prompt.
-    pub samples: u32,
-    pub pass_at: Vec<PassAtK>,
-    /// Mean reward of all completions.
-    pub reward_mean: f64,
-    /// Mean completion length in tokens.
-    pub tokens_mean: f64,
-    /// Share of completions cut at the length limit.
-    pub truncated: f64,
-}
 
 /// pass@k with its interval for each k, from how many of a prompt's completions passed: `(completions, passed)` for
 /// each prompt. Prompts with fewer than k completions say nothing about k.
@@ -48,33 +29,26 @@ pub(super) fn sentence(pass_at: &[PassAtK]) -> String {
     parts.join(", ")
 }
 
-impl Evaluation {
-    /// A completion passes when its reward is at least 0.5.
-    fn of(step: u64, samples: u32, ks: &[u32], groups: &[RolloutGroup]) -> Self {
-        let rollouts: Vec<_> = groups.iter().flat_map(|g| &g.rollouts).collect();
-        let counts: Vec<(u32, u32)> = groups.iter().map(|g| (g.rollouts.len() as u32, g.passed())).collect();
-        let average =
-            |f: &dyn Fn(&super::rollout::Rollout) -> f64| mean(&rollouts.iter().map(|r| f(r)).collect::<Vec<_>>());
-        Self {
-            step,
-            prompts: groups.len(),
-            samples,
-            pass_at: pass_at(ks, &counts),
-            reward_mean: average(&|r| r.reward),
-            tokens_mean: average(&|r| r.tokens.len() as f64),
-            truncated: average(&|r| f64::from(u8::from(r.finish == FinishReason::Length))),
-        }
-    }
-
-    /// One sentence for people.
-    pub fn summary(&self) -> String {
-        sentence(&self.pass_at)
+/// What a policy's completions say of it. A completion passes when its reward is at least 0.5.
+fn measure(step: u64, samples: u32, ks: &[u32], groups: &[RolloutGroup]) -> PolicyEvaluation {
+    let rollouts: Vec<_> = groups.iter().flat_map(|g| &g.rollouts).collect();
+    let counts: Vec<(u32, u32)> = groups.iter().map(|g| (g.rollouts.len() as u32, g.passed())).collect();
+    let average =
+        |f: &dyn Fn(&super::rollout::Rollout) -> f64| mean(&rollouts.iter().map(|r| f(r)).collect::<Vec<_>>());
+    PolicyEvaluation {
+        step,
+        prompts: groups.len() as u64,
+        samples,
+        pass_at: pass_at(ks, &counts),
+        reward_mean: average(&|r| r.reward),
+        tokens_mean: average(&|r| r.tokens.len() as f64),
+        truncated: average(&|r| f64::from(u8::from(r.finish == FinishReason::Length))),
     }
 }
 
 impl Trainer<'_> {
     /// Evaluates the current policy on the held-out prompts; `None` without an evaluation set or a verifier.
-    pub(super) fn evaluate(&mut self, reporter: &mut dyn Reporter) -> Result<Option<Evaluation>, EngineError> {
+    pub(super) fn evaluate(&mut self, reporter: &mut dyn Reporter) -> Result<Option<PolicyEvaluation>, EngineError> {
         let job = self.job;
         let spec = &job.spec.eval;
         let Some(dataset) = job.eval.as_ref().filter(|_| job.actor.verifier.is_some()) else {
@@ -84,7 +58,7 @@ impl Trainer<'_> {
         let rows: Vec<(u64, usize)> = (0..dataset.len().min(spec.prompts as usize)).map(|i| (i as u64, i)).collect();
         let mut sampling = job.actor.sampling.clone();
         sampling.temperature = spec.temperature.unwrap_or(sampling.temperature);
-        let wanted = Wanted {
+        let request = RolloutRequest {
             dataset,
             rows: &rows,
             samples: spec.samples,
@@ -93,8 +67,8 @@ impl Trainer<'_> {
             step: self.step,
             phase: Phase::Evaluating,
         };
-        let groups = self.actor.roll_out(&wanted, reporter)?;
-        Ok(Some(Evaluation::of(self.step, spec.samples, &spec.pass_at, &groups)))
+        let groups = self.actor.roll_out(&request, reporter)?;
+        Ok(Some(measure(self.step, spec.samples, &spec.pass_at, &groups)))
     }
 }
 
@@ -106,7 +80,7 @@ mod tests {
     #[test]
     fn pass_at_one_is_the_mean_reward_of_binary_rewards() {
         let groups = [group(&[1.0, 0.0, 0.0, 0.0]), group(&[1.0, 1.0, 1.0, 0.0])];
-        let evaluation = Evaluation::of(3, 4, &[1, 4], &groups);
+        let evaluation = measure(3, 4, &[1, 4], &groups);
         assert!((evaluation.pass_at[0].mean - 0.5).abs() < 1e-12);
         assert!((evaluation.reward_mean - 0.5).abs() < 1e-12);
         assert_eq!(evaluation.pass_at[1].mean, 1.0);

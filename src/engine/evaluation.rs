@@ -2,9 +2,7 @@
 //! end with pass@k. Every completion is a function of seed, row and sample number, so that two models meet the same
 //! random numbers and can be compared prompt by prompt.
 
-use serde_json::json;
-
-use super::actor::{Actor, ActorSpec, Wanted};
+use super::actor::{Actor, ActorSpec, RolloutRequest};
 use super::artifact::{self, Saved};
 use super::error::EngineError;
 use super::evaluate::{pass_at, sentence};
@@ -16,7 +14,8 @@ use super::sampler::FinishReason;
 use crate::dataset::Dataset;
 use crate::job::digest::sha256_hex;
 use crate::job::evaluation::{EVALUATION_FILE, PROMPT_CHARACTERS, RESULTS_FILE};
-use crate::job::{ArtifactKind, ArtifactSummary, EvaluationSummary, EventKind, NewEvent, Phase, PromptResult};
+use crate::job::event::{EvaluationComplete, EvaluationFound};
+use crate::job::{ArtifactKind, ArtifactSummary, EvaluationSummary, EventBody, NewEvent, Phase, PromptResult};
 use crate::spec::Evaluating;
 use crate::verifier::ScoreStatus;
 
@@ -47,7 +46,7 @@ pub fn evaluate(job: &EvaluationJob, reporter: &mut dyn Reporter) -> Result<Opti
     for part in (0..parts).filter(|part| !has_part(&job.actor.directory, *part)) {
         let range = part * per_part..prompts.min((part + 1) * per_part);
         let rows: Vec<(u64, usize)> = range.map(|row| (row, row as usize)).collect();
-        let wanted = Wanted {
+        let request = RolloutRequest {
             dataset: &job.rows,
             rows: &rows,
             samples: job.spec.samples,
@@ -56,7 +55,7 @@ pub fn evaluate(job: &EvaluationJob, reporter: &mut dyn Reporter) -> Result<Opti
             step: 0,
             phase: Phase::Evaluating,
         };
-        let groups = actor.roll_out(&wanted, reporter)?;
+        let groups = actor.roll_out(&request, reporter)?;
         if job.actor.collective.is_first() {
             let results: Vec<PromptResult> =
                 groups.iter().map(|group| result(&job.rows, group)).collect::<Result<_, _>>()?;
@@ -69,16 +68,11 @@ pub fn evaluate(job: &EvaluationJob, reporter: &mut dyn Reporter) -> Result<Opti
     reporter.phase(Phase::Exporting, 0)?;
     let (saved, summary) = publish(job, parts)?;
     let message = sentence(&summary.pass_at);
-    reporter.event(NewEvent::info(EventKind::Evaluation, message, step_zero(&summary)))?;
+    // The number of steps that the policy has taken, here as in training.
+    let found = EvaluationFound::Job(EvaluationComplete { summary, step: 0 });
+    reporter.event(NewEvent::info(message, EventBody::Evaluation(found)))?;
     reporter.artifact(&saved)?;
     Ok(Some(saved))
-}
-
-/// The event of an evaluation has the number of steps that its policy has taken, here as in training.
-fn step_zero(summary: &EvaluationSummary) -> serde_json::Value {
-    let mut data = json!(summary);
-    data["step"] = json!(0);
-    data
 }
 
 /// What became of a prompt.

@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde_json::json;
-
 use super::actor::ActorSpec;
 use super::artifact::Saved;
 use super::error::EngineError;
@@ -13,7 +11,8 @@ use super::rollout::RolloutGroup;
 use super::rollout_set;
 use super::verify::{Failures, OwnedCase, VerifyPool};
 use crate::dataset::Dataset;
-use crate::job::{EventKind, NewEvent, Phase};
+use crate::job::event::LogDetail;
+use crate::job::{NewEvent, Phase};
 use crate::verifier::Score;
 
 /// Groups scored at a time; a lost worker costs no more.
@@ -52,7 +51,7 @@ pub fn regrade(job: &RegradingJob, reporter: &mut dyn Reporter) -> Result<Saved,
         progress.update(reporter, done)?;
     }
     let message = format!("{done} prompts scored again, {changed} completions otherwise than before");
-    reporter.event(NewEvent::info(EventKind::Log, message, json!({"prompts": done, "changed": changed})))?;
+    reporter.event(NewEvent::log(message, LogDetail::Regraded { prompts: done as u64, changed: changed as u64 }))?;
     reporter.phase(Phase::Exporting, 0)?;
     let saved = rollout_set::publish(&job.actor, count, 0)?;
     reporter.artifact(&saved)?;

@@ -1,11 +1,11 @@
 //! How the engine tells what it does, without knowing who listens.
 
-use serde_json::json;
 use std::time::{Duration, Instant};
 
 use super::artifact::Saved;
 use super::error::{EngineError, Stop};
-use crate::job::{EventKind, NewEvent, Phase};
+use crate::job::event::{PhaseChange, PhaseProgress};
+use crate::job::{EventBody, NewEvent, Phase};
 
 /// The engine's view of its surroundings.
 pub trait Reporter {
@@ -23,8 +23,8 @@ pub trait Reporter {
     }
 
     fn phase(&mut self, phase: Phase, step: u64) -> Result<(), EngineError> {
-        let data = json!({"phase": phase, "step": step});
-        self.event(NewEvent::info(EventKind::Phase, phase.as_str(), data)).map_err(EngineError::Stopped)
+        let body = EventBody::Phase(PhaseChange { phase, step });
+        self.event(NewEvent::info(phase.as_str(), body)).map_err(EngineError::Stopped)
     }
 }
 
@@ -54,7 +54,8 @@ impl Progress {
         }
         self.last = Instant::now();
         let message = format!("{}: {done} of {} {}", self.phase, self.total, self.unit);
-        let data = json!({"phase": self.phase, "done": done, "total": self.total, "unit": self.unit});
-        Ok(reporter.event(NewEvent::info(EventKind::Progress, message, data))?)
+        let (done, total, unit) = (done as u64, self.total as u64, self.unit.to_owned());
+        let body = EventBody::Progress(PhaseProgress { phase: self.phase, done, total, unit });
+        Ok(reporter.event(NewEvent::info(message, body))?)
     }
 }

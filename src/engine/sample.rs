@@ -1,8 +1,6 @@
 //! Jobs that sample and score completions and take no step: the way to a rollout set without training.
 
-use serde_json::json;
-
-use super::actor::{Actor, ActorSpec, Wanted};
+use super::actor::{Actor, ActorSpec, RolloutRequest};
 use super::artifact::Saved;
 use super::error::EngineError;
 use super::random::{Purpose, Stream};
@@ -10,7 +8,8 @@ use super::report::Reporter;
 use super::rollout_set;
 use super::visits::Visits;
 use crate::dataset::Dataset;
-use crate::job::{EventKind, NewEvent, Phase};
+use crate::job::event::LogDetail;
+use crate::job::{NewEvent, Phase};
 use crate::objective::math::mean;
 use crate::spec::Sampling;
 
@@ -38,7 +37,7 @@ pub fn sample(job: &SamplingJob, reporter: &mut dyn Reporter) -> Result<Option<S
         }
         let range = part * per_part..job.spec.prompts.min((part + 1) * per_part);
         let rows = Visits::new(job.actor.seed, Purpose::PromptOrder, job.rows.len()).rows(range);
-        let wanted = Wanted {
+        let request = RolloutRequest {
             dataset: &job.rows,
             rows: &rows,
             samples: job.spec.group_size,
@@ -48,7 +47,7 @@ pub fn sample(job: &SamplingJob, reporter: &mut dyn Reporter) -> Result<Option<S
             phase: Phase::Sampling,
         };
         reporter.phase(Phase::Sampling, 0)?;
-        let groups = actor.roll_out(&wanted, reporter)?;
+        let groups = actor.roll_out(&request, reporter)?;
         if job.actor.collective.is_first() {
             rollout_set::keep_part(&job.actor.directory, part, &groups)?;
         }
@@ -59,8 +58,7 @@ pub fn sample(job: &SamplingJob, reporter: &mut dyn Reporter) -> Result<Option<S
         if let Some(mean) = reward_mean {
             message.push_str(&format!(", mean reward {mean:.3}"));
         }
-        let data = json!({"part": part + 1, "parts": parts, "reward_mean": reward_mean});
-        reporter.event(NewEvent::info(EventKind::Log, message, data))?;
+        reporter.event(NewEvent::log(message, LogDetail::Part { part: part + 1, parts, reward_mean }))?;
     }
     if !job.actor.collective.is_first() {
         return Ok(None);

@@ -11,12 +11,12 @@ use serde_json::{Map, Value, json};
 
 use super::artifact::{self, Saved, digest, write_file, write_json};
 use super::error::EngineError;
-use super::evaluate::Evaluation;
+use super::evaluate::sentence;
 use super::model::weights::{load_safetensors, write_safetensors};
 use super::rollout;
 use super::trainer::Trainer;
 use crate::job::spec::WeightDtype;
-use crate::job::{ArtifactKind, ArtifactSummary};
+use crate::job::{ArtifactKind, ArtifactSummary, PolicyEvaluation};
 
 const WEIGHTS: &str = "model.safetensors";
 const OPTIMIZER: &str = "optimizer.safetensors";
@@ -29,7 +29,7 @@ struct State {
     step: u64,
     /// Steps the optimizer has taken; fewer than `step` when steps had nothing to train on.
     optimizer_steps: u64,
-    evaluations: Vec<Evaluation>,
+    evaluations: Vec<PolicyEvaluation>,
     /// Steps in a row that had nothing to learn from.
     idle_steps: u64,
     /// Tokens in one pass; a resumed run on a fuller machine must not choose others.
@@ -140,7 +140,7 @@ impl Trainer<'_> {
 
     fn model_card(&self, weights_sha256: &str) -> String {
         let evaluations: String =
-            self.evaluations.iter().map(|e| format!("- after {} steps: {}\n", e.step, e.summary())).collect();
+            self.evaluations.iter().map(|e| format!("- after {} steps: {}\n", e.step, sentence(&e.pass_at))).collect();
         let spec = &self.job.description;
         format!(
             "# {}\n\nTrained by Anneal {} as job `{}` with the objective `{}`, {} optimizer steps.\n\n\

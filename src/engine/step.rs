@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use serde_json::json;
-
 use super::batch::{MicroBatch, Sequence, pack};
 use super::error::EngineError;
 use super::learn::Learner;
@@ -18,6 +16,7 @@ use super::schedule::learning_rate;
 use super::trainer::{Metrics, Trainer};
 use super::visits::Visits;
 use crate::job::NewEvent;
+use crate::job::event::LogDetail;
 use crate::objective::math::mean;
 use crate::objective::{Group, Objective, StepStatistics, StepTotals};
 
@@ -242,8 +241,11 @@ impl Trainer<'_> {
         let step = self.step + 1;
         let consequence = if skipped { "is skipped" } else { "only follows its penalty" };
         let message = format!("step {step} {consequence}: no completion earned any credit (solve rate {solved:.2})");
-        let data = json!({"code": "step_skipped", "step": step, "skipped": skipped, "solve_rate": solved});
-        Ok(reporter.event(NewEvent::warning(message, data))?)
+        Ok(reporter.event(NewEvent::warning(
+            message,
+            "step_skipped",
+            LogDetail::Idle { step, skipped, solve_rate: solved },
+        ))?)
     }
 
     /// Adds the reference's log-probabilities to sequences that lack them, if they are wanted.
@@ -376,7 +378,7 @@ impl Trainer<'_> {
     fn say_notes(&mut self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
         for (code, message) in self.objective.notes() {
             if self.said.insert(code) {
-                reporter.event(NewEvent::warning(message, json!({"code": code})))?;
+                reporter.event(NewEvent::warning(message, code, LogDetail::None {}))?;
             }
         }
         Ok(())

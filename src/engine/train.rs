@@ -16,11 +16,11 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
-use super::actor::Wanted;
+use super::actor::RolloutRequest;
 use super::artifact::Saved;
 use super::batch::Sequence;
 use super::error::{EngineError, Stop};
-use super::evaluate::Evaluation;
+use super::evaluate::sentence;
 use super::random::{Purpose, Stream};
 use super::report::Reporter;
 use super::rollout::RolloutGroup;
@@ -28,8 +28,9 @@ use super::rollout_set;
 use super::step::sequences;
 use super::trainer::{Job, Metrics, Trainer};
 use super::visits::Visits;
+use crate::job::event::{EvaluationFound, LogDetail, Named, StepMetrics};
 use crate::job::metric::metric;
-use crate::job::{EventKind, NewEvent, Phase};
+use crate::job::{EventBody, NewEvent, Phase, PolicyEvaluation};
 use crate::objective::math::mean;
 use crate::objective::{self, frontier};
 
@@ -44,8 +45,8 @@ const GAP_GROUPS: usize = 512;
 #[derive(Debug)]
 pub struct Outcome {
     /// Before the first step, if it was asked for, and after the last one.
-    pub before: Option<Evaluation>,
-    pub after: Option<Evaluation>,
+    pub before: Option<PolicyEvaluation>,
+    pub after: Option<PolicyEvaluation>,
     /// What else the result says: `frontier` of the first completions, `gaps` after the last round.
     pub report: Map<String, Value>,
     /// The finished model.
@@ -64,8 +65,8 @@ pub fn run(job: &Job, reporter: &mut dyn Reporter) -> Result<Option<Outcome>, En
     trainer.check_ranks()?;
     if job.resume.is_empty() {
         for warning in objective::warnings(&job.spec.objective, &job.sections()) {
-            let data = json!({"code": warning.code, "pointer": warning.pointer});
-            reporter.event(NewEvent::warning(warning.to_string(), data))?;
+            let detail = LogDetail::Spec { pointer: warning.pointer.clone() };
+            reporter.event(NewEvent::warning(warning.to_string(), warning.code, detail))?;
         }
     }
     let result = trainer.run(reporter);
@@ -83,7 +84,7 @@ impl Trainer<'_> {
             match self.restore(directory) {
                 Ok(()) => {
                     let message = format!("goes on from step {} of {}", self.step, self.plan.steps);
-                    return Ok(reporter.event(NewEvent::info(EventKind::Log, message, json!({"step": self.step})))?);
+                    return Ok(reporter.event(NewEvent::log(message, LogDetail::Resumed { step: self.step }))?);
                 }
                 // Not the checkpoint's fault.
                 Err(error @ EngineError::Device(_)) => return Err(error),
@@ -91,7 +92,7 @@ impl Trainer<'_> {
                     let message = format!(
                         "a checkpoint cannot be used: {error}; the one before it is tried, or else the job starts anew"
                     );
-                    reporter.event(NewEvent::warning(message, json!({"code": error.failure().code})))?;
+                    reporter.event(NewEvent::warning(message, error.failure().code, LogDetail::None {}))?;
                 }
             }
         }
@@ -114,7 +115,7 @@ impl Trainer<'_> {
     fn run(&mut self, reporter: &mut dyn Reporter) -> Result<Option<Outcome>, EngineError> {
         if self.job.eval.is_some() && self.job.actor.verifier.is_none() {
             let message = "there is an evaluation set but no verifier, so nothing is evaluated; add a `verifier`";
-            reporter.event(NewEvent::warning(message, json!({"code": "not_evaluated"})))?;
+            reporter.event(NewEvent::warning(message, "not_evaluated", LogDetail::None {}))?;
         }
         let begins = self.step == 0 && self.rollouts.is_empty();
         if begins && self.evaluations.is_empty() && self.job.spec.eval.before {
@@ -226,7 +227,7 @@ impl Trainer<'_> {
         let rows = self.rows_of_round(round);
         reporter.phase(Phase::Sampling, self.step)?;
         let began = Instant::now();
-        let wanted = Wanted {
+        let request = RolloutRequest {
             dataset: &job.train,
             rows: &rows,
             samples: self.plan.group_size,
@@ -235,7 +236,7 @@ impl Trainer<'_> {
             step: self.step,
             phase: Phase::Sampling,
         };
-        let mut groups = self.actor.roll_out(&wanted, reporter)?;
+        let mut groups = self.actor.roll_out(&request, reporter)?;
         let tokens = groups.iter().flat_map(|group| &group.rollouts).map(|rollout| rollout.tokens.len()).sum();
         self.sampled = Some((began.elapsed().as_secs_f64(), tokens));
         self.fill_reference(&mut groups, reporter)?;
@@ -284,9 +285,9 @@ impl Trainer<'_> {
                 gaps.coverage_gap,
                 gaps.optimisation_gap
             );
-            let data = json!({"round": round + 1, "groups": groups.len(), "gaps": gaps});
             self.report.insert(String::from("gaps"), json!(gaps));
-            reporter.event(NewEvent::info(EventKind::Log, message, data))?;
+            let detail = LogDetail::Gaps { round: round + 1, groups: groups.len() as u64, gaps };
+            reporter.event(NewEvent::log(message, detail))?;
         }
         self.rollouts.clear();
         Ok(())
@@ -308,13 +309,8 @@ impl Trainer<'_> {
         if self.plan.rounds > ANNOUNCED_ROUNDS {
             return Ok(());
         }
-        let report: serde_json::Map<_, _> = self
-            .objective
-            .round_report(&scored)
-            .into_iter()
-            .chain(judged.then(|| ("reward/mean", mean(&rewards))))
-            .map(|(name, value)| (name.to_owned(), json!(value)))
-            .collect();
+        let report = self.objective.round_report(&scored).into_iter();
+        let report: Named<_> = report.chain(judged.then(|| ("reward/mean", mean(&rewards)))).collect();
         let mut message = format!(
             "round {} of {}: {} completions for {} prompts",
             round + 1,
@@ -325,8 +321,7 @@ impl Trainer<'_> {
         if judged {
             message.push_str(&format!(", mean reward {:.3}", mean(&rewards)));
         }
-        let data = json!({"round": round + 1, "report": report});
-        Ok(reporter.event(NewEvent::info(EventKind::Log, message, data))?)
+        Ok(reporter.event(NewEvent::log(message, LogDetail::Round { round: round + 1, report }))?)
     }
 
     fn report_step(&self, metrics: Metrics, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
@@ -338,17 +333,15 @@ impl Trainer<'_> {
                 message.push_str(&format!(", {label} {value:.4}"));
             }
         }
-        let values: serde_json::Map<_, _> =
-            metrics.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
-        let data = json!({"step": self.step, "values": values});
-        Ok(reporter.event(NewEvent::info(EventKind::Metrics, message, data))?)
+        let body = EventBody::Metrics(StepMetrics { step: self.step, values: metrics.into_iter().collect() });
+        Ok(reporter.event(NewEvent::info(message, body))?)
     }
 
     fn evaluate_and_report(&mut self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
         if let Some(evaluation) = self.evaluate(reporter)? {
-            let message = format!("after {} steps: {}", self.step, evaluation.summary());
-            let data = json!(evaluation);
-            reporter.event(NewEvent::info(EventKind::Evaluation, message, data))?;
+            let message = format!("after {} steps: {}", self.step, sentence(&evaluation.pass_at));
+            let body = EventBody::Evaluation(EvaluationFound::Policy(evaluation.clone()));
+            reporter.event(NewEvent::info(message, body))?;
             self.evaluations.push(evaluation);
         }
         Ok(())

@@ -11,7 +11,6 @@ use super::actor::{Actor, ActorSpec};
 use super::batch::Sequence;
 use super::collective::Collective;
 use super::error::EngineError;
-use super::evaluate::Evaluation;
 use super::memory;
 use super::model::decoder::Decoder;
 use super::model::weights::Weights;
@@ -21,8 +20,8 @@ use super::rollout::RolloutGroup;
 use super::rollout_set;
 use super::step::sequences;
 use crate::dataset::Dataset;
-use crate::job::RolloutSetId;
 use crate::job::spec::{MicroBatchTokens, Precision};
+use crate::job::{PolicyEvaluation, RolloutSetId};
 use crate::modelfile;
 use crate::objective::{self, Objective, Plan, Sections};
 use crate::spec::Training;
@@ -70,7 +69,7 @@ pub struct Trainer<'a> {
     pub(super) micro_batch_tokens: usize,
     /// Steps in a row, up to the last, that had nothing to learn from.
     pub(super) idle_steps: u64,
-    pub(super) evaluations: Vec<Evaluation>,
+    pub(super) evaluations: Vec<PolicyEvaluation>,
     /// What the job's result says besides evaluations.
     pub(super) report: Map<String, Value>,
     /// The scored completions of the round under way.

@@ -3,16 +3,15 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, json};
-
-use super::actor::Wanted;
+use super::actor::RolloutRequest;
 use super::error::EngineError;
 use super::optimizer::{GradientMoments, GradientSum};
 use super::random::{Purpose, Stream};
 use super::report::Reporter;
 use super::step::{StepGroup, totals};
 use super::trainer::Trainer;
-use crate::job::{EventKind, NewEvent, Phase};
+use crate::job::event::{GradientVariance, LogDetail};
+use crate::job::{NewEvent, Phase};
 use crate::objective::VarianceProbe;
 
 impl Trainer<'_> {
@@ -26,7 +25,7 @@ impl Trainer<'_> {
         let mut moments: Vec<GradientMoments> = variants.iter().map(|_| GradientMoments::default()).collect();
         for repeat in 0..repeats {
             reporter.phase(Phase::Sampling, self.step)?;
-            let wanted = Wanted {
+            let request = RolloutRequest {
                 dataset: &job.train,
                 rows,
                 samples: self.plan.group_size,
@@ -36,7 +35,7 @@ impl Trainer<'_> {
                 phase: Phase::Sampling,
             };
             let groups: Vec<_> =
-                self.actor.roll_out(&wanted, reporter)?.into_iter().map(|g| StepGroup::Fresh(Arc::new(g))).collect();
+                self.actor.roll_out(&request, reporter)?.into_iter().map(|g| StepGroup::Fresh(Arc::new(g))).collect();
             for ((_, objective), moments) in variants.iter().zip(&mut moments) {
                 let all = self.credited(objective.as_ref(), &groups).sequences;
                 let mut gradient = GradientSum::default();
@@ -44,10 +43,10 @@ impl Trainer<'_> {
                 moments.add(&gradient, 1.0 / objective.normalizer(&totals(&all)))?;
             }
         }
-        let table: Map<_, _> = variants
+        let gradient_variance = variants
             .iter()
             .zip(&moments)
-            .map(|((name, _), m)| ((*name).to_owned(), json!({"variance": m.variance(), "mean_norm": m.mean_norm()})))
+            .map(|((name, _), m)| (*name, GradientVariance { variance: m.variance(), mean_norm: m.mean_norm() }))
             .collect();
         let message = variants
             .iter()
@@ -56,7 +55,7 @@ impl Trainer<'_> {
             .collect::<Vec<_>>()
             .join(", ");
         let message = format!("gradient variance over {repeats} repeats by baseline: {message}");
-        let data = json!({"repeats": repeats, "prompts": rows.len(), "gradient_variance": table});
-        Ok(reporter.event(NewEvent::info(EventKind::Log, message, data))?)
+        let detail = LogDetail::GradientVariance { repeats, prompts: rows.len() as u64, gradient_variance };
+        Ok(reporter.event(NewEvent::log(message, detail))?)
     }
 }

@@ -1,6 +1,7 @@
 //! Evaluations: how often a model's completions pass on held-out rows, prompt by prompt, so that two models can be
 //! compared on the same prompts.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The file of an evaluation with one [`PromptResult`] a line, in the order of the prompts.
@@ -35,15 +36,33 @@ pub struct PromptResult {
 
 /// The probability that at least one of k completions passes; `mean - half_width..mean + half_width` is its 95 %
 /// interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "PassRate")]
 pub struct PassAtK {
     pub k: u32,
     pub mean: f64,
     pub half_width: f64,
 }
 
+/// What an evaluation in the course of training found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PolicyEvaluation {
+    /// Optimizer steps that the evaluated policy has taken.
+    pub step: u64,
+    pub prompts: u64,
+    /// Completions per prompt.
+    pub samples: u32,
+    pub pass_at: Vec<PassAtK>,
+    /// Mean reward of all completions.
+    pub reward_mean: f64,
+    /// Mean completion length in tokens.
+    pub tokens_mean: f64,
+    /// Share of completions cut at the length limit.
+    pub truncated: f64,
+}
+
 /// What an evaluation found.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EvaluationSummary {
     pub prompts: u64,
     /// Completions per prompt.
@@ -52,7 +71,9 @@ pub struct EvaluationSummary {
     pub completions: u64,
     /// Completions that the verifier could not judge; they are in no other number.
     pub unscored: u64,
+    /// Completions that pass: with a reward of at least 0.5.
     pub passed: u64,
+    /// Completions that held nothing to judge; their reward counts.
     pub unparsable: u64,
     pub pass_at: Vec<PassAtK>,
     /// Mean reward of all completions.

@@ -28,8 +28,8 @@ pub use access::Scope;
 pub use artifact::{ArtifactId, ArtifactKind, ArtifactSummary, Manifest, ManifestFile};
 pub use budget::{BudgetSpec, OnExhausted};
 pub use device::{DeviceProcess, DeviceReading, DeviceStatus};
-pub use evaluation::{EvaluationSummary, PassAtK, PromptResult};
-pub use event::{Event, EventKind, EventLevel, NewEvent};
+pub use evaluation::{EvaluationSummary, PassAtK, PolicyEvaluation, PromptResult};
+pub use event::{Event, EventBody, EventKind, EventLevel, NewEvent};
 pub use field::{FieldError, Fields};
 pub use gate::GateSpec;
 pub use id::{

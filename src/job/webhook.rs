@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::status::names;
-use super::{Event, EventKind, FieldError, NewEvent, Timestamp};
+use super::{Event, EventBody, EventKind, FieldError, JobStatus, Timestamp};
 
 /// The type of what a client sends itself to see whether its receiver works.
 pub const TEST: &str = "webhook.test";
@@ -59,13 +59,27 @@ impl WebhookEvent {
         &[EventKind::Status, EventKind::Checkpoint, EventKind::Evaluation, EventKind::RolloutSet];
 
     /// What is told of an event in a job's log; nothing of most.
-    pub fn of(event: &NewEvent) -> Option<Self> {
-        match event.kind {
-            EventKind::Status => format!("job.{}", event.data["status"].as_str()?).parse().ok(),
-            EventKind::Checkpoint => Some(Self::CheckpointCreated),
-            EventKind::Evaluation => Some(Self::EvaluationCompleted),
-            EventKind::RolloutSet => Some(Self::RolloutSetCreated),
-            EventKind::Phase | EventKind::Progress | EventKind::Metrics | EventKind::Log => None,
+    pub fn of(event: &EventBody) -> Option<Self> {
+        match event {
+            EventBody::Status(change) => Some(Self::of_status(change.status)),
+            EventBody::Checkpoint(_) => Some(Self::CheckpointCreated),
+            EventBody::Evaluation(_) => Some(Self::EvaluationCompleted),
+            EventBody::RolloutSet(_) => Some(Self::RolloutSetCreated),
+            EventBody::Phase(_) | EventBody::Progress(_) | EventBody::Metrics(_) | EventBody::Log(_) => None,
+        }
+    }
+
+    fn of_status(status: JobStatus) -> Self {
+        match status {
+            JobStatus::Queued => Self::JobQueued,
+            JobStatus::Starting => Self::JobStarting,
+            JobStatus::Running => Self::JobRunning,
+            JobStatus::Pausing => Self::JobPausing,
+            JobStatus::Paused => Self::JobPaused,
+            JobStatus::Cancelling => Self::JobCancelling,
+            JobStatus::Succeeded => Self::JobSucceeded,
+            JobStatus::Failed => Self::JobFailed,
+            JobStatus::Cancelled => Self::JobCancelled,
         }
     }
 
@@ -100,11 +114,11 @@ pub fn message(kind: WebhookEvent, event: &Event, job: &Value) -> String {
             "object": "event",
             "job": event.job,
             "seq": event.seq,
-            "type": event.body.kind,
+            "type": event.body.kind(),
             "created_at": event.created_at.rfc3339(),
-            "level": event.body.level,
-            "message": event.body.message,
-            "data": event.body.data,
+            "level": event.level,
+            "message": event.message,
+            "data": event.body,
         },
         "job": job,
     });
@@ -166,15 +180,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_status_of_a_job_is_told_and_metrics_are_not() {
-        for status in crate::job::JobStatus::ALL {
-            let event = NewEvent::info(EventKind::Status, "", json!({"status": status}));
-            assert_eq!(WebhookEvent::of(&event).unwrap().as_str(), format!("job.{status}"));
+    fn every_status_of_a_job_is_told_under_its_name() {
+        for status in JobStatus::ALL {
+            assert_eq!(WebhookEvent::of_status(*status).as_str(), format!("job.{status}"));
         }
-        assert_eq!(WebhookEvent::of(&NewEvent::info(EventKind::Metrics, "", json!({}))), None);
-        for kind in EventKind::ALL.iter().filter(|kind| **kind != EventKind::Status) {
-            let told = WebhookEvent::of(&NewEvent::info(*kind, "", json!({}))).is_some();
-            assert_eq!(told, WebhookEvent::KINDS.contains(kind), "{kind}");
+    }
+
+    #[test]
+    fn what_is_told_is_of_the_kinds_that_are_looked_at() {
+        let texts = [
+            (EventKind::Status, r#"{"status":"queued","reason":"submitted"}"#),
+            (EventKind::Phase, r#"{"phase":"loading","step":0}"#),
+            (EventKind::Progress, r#"{"phase":"sampling","done":1,"total":2,"unit":"completions"}"#),
+            (EventKind::Metrics, r#"{"step":1,"values":{}}"#),
+            (
+                EventKind::Evaluation,
+                r#"{"step":0,"prompts":1,"samples":1,"pass_at":[],"reward_mean":0,"tokens_mean":0,"truncated":0}"#,
+            ),
+            (
+                EventKind::Checkpoint,
+                r#"{"checkpoint":"ckpt_0198f6c2a7d47e0c8f6f0d9f0e6b5a31","kind":"training","step":1,"bytes":1}"#,
+            ),
+            (
+                EventKind::RolloutSet,
+                r#"{"rollout_set":"rs_0198f6c2a7d47e0c8f6f0d9f0e6b5a31","rollouts":1,"groups":1,"bytes":1}"#,
+            ),
+            (EventKind::Log, "{}"),
+        ];
+        assert_eq!(texts.map(|(kind, _)| kind), EventKind::ALL);
+        for (kind, text) in texts {
+            let body = EventBody::read(kind, &mut serde_json::Deserializer::from_str(text)).unwrap();
+            assert_eq!(WebhookEvent::of(&body).is_some(), WebhookEvent::KINDS.contains(&kind), "{kind}");
         }
     }
 

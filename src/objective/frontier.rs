@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::math::{PASS_MARK, boltzmann_weights, ess_share, is_zero_spread, log_mean_exp, mean};
+use crate::job::event::Gaps;
 
 /// One scored completion of a stored set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -124,19 +125,6 @@ pub fn report(groups: &[ScoredGroup], beta: f64) -> Vec<(&'static str, f64)> {
         ("coverage/unseen_answers", coverage.unseen_answers),
         ("coverage/support_price", row.support_price),
     ]
-}
-
-/// After training: what was missed because the stored completions do not cover the target, beside what was missed
-/// because training stopped short of it. Means over the groups.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Gaps {
-    pub beta: f64,
-    /// `beta log(1/pi*(S))`, in units of reward; more epochs cannot repair it.
-    pub coverage_gap: f64,
-    /// `KL(pi*_S || pi_theta)`, in nats, on the distinct stored completions.
-    pub optimisation_kl: f64,
-    /// `beta KL(pi*_S || pi_theta)`, in units of reward, to compare with the coverage gap.
-    pub optimisation_gap: f64,
 }
 
 /// `policy_logprobs` holds for every group and completion the log-probability of the whole completion under the

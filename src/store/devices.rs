@@ -4,13 +4,13 @@
 //! begins the attempt, and whatever ends the attempt gives it back in its own. A failed device takes no jobs until a
 //! check finds it well.
 
-use serde_json::json;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::queue::{Loss, lose};
 use super::transitions::held;
 use super::{Result, Store, StoreError, read, read_json, write_json};
+use crate::job::event::LogDetail;
 use crate::job::placement::Slot;
 use crate::job::{DeviceProcess, DeviceReading, DeviceStatus, FailureKind, JobId, NewEvent, Timestamp, WorkerId};
 
@@ -340,7 +340,7 @@ fn slot(row: &SqliteRow, now: Timestamp) -> Result<Slot> {
 
 /// What a job's log says of a lost device.
 pub(super) fn lost_event(kind: FailureKind, reason: &str) -> NewEvent {
-    NewEvent::warning(reason.to_owned(), json!({"code": kind.as_str(), "reason": reason}))
+    NewEvent::warning(reason, kind.as_str(), LogDetail::Lost { reason: reason.to_owned() })
 }
 
 fn stored(bytes: u64) -> i64 {

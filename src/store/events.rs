@@ -8,8 +8,9 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::queue::fence;
 use super::transitions::{Transition, move_job};
-use super::{Lease, Result, Store, StoreError, read, read_json, write_json};
-use crate::job::{Event, EventId, EventKind, JobId, JobStatus, NewEvent, Timestamp};
+use super::{Lease, Result, Store, StoreError, read, write_json};
+use crate::job::event::{LogDetail, Logged, StepMetrics};
+use crate::job::{Event, EventBody, EventId, EventKind, JobId, JobStatus, NewEvent, Timestamp};
 
 /// Adds an event with the job's next number, within the transaction of the change it reports.
 pub(super) async fn append(
@@ -29,10 +30,10 @@ pub(super) async fn append(
     .bind(EventId::generate().to_string())
     .bind(job.to_string())
     .bind(seq)
-    .bind(event.kind.as_str())
+    .bind(event.body.kind().as_str())
     .bind(event.level.as_str())
     .bind(&event.message)
-    .bind(write_json(&event.data)?)
+    .bind(write_json(&event.body)?)
     .bind(now.0)
     .execute(connection)
     .await?;
@@ -59,21 +60,21 @@ impl Store {
         }
         for event in events {
             append(tx.connection(), lease.job, event, now).await?;
-            match event.kind {
-                EventKind::Phase => {
+            match &event.body {
+                EventBody::Phase(change) => {
                     sqlx::query("update job set phase = $2 where id = $1")
                         .bind(lease.job.to_string())
-                        .bind(event.data["phase"].as_str())
+                        .bind(change.phase.as_str())
                         .execute(tx.connection())
                         .await?;
                 }
-                EventKind::Metrics => record_metrics(tx.connection(), lease.job, &event.data).await?,
-                EventKind::Status
-                | EventKind::Progress
-                | EventKind::Evaluation
-                | EventKind::Checkpoint
-                | EventKind::RolloutSet
-                | EventKind::Log => {}
+                EventBody::Metrics(metrics) => record_metrics(tx.connection(), lease.job, metrics).await?,
+                EventBody::Status(_)
+                | EventBody::Progress(_)
+                | EventBody::Evaluation(_)
+                | EventBody::Checkpoint(_)
+                | EventBody::RolloutSet(_)
+                | EventBody::Log(_) => {}
             }
         }
         tx.commit().await
@@ -174,18 +175,16 @@ impl Store {
     }
 }
 
-async fn record_metrics(connection: &mut SqliteConnection, job: JobId, data: &Value) -> Result<()> {
-    let corrupt = || StoreError::Corrupt { what: "metrics event", detail: data.to_string() };
-    let step = data["step"].as_i64().ok_or_else(corrupt)?;
-    let values = data["values"].as_object().ok_or_else(corrupt)?;
+async fn record_metrics(connection: &mut SqliteConnection, job: JobId, metrics: &StepMetrics) -> Result<()> {
+    let step = i64::try_from(metrics.step).unwrap_or(i64::MAX);
     sqlx::query("update job set step = $2 where id = $1")
         .bind(job.to_string())
         .bind(step)
         .execute(&mut *connection)
         .await?;
-    for (name, value) in values {
-        // JSON has no way to write infinity; such a value is in the event as null and not in the table.
-        let Some(value) = value.as_f64() else { continue };
+    for (name, value) in metrics.values.iter() {
+        // One that is not finite is in the event as null, and not in the table.
+        let Some(value) = value else { continue };
         // A resumed attempt repeats the steps behind its checkpoint; the later value stands.
         sqlx::query(
             "insert into metric (job_id, name, step, value) values ($1, $2, $3, $4)
@@ -202,16 +201,83 @@ async fn record_metrics(connection: &mut SqliteConnection, job: JobId, data: &Va
 }
 
 pub(super) fn event(row: &SqliteRow) -> Result<Event> {
+    let (kind, data): (&str, &str) = (row.try_get("type")?, row.try_get("data")?);
+    let id: EventId = read("event id", row.try_get("id")?)?;
     Ok(Event {
-        id: read("event id", row.try_get("id")?)?,
+        id,
         job: read("job id", row.try_get("job_id")?)?,
         seq: row.try_get("seq")?,
         created_at: Timestamp(row.try_get("created_at")?),
-        body: NewEvent {
-            kind: read("event type", row.try_get("type")?)?,
-            level: read("event level", row.try_get("level")?)?,
-            message: row.try_get("message")?,
-            data: read_json("event data", row.try_get("data")?)?,
-        },
+        level: read("event level", row.try_get("level")?)?,
+        message: row.try_get("message")?,
+        body: body(kind, data).unwrap_or_else(|error| {
+            tracing::error!(event = %id, kind, %error, "a stored event cannot be read");
+            unreadable(kind, data)
+        }),
     })
+}
+
+fn body(kind: &str, data: &str) -> Result<EventBody> {
+    let mut data = serde_json::Deserializer::from_str(data);
+    let read = EventBody::read(read("event type", kind)?, &mut data).and_then(|body| data.end().map(|()| body));
+    read.map_err(|error| StoreError::Corrupt { what: "event data", detail: error.to_string() })
+}
+
+/// What takes the place of an event that cannot be read. A log without it would have a gap, and whoever follows it
+/// would wait for that number forever.
+fn unreadable(kind: &str, data: &str) -> EventBody {
+    let data = serde_json::from_str(data).unwrap_or_else(|_| Value::from(data));
+    let members = [("type", Value::from(kind)), ("data", data)].map(|(name, value)| (name.to_owned(), value));
+    let detail = LogDetail::Other(members.into_iter().collect());
+    EventBody::Log(Logged { code: Some(String::from("event_unreadable")), detail })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::job::JobKind;
+    use crate::store::NewJob;
+
+    const NOW: Timestamp = Timestamp(1_750_000_000_000);
+
+    /// Whoever follows a log waits for each number.
+    #[tokio::test]
+    async fn an_event_that_cannot_be_read_leaves_no_gap_in_its_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let dataset = json!({"train": "builtin:arithmetic"});
+        let spec = json!({"model": "builtin:arith-tiny", "dataset": dataset, "objective": {"type": "sft"}});
+        let new = NewJob::of_kind(JobKind::Train, spec);
+        let job = store.submit_job(new, None, NOW).await.unwrap().job.id;
+        let mut tx = store.begin().await.unwrap();
+        for (seq, kind, data) in
+            [(2, "telepathy", r#"{"a":1}"#), (3, "status", r#"{"status":"lost"}"#), (4, "log", "{")]
+        {
+            sqlx::query(
+                "insert into event (id, job_id, seq, type, level, message, data, created_at)
+                 values ($1, $2, $3, $4, 'info', 'a sentence', $5, 0)",
+            )
+            .bind(EventId::generate().to_string())
+            .bind(job.to_string())
+            .bind(seq)
+            .bind(kind)
+            .bind(data)
+            .execute(tx.connection())
+            .await
+            .unwrap();
+        }
+        tx.commit().await.unwrap();
+        let told: Vec<_> = store.events(job, 1, 10).await.unwrap();
+        let told: Vec<_> = told.iter().map(|event| (event.seq, event.message.as_str(), json!(event.body))).collect();
+        let body =
+            |kind: &str, data: serde_json::Value| json!({"code": "event_unreadable", "type": kind, "data": data});
+        let expected = [
+            (2, "a sentence", body("telepathy", json!({"a": 1}))),
+            (3, "a sentence", body("status", json!({"status": "lost"}))),
+            (4, "a sentence", body("log", json!("{"))),
+        ];
+        assert_eq!(told, expected);
+    }
 }

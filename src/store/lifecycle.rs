@@ -375,9 +375,9 @@ mod tests {
             );
             let events = server.store.events(job, 0, 100).await.unwrap();
             let last = events.last().unwrap();
-            assert!(last.body.message.contains("the budget of 10 device seconds is spent"), "{}", last.body.message);
+            assert!(last.message.contains("the budget of 10 device seconds is spent"), "{}", last.message);
             let warned = server.store.notable_events(job, 10).await.unwrap();
-            assert_eq!(warned[0].body.data["status"], json!(asked), "{action}");
+            assert_eq!(json!(warned[0].body)["status"], json!(asked), "{action}");
             let page = crate::store::Page { after: None, limit: 10, newest_first: false };
             let attempts = server.store.attempts(job, None, &page).await.unwrap();
             assert_eq!(attempts[0].outcome.as_deref(), Some(outcome));

@@ -309,8 +309,9 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::job::event::StepMetrics;
     use crate::job::placement::WaitCode;
-    use crate::job::{DeviceReading, DeviceStatus, EventKind, FailureKind, JobKind};
+    use crate::job::{DeviceReading, DeviceStatus, EventBody, EventKind, FailureKind, JobKind, NewEvent};
     use crate::store::{Ended, Loss, NewJob};
 
     const NOW: Timestamp = Timestamp(1_750_000_000_000);
@@ -515,8 +516,8 @@ mod tests {
         assert!(matches!(late, Err(StoreError::LeaseLost)), "{late:?}");
         assert_eq!(machine.code(job).await, Some(WaitCode::DeviceFaulted));
         let events = machine.store.events(job, 0, 100).await.unwrap();
-        let lost = events.iter().find(|event| event.body.data["code"] == "device_lost").unwrap();
-        assert!(lost.body.kind == EventKind::Log && lost.body.message.contains("Xid 48"));
+        let lost = events.iter().find(|event| json!(event.body)["code"] == "device_lost").unwrap();
+        assert!(lost.body.kind() == EventKind::Log && lost.message.contains("Xid 48"));
 
         machine.store.begin_check("simulated:1", NOW).await.unwrap();
         machine.store.end_check("simulated:1", Some("still ill"), NOW).await.unwrap();
@@ -571,7 +572,8 @@ mod tests {
         let later = NOW.plus_seconds(4);
         let expected = async || machine.store.waiting(waiting, later).await.unwrap().unwrap().expected_start;
         assert_eq!(expected().await, None, "no step is taken yet");
-        let step = crate::job::NewEvent::info(EventKind::Metrics, "step", json!({"step": 2, "values": {}}));
+        let values = std::iter::empty::<(&str, f64)>().collect();
+        let step = NewEvent::info("step", EventBody::Metrics(StepMetrics { step: 2, values }));
         machine.store.record(lease, &[step], NOW).await.unwrap();
         // Two steps of ten in four seconds leave sixteen.
         assert_eq!(expected().await, Some(later.plus_seconds(16)));

@@ -253,9 +253,9 @@ mod tests {
         }
         assert!(store.is_artifact(&location).await.unwrap());
         let events = store.events(job, 0, 100).await.unwrap();
-        let told: Vec<_> = events.iter().filter(|event| event.body.kind == EventKind::RolloutSet).collect();
+        let told: Vec<_> = events.iter().filter(|event| event.body.kind() == EventKind::RolloutSet).collect();
         assert_eq!(told.len(), 1, "writing it again is no news");
-        assert_eq!(told[0].body.data, json!({"rollout_set": id, "rollouts": 8, "groups": 2, "bytes": 100}));
+        assert_eq!(json!(told[0].body), json!({"rollout_set": id, "rollouts": 8, "groups": 2, "bytes": 100}));
 
         store.end_attempt(lease, Ended::Succeeded { result: json!({}) }, NOW).await.unwrap();
         let page = Page { after: None, limit: 10, newest_first: true };

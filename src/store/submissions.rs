@@ -362,13 +362,13 @@ async fn insert_jobs(connection: &mut SqliteConnection, requests: &[&Request]) -
     });
     jobs.build().persistent(false).execute(&mut *connection).await?;
     let event = Transition::to(JobStatus::Queued, "submitted").event();
-    let data = write_json(&event.data)?;
+    let data = write_json(&event.body)?;
     let mut events = QueryBuilder::new("insert into event (id, job_id, seq, type, level, message, data, created_at) ");
     events.push_values(requests, |mut row, Request { new, now, .. }| {
         row.push_bind(EventId::generate().to_string())
             .push_bind(new.id.to_string())
             .push_bind(1)
-            .push_bind(event.kind.as_str())
+            .push_bind(event.body.kind().as_str())
             .push_bind(event.level.as_str())
             .push_bind(&event.message)
             .push_bind(&data)

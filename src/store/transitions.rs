@@ -1,12 +1,13 @@
 //! Changes of a job's status. Whatever moves a job goes through [`move_job`], which knows from where it may come, and
 //! writes the event with it.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use sqlx::sqlite::SqliteConnection;
 
 use super::events::append;
 use super::{Result, StoreError, devices, write_json};
-use crate::job::{EventKind, EventLevel, Failure, JobId, JobStatus, NewEvent, Timestamp};
+use crate::job::event::StatusChange;
+use crate::job::{EventBody, EventLevel, Failure, JobId, JobStatus, NewEvent, Timestamp};
 
 /// The statuses in which a worker holds a job, for SQL.
 macro_rules! held {
@@ -50,11 +51,9 @@ impl Transition {
     /// What the job's log says of it.
     pub fn event(&self) -> NewEvent {
         let Self { to, reason, level, .. } = self;
-        let mut data = json!({"status": to, "reason": reason});
-        if let Some(failure) = self.failure.as_ref().filter(|_| to.is_final()) {
-            data["failure"] = json!(failure);
-        }
-        NewEvent { kind: EventKind::Status, level: *level, message: format!("{to}: {reason}"), data }
+        let failure = self.failure.clone().filter(|_| to.is_final());
+        let body = EventBody::Status(StatusChange { status: *to, reason: reason.clone(), failure });
+        NewEvent { level: *level, message: format!("{to}: {reason}"), body }
     }
 }
 
@@ -99,6 +98,7 @@ pub(super) async fn move_job(
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
     use tempfile::TempDir;
 
     use super::*;
@@ -179,8 +179,8 @@ mod tests {
                 } else {
                     moved.unwrap();
                     assert_eq!((after.status, after.last_seq, events.len()), (*to, 2, 2), "{from} to {to}");
-                    assert_eq!(events[1].body.message, format!("{to}: a reason"));
-                    assert_eq!(events[1].body.data, json!({"status": to, "reason": "a reason"}));
+                    assert_eq!(events[1].message, format!("{to}: a reason"));
+                    assert_eq!(json!(events[1].body), json!({"status": to, "reason": "a reason"}));
                     assert_eq!(after.finished_at, to.is_final().then_some(LATER), "{from} to {to}");
                     assert_eq!((after.worker.is_some(), after.phase.is_some()), (to.is_held(), to.is_held()));
                     assert_eq!(holder == Some(job), from.is_held() && to.is_held(), "{from} to {to}");
@@ -198,11 +198,11 @@ mod tests {
         let failing = Transition { failure: Some(failure.clone()), ..Transition::to(JobStatus::Cancelling, "stop") };
         attempt(&store, job, &failing).await.unwrap();
         let (row, events, _) = state(&store, job).await;
-        assert_eq!((row.failure, &events[1].body.data), (None, &json!({"status": "cancelling", "reason": "stop"})));
+        assert_eq!((row.failure, json!(events[1].body)), (None, json!({"status": "cancelling", "reason": "stop"})));
         attempt(&store, job, &Transition::failed(failure.clone())).await.unwrap();
         let (row, events, _) = state(&store, job).await;
-        assert_eq!((row.failure.as_ref(), events[2].body.level), (Some(&failure), EventLevel::Error));
-        assert_eq!(events[2].body.data, json!({"status": "failed", "reason": "why", "failure": failure}));
+        assert_eq!((row.failure.as_ref(), events[2].level), (Some(&failure), EventLevel::Error));
+        assert_eq!(json!(events[2].body), json!({"status": "failed", "reason": "why", "failure": failure}));
     }
 
     #[test]

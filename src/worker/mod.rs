@@ -23,11 +23,11 @@ use crate::engine::artifact::Saved;
 use crate::engine::collective::Watch;
 use crate::engine::device::Device;
 use crate::engine::{self, EngineError, Outcome, Reporter, Stop};
-use crate::job::{ArtifactSummary, EventKind, Failure, FailureKind, NewEvent, WorkerId};
+use crate::job::{ArtifactSummary, EventBody, Failure, FailureKind, NewEvent, WorkerId};
 use crate::store::{Claim, Ended, Heartbeat, Keep, Lease, Loss, NewArtifact, Store, StoreError, WorkerRow};
 use inference::Desk;
 use pulse::Pulse;
-use result::Shown;
+use result::ResultBuilder;
 
 /// Events that may wait to be written before the engine has to wait.
 const EVENT_QUEUE: usize = 256;
@@ -153,9 +153,8 @@ struct LeaseReporter {
 
 impl Reporter for LeaseReporter {
     fn event(&mut self, event: NewEvent) -> Result<(), Stop> {
-        let phase = event.data["phase"].as_str().filter(|_| event.kind == EventKind::Phase);
-        if let Some(phase) = phase.and_then(|phase| phase.parse().ok()) {
-            self.pulse.phase(phase);
+        if let EventBody::Phase(change) = &event.body {
+            self.pulse.phase(change.phase);
         }
         let send = || self.messages.blocking_send(Message::Event(event)).map_err(|_| Stop::LeaseLost);
         self.pulse.wait(send)
@@ -250,7 +249,7 @@ async fn run_claim(
     // Their devices are free before the job gives them back.
     drop(peers);
     let ended = match result {
-        Ok(outcome) => Ended::Succeeded { result: tending.shown.result(outcome.as_ref()) },
+        Ok(outcome) => Ended::Succeeded { result: tending.result.result(outcome.as_ref()) },
         Err(error) => match conclude(&error, lease, &claim.devices) {
             Some(ended) => ended,
             None => return Ok(()),
@@ -363,13 +362,13 @@ struct Tending<'a> {
     lease_seconds: u64,
     keep: Keep,
     stop: &'a StopFlag,
-    shown: Shown,
+    result: ResultBuilder,
 }
 
 impl<'a> Tending<'a> {
     fn new(store: &'a Store, options: &Options, claim: &Claim, work: &assignment::Work, stop: &'a StopFlag) -> Self {
-        let shown = Shown::new(work.gate(), claim.verification.clone());
-        Self { store, lease: claim.lease, lease_seconds: options.lease_seconds, keep: work.keep(), stop, shown }
+        let result = ResultBuilder::new(work.gate(), claim.verification.clone());
+        Self { store, lease: claim.lease, lease_seconds: options.lease_seconds, keep: work.keep(), stop, result }
     }
 
     async fn tend(
@@ -430,7 +429,7 @@ impl<'a> Tending<'a> {
         for message in messages {
             match message {
                 Message::Event(event) => {
-                    self.shown.note(&event);
+                    self.result.note(&event.body);
                     events.push(event);
                 }
                 Message::Artifact(saved, reply) => {
@@ -456,14 +455,14 @@ impl<'a> Tending<'a> {
     async fn add_artifact(&mut self, saved: &Saved) -> Result<(), StoreError> {
         let Saved { directory, manifest, summary } = saved;
         let score = match summary {
-            ArtifactSummary::Checkpoint => self.shown.take_score(manifest.step),
+            ArtifactSummary::Checkpoint => self.result.take_score(manifest.step),
             ArtifactSummary::Rollouts(_) | ArtifactSummary::Evaluation(_) => None,
         };
         let place = self.store.place();
         let location = &patiently(|| place.publish(directory, manifest)).await?;
         let new = NewArtifact { location, manifest, summary, score, keep: self.keep };
         let added = patiently(|| self.store.add_artifact(self.lease, new, clock::now())).await?;
-        self.shown.made(added.id, manifest.kind, summary);
+        self.result.made(added.id, manifest.kind, summary);
         for old in &added.dropped {
             place.remove(old).await;
         }

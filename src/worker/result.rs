@@ -3,15 +3,14 @@
 use serde_json::{Value, json};
 
 use crate::engine::Outcome;
-use crate::engine::evaluate::Evaluation;
 use crate::job::{
-    ArtifactId, ArtifactKind, ArtifactSummary, CheckpointId, EvaluationId, EvaluationSummary, EventKind, GateSpec,
-    NewEvent, RolloutSetId,
+    ArtifactId, ArtifactKind, ArtifactSummary, CheckpointId, EvaluationId, EvaluationSummary, EventBody, GateSpec,
+    PolicyEvaluation, RolloutSetId,
 };
 use crate::store::Verification;
 
 /// What a job has made so far, and what its result must say about it.
-pub struct Shown {
+pub struct ResultBuilder {
     /// The finished model's checkpoint.
     model: Option<CheckpointId>,
     rollout_set: Option<RolloutSetId>,
@@ -23,16 +22,15 @@ pub struct Shown {
     score: Option<(u64, f64)>,
 }
 
-impl Shown {
+impl ResultBuilder {
     pub fn new(gate: Option<GateSpec>, verification: Option<Verification>) -> Self {
         Self { model: None, rollout_set: None, evaluation: None, gate, verification, score: None }
     }
 
     /// Takes from an event what later answers need.
-    pub fn note(&mut self, event: &NewEvent) {
-        if event.kind == EventKind::Evaluation {
-            let (step, mean) = (&event.data["step"], &event.data["pass_at"][0]["mean"]);
-            self.score = step.as_u64().zip(mean.as_f64());
+    pub fn note(&mut self, event: &EventBody) {
+        if let EventBody::Evaluation(found) = event {
+            self.score = found.pass_at().first().map(|pass| (found.step(), pass.mean));
         }
     }
 
@@ -79,7 +77,7 @@ impl Shown {
             "report": outcome.report,
         });
         if let Some(gate) = &self.gate {
-            let pass_at_1 = |evaluation: &Option<Evaluation>| evaluation.as_ref().and_then(pass_at_1);
+            let pass_at_1 = |evaluation: &Option<PolicyEvaluation>| evaluation.as_ref().and_then(pass_at_1);
             result["gate"] = json!(gate.judge(pass_at_1(&outcome.before), pass_at_1(&outcome.after)));
         }
         if let Some(verification) = &self.verification {
@@ -96,21 +94,32 @@ impl Shown {
     }
 }
 
-fn pass_at_1(evaluation: &Evaluation) -> Option<f64> {
+fn pass_at_1(evaluation: &PolicyEvaluation) -> Option<f64> {
     evaluation.pass_at.iter().find(|pass| pass.k == 1).map(|pass| pass.mean)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::PassAtK;
+    use crate::job::event::EvaluationFound;
 
     #[test]
     fn a_score_belongs_to_the_first_checkpoint_of_its_step() {
-        let mut shown = Shown::new(None, None);
-        let data = json!({"step": 10, "pass_at": [{"k": 1, "mean": 0.5}, {"k": 4, "mean": 0.7}]});
-        shown.note(&NewEvent::info(EventKind::Evaluation, "", data));
-        assert_eq!(shown.take_score(9), None);
-        assert_eq!(shown.take_score(10), Some(0.5));
-        assert_eq!(shown.take_score(10), None);
+        let mut result = ResultBuilder::new(None, None);
+        let pass = |k, mean| PassAtK { k, mean, half_width: 0.0 };
+        let found = PolicyEvaluation {
+            step: 10,
+            prompts: 1,
+            samples: 4,
+            pass_at: vec![pass(1, 0.5), pass(4, 0.7)],
+            reward_mean: 0.0,
+            tokens_mean: 0.0,
+            truncated: 0.0,
+        };
+        result.note(&EventBody::Evaluation(EvaluationFound::Policy(found)));
+        assert_eq!(result.take_score(9), None);
+        assert_eq!(result.take_score(10), Some(0.5));
+        assert_eq!(result.take_score(10), None);
     }
 }

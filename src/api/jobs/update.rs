@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Deserializer};
-use serde_json::{Value, json};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{Job, shown};
@@ -13,8 +13,9 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody, read};
 use crate::clock;
+use crate::job::event::LogDetail;
 use crate::job::spec::check_labels;
-use crate::job::{BudgetSpec, EventKind, FieldError, JobId, JobKind, NewEvent, field};
+use crate::job::{BudgetSpec, FieldError, JobId, JobKind, NewEvent, field};
 use crate::spec::Attributes;
 use crate::store::{JobChange, JobRow};
 
@@ -130,7 +131,8 @@ impl UpdateJob {
             return Ok(None);
         }
         let message = format!("changed by a client: {}", fields.join(", "));
-        let event = NewEvent::info(EventKind::Log, message, json!({"code": "changed", "fields": fields}));
+        let detail = LogDetail::Changed { fields: fields.into_iter().map(str::to_owned).collect() };
+        let event = NewEvent::coded(message, "changed", detail);
         Ok(Some(JobChange { attributes: changed, event: (!finished).then_some(event) }))
     }
 }

@@ -2,6 +2,7 @@
 //! them, so that defaults, bounds and explanations have one source. What is the same for every route (errors, headers,
 //! the key, names that clients are generated with) is added here over whatever routes there are.
 
+mod events;
 mod examples;
 mod operations;
 mod schemas;
@@ -61,6 +62,7 @@ pub fn document() -> Value {
     let mut components = components.unwrap_or_default();
     specs::add(&mut components);
     schemas::name_values(&mut components);
+    events::add(&mut components);
     document["components"]["schemas"] = Value::Object(components);
     specs::refer_from(&mut document);
     operations::complete(&mut document, &kinds);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{pascal, refer, referred, walk};
 use crate::job::device::DeviceStatus;
-use crate::job::{ArtifactKind, EventKind, EventLevel, FailureKind, JobKind, JobStatus, Phase, RolloutSetStatus};
+use crate::job::{ArtifactKind, EventLevel, FailureKind, JobKind, JobStatus, Phase, RolloutSetStatus};
 
 /// The table of errors that people read is also the list of codes here.
 const ERRORS: &str = include_str!("../../../docs/errors.md");
@@ -19,6 +19,7 @@ const NAMES: &[(&str, &str)] = &[
     ("Order", "ListOrder"),
     ("Process", "DeviceProcess"),
     ("Summary", "RolloutSetSummary"),
+    ("EvaluationComplete", "EvaluationFound"),
     ("Plan", "PreflightPlan"),
     ("Memory", "PreflightMemory"),
     ("Warning", "PreflightWarning"),
@@ -54,8 +55,6 @@ pub fn name_values(schemas: &mut Map<String, Value>) {
     point(schemas, "Job", "failure", "JobFailure");
     point(schemas, "Preflight", "dry_run", "DryRun");
     schemas.insert(String::from("Manifest"), manifest());
-    let kinds: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.as_str()).collect();
-    open(schemas, "JobEvent", "type", &kinds);
     open(schemas, "ProblemBody", "code", &codes(&["Requests", "Rows of a data set", "Models"]));
     open(schemas, "FieldProblem", "code", &codes(&["Fields"]));
     open(schemas, "Warning", "code", &codes(&["Warnings about a spec"]));
@@ -93,7 +92,7 @@ fn manifest() -> Value {
 }
 
 /// Makes a property refer to a component; one that may be null still may.
-fn point(schemas: &mut Map<String, Value>, schema: &str, property: &str, component: &str) {
+pub fn point(schemas: &mut Map<String, Value>, schema: &str, property: &str, component: &str) {
     let Some(old) = schemas.get_mut(schema).and_then(|s| s["properties"].get_mut(property)) else { return };
     let nullable = old["type"].as_array().is_some_and(|types| types.contains(&json!("null")));
     let mut new = if nullable { json!({"oneOf": [refer(component), {"type": "null"}]}) } else { refer(component) };

@@ -101,10 +101,14 @@ fn one_of(schemas: &mut Map<String, Value>, choice: &str, summary: &str, kinds: 
         schemas.insert(component.clone(), tagged(name, summary, object));
         mapping.insert(name.to_owned(), refer(&component)["$ref"].clone());
     }
+    schemas.insert(choice.to_owned(), tagged_choice(summary, mapping));
+}
+
+/// A choice among components that their `type` tells apart: from each type to its component.
+pub fn tagged_choice(summary: &str, mapping: Map<String, Value>) -> Value {
     let alternatives: Vec<Value> = mapping.values().map(|target| json!({"$ref": target})).collect();
     let discriminator = json!({"propertyName": "type", "mapping": mapping});
-    let choose = json!({"description": summary, "oneOf": alternatives, "discriminator": discriminator});
-    schemas.insert(choice.to_owned(), choose);
+    json!({"description": summary, "oneOf": alternatives, "discriminator": discriminator})
 }
 
 /// The names that several kinds use for the same definition.

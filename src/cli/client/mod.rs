@@ -19,7 +19,7 @@ use ureq::http::{Request, Response, header};
 use ureq::{Agent, AsSendBody, SendBody};
 
 pub use refusal::{Refused, Unreachable};
-pub use stream::End;
+pub use stream::{End, body};
 
 /// Failures in a row that are borne of a server that has answered before: about 45 s in all.
 const MOST_FAILURES: u32 = 8;

@@ -9,6 +9,7 @@ use serde_json::Value;
 use ureq::http::header;
 
 use super::{Client, escape, is_passing, pause};
+use crate::job::EventBody;
 
 /// A server that keeps silent for longer is gone: it sends a comment every 15 s.
 const SILENCE: Duration = Duration::from_secs(45);
@@ -24,6 +25,11 @@ pub enum End {
     Stopped,
     /// The deadline has passed.
     TimedOut,
+}
+
+/// What an event tells; nothing of one that only a newer server knows.
+pub fn body(event: &Value) -> Option<EventBody> {
+    EventBody::read(event["type"].as_str()?.parse().ok()?, &event["data"]).ok()
 }
 
 /// A client's place in the log.
@@ -84,12 +90,8 @@ impl<F: FnMut(&Value) -> anyhow::Result<ControlFlow<()>>> Place<F> {
             let Some(data) = line.strip_prefix("data: ") else { continue };
             let event: Value = serde_json::from_str(data).context("an event is not JSON")?;
             self.last = event["seq"].as_i64().unwrap_or(self.last);
-            let over = matches!(
-                (event["type"].as_str(), event["data"]["status"].as_str()),
-                (Some("status"), Some("succeeded" | "failed" | "cancelled"))
-            );
             let flow = (self.observe)(&event)?;
-            if over {
+            if body(&event).is_some_and(|body| body.is_last()) {
                 return Ok(Some(End::Over));
             }
             if flow.is_break() {

@@ -3,10 +3,11 @@
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::super::client::{Client, escape};
+use super::super::client::{Client, body, escape};
 use super::super::output::{Output, member};
+use crate::job::EventBody;
 
 /// Most that the server returns at once.
 const PAGE: u64 = 200;
@@ -58,11 +59,11 @@ pub fn run(client: &Client, output: Output, args: &Args) -> anyhow::Result<ExitC
 
 fn line(event: &Value) -> String {
     let text = |pointer| member(event, pointer);
-    let values = event["data"]["values"].as_object().into_iter().flatten();
-    let values: Vec<String> = values.map(|(name, value)| format!("{name}={value}")).collect();
-    let message = match event["type"].as_str() {
-        Some("metrics") => format!("step {} {}", text("/data/step"), values.join(" ")),
-        _ => text("/message").replace('\n', " "),
+    let message = if let Some(EventBody::Metrics(metrics)) = body(event) {
+        let values = metrics.values.iter().map(|(name, value)| format!("{name}={}", json!(value)));
+        format!("step {} {}", metrics.step, values.collect::<Vec<_>>().join(" "))
+    } else {
+        text("/message").replace('\n', " ")
     };
     let level = if event["level"] == "info" { String::new() } else { format!("{}: ", text("/level")) };
     format!("{:>5}  {}  {:<10}  {level}{message}\n", text("/seq"), text("/created_at"), text("/type"))

@@ -7,12 +7,13 @@ use std::time::Instant;
 use anyhow::Context;
 use serde_json::Value;
 
-use super::super::client::{Client, End, escape};
+use super::super::client::{Client, End, body, escape};
 use super::super::interrupt::on_interrupt;
 use super::super::output::Output;
 use super::super::progress::JobProgress;
 use super::super::{exit, output};
 use super::describe;
+use crate::job::{EventBody, JobStatus};
 
 /// How waiting for a job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +36,7 @@ pub fn follow(
     let end = client.follow(id, 0, deadline, |event| {
         each(event);
         // The log also tells of pauses that are long over.
-        if event["type"] == "status" && event["data"]["status"] == "paused" {
+        if matches!(body(event), Some(EventBody::Status(change)) if change.status == JobStatus::Paused) {
             paused = client.get(&path)?["status"] == "paused";
         }
         Ok(if paused { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })

@@ -1,13 +1,13 @@
 //! The rows of artifacts: one table, one way in.
 
 use serde::de::DeserializeOwned;
-use serde_json::json;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{QueryBuilder, Row};
 
 use super::{Artifact, CheckpointRow, Content, Location};
+use crate::job::event::{CheckpointAdded, RolloutSetAdded};
 use crate::job::{
-    ArtifactId, ArtifactSummary, CheckpointId, EvaluationId, EventKind, JobId, Manifest, NewEvent, RolloutSetId,
+    ArtifactId, ArtifactSummary, CheckpointId, EvaluationId, EventBody, JobId, Manifest, NewEvent, RolloutSetId,
     Timestamp,
 };
 use crate::store::events::append;
@@ -188,18 +188,19 @@ async fn prune(connection: &mut SqliteConnection, job: JobId, keep: Keep) -> Res
 /// What the job's log says of a new artifact. What an evaluation found is an event of its own already.
 fn told(id: ArtifactId, manifest: &Manifest, summary: &ArtifactSummary) -> Option<NewEvent> {
     let (kind, step, bytes) = (manifest.kind, manifest.step, manifest.bytes());
-    match summary {
-        ArtifactSummary::Checkpoint => {
-            let data = json!({"checkpoint": id.to_string(), "kind": kind, "step": step, "bytes": bytes});
-            Some(NewEvent::info(EventKind::Checkpoint, format!("{kind} checkpoint of step {step}"), data))
+    match id {
+        ArtifactId::Checkpoint(checkpoint) => {
+            let body = EventBody::Checkpoint(CheckpointAdded { checkpoint, kind, step, bytes });
+            Some(NewEvent::info(format!("{kind} checkpoint of step {step}"), body))
         }
-        ArtifactSummary::Rollouts(summary) => {
+        ArtifactId::RolloutSet(rollout_set) => {
+            let ArtifactSummary::Rollouts(summary) = summary else { return None };
             let (rollouts, groups) = (summary.rollouts, summary.groups);
             let message = format!("rollout set of {rollouts} completions for {groups} prompts");
-            let data = json!({"rollout_set": id.to_string(), "rollouts": rollouts, "groups": groups, "bytes": bytes});
-            Some(NewEvent::info(EventKind::RolloutSet, message, data))
+            let body = EventBody::RolloutSet(RolloutSetAdded { rollout_set, rollouts, groups, bytes });
+            Some(NewEvent::info(message, body))
         }
-        ArtifactSummary::Evaluation(_) => None,
+        ArtifactId::Evaluation(_) => None,
     }
 }
 

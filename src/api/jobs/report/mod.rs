@@ -276,9 +276,9 @@ impl From<Event> for ReportedWarning {
     fn from(event: Event) -> Self {
         Self {
             seq: event.seq,
-            level: event.body.level.as_str(),
+            level: event.level.as_str(),
             created_at: event.created_at.rfc3339(),
-            message: event.body.message,
+            message: event.message,
         }
     }
 }

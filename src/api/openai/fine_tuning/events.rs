@@ -2,14 +2,14 @@
 
 use axum::Json;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use super::training_job;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, List, Params};
-use crate::job::{Event, EventKind, EventLevel, JobId};
+use crate::job::{Event, EventBody, EventLevel, JobId};
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -47,22 +47,31 @@ pub struct FineTuningEvent {
 
 impl From<Event> for FineTuningEvent {
     fn from(event: Event) -> Self {
-        let mut data = event.body.data;
-        let metrics = event.body.kind == EventKind::Metrics;
-        if metrics && data.is_object() {
-            data["train_loss"] = data["values"]["loss"].clone();
-        }
+        let mut data = json!(event.body);
+        let kind = match &event.body {
+            EventBody::Metrics(step) => {
+                data["train_loss"] = json!(step.values.number("loss"));
+                "metrics"
+            }
+            EventBody::Status(_)
+            | EventBody::Phase(_)
+            | EventBody::Progress(_)
+            | EventBody::Evaluation(_)
+            | EventBody::Checkpoint(_)
+            | EventBody::RolloutSet(_)
+            | EventBody::Log(_) => "message",
+        };
         Self {
             id: event.id.to_string(),
             object: "fine_tuning.job.event",
             created_at: event.created_at.unix_seconds(),
-            level: match event.body.level {
+            level: match event.level {
                 EventLevel::Info => "info",
                 EventLevel::Warning => "warn",
                 EventLevel::Error => "error",
             },
-            message: event.body.message,
-            r#type: if metrics { "metrics" } else { "message" },
+            message: event.message,
+            r#type: kind,
             data,
         }
     }
