@@ -15,11 +15,12 @@ use std::time::Duration;
 
 use anneal::engine::EngineError;
 use anneal::engine::batch::{MicroBatch, Sequence, pack};
+use anneal::engine::gradients::GradientSum;
 use anneal::engine::kernels::gemm::Precision;
 use anneal::engine::learn::{Learner, Loss};
 use anneal::engine::model::decoder::Decoder;
 use anneal::engine::model::weights::Weights;
-use anneal::engine::optimizer::{AdamW, GradientSum};
+use anneal::engine::optimizer::AdamW;
 use anneal::engine::random::{Purpose, Stream};
 use anneal::engine::sampler::{Request, Sampler};
 use anneal::job::spec::{OptimizerSpec, SamplingSpec, TrainSpec};
@@ -92,7 +93,7 @@ fn train(criterion: &mut Criterion) {
         let learner = Learner { recompute, ..learner };
         group.bench_function(name, |bencher| {
             bencher
-                .iter(|| step(&weights, learner, &mut optimizer, &batch, objective.as_ref()).expect("the step works"));
+                .iter(|| step(&weights, &learner, &mut optimizer, &batch, objective.as_ref()).expect("the step works"));
         });
     }
     group.finish();
@@ -124,7 +125,7 @@ fn micro_batch(vocabulary: usize) -> MicroBatch {
 /// Forward with the teacher's pass where the objective wants one, backward, and an update. Returns the gradient norm.
 fn step(
     weights: &Weights,
-    learner: Learner<'_>,
+    learner: &Learner<'_>,
     optimizer: &mut AdamW,
     batch: &MicroBatch,
     objective: &dyn Objective,
@@ -132,7 +133,7 @@ fn step(
     let mut gradients = GradientSum::default();
     learner.micro_batch(objective, batch, &mut gradients)?;
     let scale = 1.0 / batch.targets.len() as f64;
-    let norm = gradients.norm(scale)?;
+    let norm = gradients.norm(scale);
     optimizer.step(weights, &gradients, scale, norm, 1e-9)?;
     Ok(norm)
 }
@@ -164,7 +165,7 @@ fn objectives(criterion: &mut Criterion) {
         let mut objective = config.build(&TrainSpec::default());
         group.bench_function(format!("{name} step"), |bencher| {
             bencher
-                .iter(|| step(&weights, learner, &mut optimizer, &batch, objective.as_ref()).expect("the step works"));
+                .iter(|| step(&weights, &learner, &mut optimizer, &batch, objective.as_ref()).expect("the step works"));
         });
         if name == "p3o" {
             group.bench_function("p3o step on reused completions", |bencher| {
@@ -173,7 +174,7 @@ fn objectives(criterion: &mut Criterion) {
                     let log_ratios: Vec<f64> =
                         policy.iter().zip(&batch.behavior_logprobs).map(|(p, b)| f64::from(p - b)).collect();
                     objective.begin_step(&StepStatistics { log_ratios: &log_ratios, ..StepStatistics::default() });
-                    step(&weights, learner, &mut optimizer, &batch, objective.as_ref()).expect("the step works")
+                    step(&weights, &learner, &mut optimizer, &batch, objective.as_ref()).expect("the step works")
                 });
             });
         }

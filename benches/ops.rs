@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use anneal::engine::gradients::GradientSum;
 use anneal::engine::kernels::gemm::Precision;
 use anneal::engine::kernels::update::{AdamW, adamw};
 use anneal::engine::ops::attention::{Heads, packed_attention, packed_attention_backward};
@@ -16,7 +17,6 @@ use anneal::engine::ops::linear::{Linear, Matrices};
 use anneal::engine::ops::logprob::{logits_gradient, read_pairs, read_rows};
 use anneal::engine::ops::norm::{rms_norm_rows, rms_norm_rows_backward};
 use anneal::engine::ops::rotary::Rotary;
-use anneal::engine::optimizer::GradientSum;
 use anneal::objective::TeacherView;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -75,7 +75,7 @@ fn attention(criterion: &mut Criterion) {
         group.bench_function(name("backward"), |b| {
             b.iter(|| packed_attention_backward(&rows, (&attended.out, &attended.log_sums), &grad, HEADS, &boundaries));
         });
-        let rotary = Rotary::new((0..32).map(|i| 1e5_f64.powf(-f64::from(i) / 32.0)).collect(), 1024);
+        let rotary = Rotary::new((0..32).map(|i| 1e5_f64.powf(-f64::from(i) / 32.0)).collect());
         group.bench_function(name("rotary"), |b| b.iter(|| rotary.rotate(&mut rows, HEADS, &positions)));
     }
     group.finish();

@@ -5,14 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anneal::engine::batch::{Sequence, pack};
+use anneal::engine::gradients::GradientSum;
 use anneal::engine::kernels::gemm::Precision;
 use anneal::engine::kernels::{Instructions, instructions};
 use anneal::engine::learn::Learner;
-use anneal::engine::model::decoder::{Decoder, Packed};
+use anneal::engine::model::decoder::Decoder;
 use anneal::engine::model::weights::Weights;
 use anneal::engine::ops::fallback;
-use anneal::engine::optimizer::GradientSum;
 use anneal::engine::random::{Purpose, Stream};
+use anneal::engine::rows::Packed;
 use anneal::engine::sampler::{Completion, Request, Sampler};
 use anneal::job::spec::{SamplingSpec, TrainSpec};
 use anneal::modelfile::{Inspection, inspect};
@@ -112,8 +113,7 @@ fn padding_changes_no_bit() {
                 let positions: Vec<u32> = (0..tokens.len() as u32).collect();
                 let boundaries = [0, tokens.len()];
                 let packed = Packed { tokens: &tokens, positions: &positions, boundaries: &boundaries };
-                decoder.hidden(packed).unwrap().host()[..decoder.config().hidden_size * (tokens.len() - padding)]
-                    .to_vec()
+                decoder.hidden(packed).unwrap()[..decoder.config().hidden_size * (tokens.len() - padding)].to_vec()
             };
             let alone = hidden(0);
             assert!([1, 5, 40].iter().all(|padding| hidden(*padding) == alone));

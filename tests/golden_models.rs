@@ -6,12 +6,13 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use anneal::dataset::Message;
+use anneal::engine::gradients::GradientSum;
 use anneal::engine::kernels::gemm::Precision;
 use anneal::engine::kernels::rows::normaliser;
-use anneal::engine::model::decoder::{Decoder, Packed};
+use anneal::engine::model::decoder::Decoder;
 use anneal::engine::model::weights::Weights;
-use anneal::engine::optimizer::GradientSum;
 use anneal::engine::random::{Purpose, Stream};
+use anneal::engine::rows::Packed;
 use anneal::engine::sampler::{Request, Sampler};
 use anneal::job::spec::SamplingSpec;
 use anneal::modelfile::{inspect, inspect_weights};
@@ -41,7 +42,7 @@ fn score(decoder: &Decoder, tokens: &[u32]) -> (Vec<f32>, Vec<f32>) {
     let packed = Packed { tokens, positions: &positions, boundaries: &[0, tokens.len()] };
     let hidden = decoder.hidden(packed).unwrap();
     let logits = decoder.row_logits(&hidden, &positions).unwrap();
-    let logits: Vec<&[f32]> = logits.host().chunks_exact(decoder.config().vocab_size).collect();
+    let logits: Vec<&[f32]> = logits.chunks_exact(decoder.config().vocab_size).collect();
     let logprobs =
         (1..tokens.len()).map(|i| logits[i - 1][tokens[i] as usize] - normaliser(logits[i - 1]).log_sum).collect();
     (logprobs, logits[tokens.len() - 1].to_vec())

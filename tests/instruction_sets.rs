@@ -5,13 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anneal::engine::batch::{Sequence, pack};
+use anneal::engine::gradients::GradientSum;
 use anneal::engine::kernels::gemm::Precision;
 use anneal::engine::kernels::{Instructions, detect, restrict};
 use anneal::engine::learn::Learner;
 use anneal::engine::model::decoder::Decoder;
 use anneal::engine::model::weights::Weights;
 use anneal::engine::ops::fallback;
-use anneal::engine::optimizer::{AdamW, GradientSum};
+use anneal::engine::optimizer::AdamW;
 use anneal::job::spec::{OptimizerSpec, TrainSpec};
 use anneal::modelfile::inspect;
 use anneal::objective;
@@ -44,7 +45,7 @@ fn run(instructions: Instructions, precision: Precision) -> Vec<f32> {
         decoder.logprobs(&hidden, &batch.target_rows, &batch.targets).unwrap().logprobs
     };
     let mut all = logprobs();
-    AdamW::new(&OptimizerSpec::default()).step(&weights, &sums, 0.01, sums.norm(0.01).unwrap(), 1e-4).unwrap();
+    AdamW::new(&OptimizerSpec::default()).step(&weights, &sums, 0.01, sums.norm(0.01), 1e-4).unwrap();
     all.extend(logprobs());
     all
 }

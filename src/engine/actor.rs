@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::backend::Backend;
 use super::collective::Collective;
-use super::compute::Compute;
 use super::device::Device;
 use super::error::EngineError;
 use super::model::decoder::Decoder;
@@ -59,8 +59,8 @@ pub struct ActorSpec {
 
 impl ActorSpec {
     /// Loads the model's weights, or draws them.
-    pub(super) fn load_weights(&self, compute: &Compute) -> Result<(modelfile::Inspection, Arc<Weights>), EngineError> {
-        load_weights(&self.model, self.from_scratch.then_some(self.seed), compute)
+    pub(super) fn load_weights<B: Backend>(&self, backend: &Arc<B>) -> Result<LoadedWeights<B>, EngineError> {
+        load_weights(&self.model, self.from_scratch.then_some(self.seed), backend)
     }
 
     /// The manifest of something that the job wrote after `step` optimizer steps, without its files.
@@ -77,12 +77,15 @@ impl ActorSpec {
     }
 }
 
+/// Weights, with the model that they are of.
+pub(super) type LoadedWeights<B> = (modelfile::Inspection, Arc<Weights<B>>);
+
 /// Loads a model's weights, or draws them from a seed.
-pub(super) fn load_weights(
+pub(super) fn load_weights<B: Backend>(
     model: &Path,
     seed: Option<u64>,
-    compute: &Compute,
-) -> Result<(modelfile::Inspection, Arc<Weights>), EngineError> {
+    backend: &Arc<B>,
+) -> Result<LoadedWeights<B>, EngineError> {
     let (inspection, weights) = if let Some(seed) = seed {
         let inspection = modelfile::inspect_blank(model)?;
         let weights = Weights::random(&inspection.config, seed)?;
@@ -92,7 +95,7 @@ pub(super) fn load_weights(
         let weights = Weights::load(&inspection)?;
         (inspection, weights)
     };
-    Ok((inspection, Arc::new(weights.placed(compute)?)))
+    Ok((inspection, Arc::new(weights.placed(backend)?)))
 }
 
 /// Prompts to sample completions for.
@@ -111,27 +114,26 @@ pub struct RolloutRequest<'a> {
 }
 
 /// A model that samples, and a verifier that judges.
-pub struct Actor<'a> {
+pub struct Actor<'a, B: Backend> {
     pub(super) spec: &'a ActorSpec,
-    pub(super) weights: Arc<Weights>,
+    pub(super) weights: Arc<Weights<B>>,
     pub(super) tokenizer: TextTokenizer,
     pub(super) chat: Option<ChatTemplate>,
     /// Samples and trains; it follows every change of the weights.
-    pub(super) decoder: Decoder,
+    pub(super) decoder: Decoder<B>,
     verify: Option<VerifyPool>,
     failures: Failures,
 }
 
-impl<'a> Actor<'a> {
+impl<'a, B: Backend> Actor<'a, B> {
     /// Loads model and tokenizer and starts the verifier.
-    pub fn load(spec: &'a ActorSpec) -> Result<Self, EngineError> {
-        let compute = spec.device.compute(spec.precision);
+    pub fn load(spec: &'a ActorSpec, backend: &Arc<B>) -> Result<Self, EngineError> {
         let driver = match &spec.device {
             Device::Cpu => None,
             Device::Gpu(driver) => Some(driver),
         };
         spec.collective.join(driver)?;
-        let (inspection, weights) = spec.load_weights(&compute)?;
+        let (inspection, weights) = spec.load_weights(backend)?;
         Ok(Self {
             tokenizer: TextTokenizer::from_inspection(&inspection)?,
             chat: ChatTemplate::from_inspection(&inspection)?,
@@ -234,8 +236,8 @@ struct RolledOut {
 
 /// Samples all requests, and scores each completion as soon as it is there, beside the sampling of the others. Without a
 /// verifier there are no scores.
-fn sample_and_verify(
-    sampler: &Sampler<'_>,
+fn sample_and_verify<B: Backend>(
+    sampler: &Sampler<'_, B>,
     verify: Option<&mut VerifyPool>,
     requests: &[Request],
     prompts: &[(Row, RenderedPrompt)],

@@ -1,6 +1,6 @@
 //! From token sequences to the packed micro-batches of one forward and backward pass.
 
-use super::model::decoder::Packed;
+use super::rows::Packed;
 
 /// A prompt with a completion to learn from.
 #[derive(Clone, Debug, PartialEq)]

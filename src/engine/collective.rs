@@ -7,15 +7,14 @@
 use std::fmt::{self, Debug};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::cuda::Flat;
-use super::cuda::driver::{DeviceError, Driver};
+use super::driver::{DeviceError, Driver};
 use super::error::{EngineError, Stop};
 use crate::job::{Failure, FailureKind};
 
@@ -40,8 +39,8 @@ pub trait Collective: Send + Sync + Debug {
     /// Replaces numbers by their sums over all ranks.
     fn sum(&self, numbers: &mut [f32]) -> Result<()>;
 
-    /// The same for numbers on a device.
-    fn sum_on_device(&self, numbers: &Flat) -> Result<()>;
+    /// Whether the devices have joined, so that they sum what lies in their memory by themselves.
+    fn has_joined(&self) -> bool;
 
     /// Lets devices talk to each other, where they can; every rank calls it once, with its device if that is one.
     fn join(&self, driver: Option<&Arc<dyn Driver>>) -> Result<()>;
@@ -105,8 +104,8 @@ impl Collective for Alone {
         Ok(())
     }
 
-    fn sum_on_device(&self, _numbers: &Flat) -> Result<()> {
-        Ok(())
+    fn has_joined(&self) -> bool {
+        false
     }
 
     fn join(&self, _driver: Option<&Arc<dyn Driver>>) -> Result<()> {
@@ -157,8 +156,8 @@ pub struct Sockets {
     exchanges: AtomicU64,
     /// When the last sign was given.
     signed: Mutex<Instant>,
-    /// The device that sums among devices by itself.
-    device: OnceLock<Arc<dyn Driver>>,
+    /// Whether the devices sum among themselves.
+    joined: AtomicBool,
 }
 
 impl Sockets {
@@ -175,7 +174,7 @@ impl Sockets {
 
     fn new(rank: usize, size: usize, links: Vec<UnixStream>, watch: Option<Watch>) -> Self {
         let (exchanges, signed) = (AtomicU64::new(0), Mutex::new(Instant::now()));
-        Self { rank, size, links: Mutex::new(links), watch, exchanges, signed, device: OnceLock::new() }
+        Self { rank, size, links: Mutex::new(links), watch, exchanges, signed, joined: AtomicBool::new(false) }
     }
 
     fn links(&self) -> MutexGuard<'_, Vec<UnixStream>> {
@@ -328,13 +327,8 @@ impl Collective for Sockets {
         Ok(())
     }
 
-    fn sum_on_device(&self, numbers: &Flat) -> Result<()> {
-        if self.device.get().is_some() {
-            return Ok(numbers.sum_over_ranks()?);
-        }
-        let mut values = numbers.read()?;
-        self.sum(&mut values)?;
-        Ok(numbers.write_all(&values)?)
+    fn has_joined(&self) -> bool {
+        self.joined.load(Ordering::Relaxed)
     }
 
     fn join(&self, driver: Option<&Arc<dyn Driver>>) -> Result<()> {
@@ -353,7 +347,7 @@ impl Collective for Sockets {
         let joined = driver.join(self.rank, self.size, &mut exchange)?;
         // Unless all can, sums go through the sockets.
         if ranks.gather_values(joined)?.iter().all(|joined| *joined) {
-            self.device.get_or_init(|| Arc::clone(driver));
+            self.joined.store(true, Ordering::Relaxed);
         }
         Ok(())
     }

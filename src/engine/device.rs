@@ -3,9 +3,8 @@
 
 use std::sync::Arc;
 
-use super::compute::Compute;
 use super::cuda::Cuda;
-use super::cuda::driver::{DeviceError, Driver};
+use super::driver::{DeviceError, Driver};
 use super::error::EngineError;
 use crate::job::spec::Precision;
 
@@ -16,15 +15,24 @@ pub enum Device {
     Gpu(Arc<dyn Driver>),
 }
 
-impl Device {
-    /// The device as the engine computes on it. The CPU's precision is that of each product.
-    pub fn compute(&self, precision: Precision) -> Compute {
-        match self {
-            Self::Cpu => Compute::Cpu,
-            Self::Gpu(driver) => Compute::Cuda(Cuda::new(Arc::clone(driver), precision)),
+/// Does `$work` with the backend of a device, which computes in `$precision` if it is a GPU; the CPU's precision is
+/// that of each product. Only here it is decided what the rest of the engine is compiled for.
+macro_rules! on_device {
+    ($device:expr, $precision:expr, |$backend:ident| $work:expr) => {
+        match $device {
+            $crate::engine::device::Device::Cpu => {
+                let $backend = std::sync::Arc::new($crate::engine::cpu::Cpu);
+                $work
+            }
+            $crate::engine::device::Device::Gpu(driver) => {
+                let $backend = $crate::engine::cuda::Cuda::new(std::sync::Arc::clone(driver), $precision);
+                $work
+            }
         }
-    }
+    };
 }
+
+pub(crate) use on_device;
 
 /// Opens a device by its name: `cpu`, `cuda:N`, or `emulated` where that was built in. What is simulated computes on
 /// the emulated device if there is one, and else on the CPU.

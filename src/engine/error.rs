@@ -1,6 +1,6 @@
 //! Everything that can end a job's run, and what kind of failure a client reads for it.
 
-use super::cuda::DeviceError;
+use super::driver::DeviceError;
 use crate::dataset::DatasetError;
 use crate::job::{Failure, FailureKind};
 use crate::modelfile::ModelFileError;

@@ -1,6 +1,7 @@
 //! Held-out accuracy: pass@k with 95 % intervals over prompts.
 
 use super::actor::RolloutRequest;
+use super::backend::Backend;
 use super::error::EngineError;
 use super::random::{Purpose, Stream};
 use super::report::Reporter;
@@ -46,7 +47,7 @@ fn measure(step: u64, samples: u32, ks: &[u32], groups: &[RolloutGroup]) -> Poli
     }
 }
 
-impl Trainer<'_> {
+impl<B: Backend> Trainer<'_, B> {
     /// Evaluates the current policy on the held-out prompts; `None` without an evaluation set or a verifier.
     pub(super) fn evaluate(&mut self, reporter: &mut dyn Reporter) -> Result<Option<PolicyEvaluation>, EngineError> {
         let job = self.job;

@@ -2,8 +2,12 @@
 //! end with pass@k. Every completion is a function of seed, row and sample number, so that two models meet the same
 //! random numbers and can be compared prompt by prompt.
 
+use std::sync::Arc;
+
 use super::actor::{Actor, ActorSpec, RolloutRequest};
 use super::artifact::{self, Saved};
+use super::backend::Backend;
+use super::device::on_device;
 use super::error::EngineError;
 use super::evaluate::{pass_at, sentence};
 use super::random::{Purpose, Stream};
@@ -32,8 +36,16 @@ pub struct EvaluationJob {
 /// Samples, scores and publishes what was found; only the first of several ranks has something to show. Parts that an
 /// earlier attempt has finished are not sampled again.
 pub fn evaluate(job: &EvaluationJob, reporter: &mut dyn Reporter) -> Result<Option<Saved>, EngineError> {
+    on_device!(&job.actor.device, job.actor.precision, |backend| evaluate_on(&backend, job, reporter))
+}
+
+fn evaluate_on<B: Backend>(
+    backend: &Arc<B>,
+    job: &EvaluationJob,
+    reporter: &mut dyn Reporter,
+) -> Result<Option<Saved>, EngineError> {
     reporter.phase(Phase::Loading, 0)?;
-    let mut actor = Actor::load(&job.actor)?;
+    let mut actor = Actor::load(&job.actor, backend)?;
     let prompts = job.spec.prompts.min(job.rows.len() as u64);
     // A prompt that does not fit is found before anything is spent on the others.
     for row in 0..prompts as usize {

@@ -2,31 +2,32 @@
 
 use candle_core::{Device, Tensor, Var};
 
+use super::backend::Backend;
 use super::batch::MicroBatch;
+use super::cpu::Cpu;
 use super::error::EngineError;
 use super::measure::Measured;
 use super::model::decoder::Decoder;
 use super::model::head::Teacher;
-use super::optimizer::GradientSum;
 use crate::objective::{Objective, TeacherBatch, TokenBatch};
 
 /// What learns, and from whom.
-#[derive(Clone, Copy, Debug)]
-pub struct Learner<'a> {
-    pub decoder: &'a Decoder,
-    pub teacher: Option<&'a Decoder>,
+#[derive(Debug)]
+pub struct Learner<'a, B: Backend = Cpu> {
+    pub decoder: &'a Decoder<B>,
+    pub teacher: Option<&'a Decoder<B>>,
     /// Compute intermediate results again in the backward pass instead of keeping them.
     pub recompute: bool,
 }
 
-impl Learner<'_> {
+impl<B: Backend> Learner<'_, B> {
     /// The summed loss of a micro-batch under `objective`; its gradient is added to `gradients`. The loss is a small
     /// graph over log-probabilities; what lies below them has a backward pass of its own.
     pub fn micro_batch(
         &self,
         objective: &dyn Objective,
         batch: &MicroBatch,
-        gradients: &mut GradientSum,
+        gradients: &mut B::Gradients,
     ) -> Result<(f64, Measured), EngineError> {
         let (decoder, packed) = (self.decoder, batch.packed());
         let view = objective.needs().teacher;
@@ -36,7 +37,7 @@ impl Learner<'_> {
         };
         let teacher = of_teacher.as_ref().map(|(decoder, hidden, view)| Teacher { decoder, hidden, view });
         let pass = decoder.pass(packed, self.recompute)?;
-        let head = decoder.read_off(pass.hidden(), &batch.target_rows, &batch.targets, teacher)?;
+        let head = decoder.read_off(pass.hidden(), &batch.target_rows, &batch.targets, teacher.as_ref())?;
         let reading = head.reading.clone();
 
         let variable = |values: &[f32]| Var::from_tensor(&Tensor::new(values, &Device::Cpu)?);

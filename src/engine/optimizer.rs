@@ -1,180 +1,38 @@
 //! AdamW (Loshchilov and Hutter, arXiv 1711.05101) in one pass over each tensor, with f32 state that can be saved,
 //! and clipping by the global gradient norm.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
-use rayon::prelude::*;
-
-use super::collective::Collective;
-use super::cuda::Flat;
+use super::backend::Backend;
+use super::cpu::Cpu;
 use super::error::EngineError;
-use super::kernels::pages::{moved, zeros};
-use super::kernels::update::{self, adamw, squares};
-use super::model::weights::{FlatView, Weights};
-use super::ops::Buffer;
-use crate::job::spec::OptimizerSpec;
+use super::kernels::update;
+use super::model::weights::{NamedTensors, TensorView, Weights};
+use crate::job::spec::{OptimizerSpec, WeightDtype};
 
-/// Numbers per parallel piece; fixed, so that sums do not depend on the number of threads.
-const PIECE: usize = 1 << 16;
-
-/// Gradients of a step, summed over its micro-batches, by the weights' places.
-#[derive(Debug, Default)]
-pub struct GradientSum {
-    sums: Vec<Option<Buffer>>,
-    /// All of them, side by side, when they are on a device.
-    device: Option<Flat>,
-}
-
-/// One weight's sum on its way through a backward pass.
-#[derive(Debug)]
-pub struct Taken {
-    pub values: Buffer,
-    /// Whether it holds a sum already; otherwise its numbers mean nothing.
-    pub begun: bool,
-}
-
-impl GradientSum {
-    /// Takes out the sum of one weight of `len` numbers; [`Self::put`] brings it back.
-    pub fn take(&mut self, index: usize, len: usize) -> Taken {
-        match self.sums.get_mut(index).and_then(Option::take) {
-            Some(values) => Taken { values, begun: true },
-            None => Taken { values: Buffer::new(len), begun: false },
-        }
-    }
-
-    pub fn put(&mut self, index: usize, values: Buffer) {
-        if self.sums.len() <= index {
-            self.sums.resize_with(index + 1, || None);
-        }
-        self.sums[index] = Some(values);
-    }
-
-    /// The sum of one weight, if any gradient reached it.
-    pub fn get(&self, index: usize) -> Option<&[f32]> {
-        self.sums.get(index)?.as_deref()
-    }
-
-    /// The sums on a device; zeros at first.
-    pub fn on_device(&mut self, weights: &Weights) -> Result<&Flat, EngineError> {
-        if self.device.is_none() {
-            self.device = Some(weights.device().zeros()?);
-        }
-        self.device.as_ref().ok_or_else(|| EngineError::Internal(String::from("no gradients on the device")))
-    }
-
-    /// The sums on a device, if any gradient reached it.
-    pub fn device(&self) -> Option<&Flat> {
-        self.device.as_ref()
-    }
-
-    /// All numbers in a row, tensor after tensor.
-    fn flat(&self) -> Result<Vec<f32>, EngineError> {
-        match &self.device {
-            Some(flat) => Ok(flat.read()?),
-            None => Ok(self.sums.iter().flatten().flat_map(|sum| sum.iter().copied()).collect()),
-        }
-    }
-
-    /// Adds up the sums of all ranks of a job, as one flat piece.
-    pub fn sum_over_ranks(&mut self, weights: &Weights, ranks: &dyn Collective) -> Result<(), EngineError> {
-        if ranks.size() == 1 {
-            return Ok(());
-        }
-        if weights.compute().is_asynchronous() {
-            return ranks.sum_on_device(self.on_device(weights)?);
-        }
-        let mut flat = Vec::with_capacity(weights.parameter_count());
-        for index in 0..weights.count() {
-            match self.get(index) {
-                Some(sum) => flat.extend_from_slice(sum),
-                // A rank without a micro-batch.
-                None => flat.resize(flat.len() + weights.len_of(index), 0.0),
-            }
-        }
-        ranks.sum(&mut flat)?;
-        let mut rest = &flat[..];
-        for index in 0..weights.count() {
-            let (own, behind) = rest.split_at(weights.len_of(index));
-            rest = behind;
-            self.put(index, Buffer::copy(own));
-        }
-        Ok(())
-    }
-
-    /// The Euclidean norm over all tensors, after multiplying by `scale`.
-    pub fn norm(&self, scale: f64) -> Result<f64, EngineError> {
-        if let Some(flat) = &self.device {
-            return Ok(flat.squares()?.sqrt() * scale);
-        }
-        let values = self.sums.iter().flatten();
-        let pieces: Vec<f64> = values.flat_map(|sum| sum.par_chunks(PIECE).map(squares).collect::<Vec<_>>()).collect();
-        Ok(pieces.iter().sum::<f64>().sqrt() * scale)
-    }
-}
-
-/// Mean and spread of several gradients, without keeping them.
-#[derive(Debug, Default)]
-pub struct GradientMoments {
-    count: f64,
-    /// Sum of the gradients, tensor after tensor in the order of their names.
-    sum: Vec<f64>,
-    /// Sum of their squared norms.
-    squares: f64,
-}
-
-impl GradientMoments {
-    /// Takes in one gradient, multiplied by `scale`.
-    pub fn add(&mut self, gradient: &GradientSum, scale: f64) -> Result<(), EngineError> {
-        let flat = gradient.flat()?;
-        let values = || flat.iter().map(|g| f64::from(*g) * scale);
-        self.sum.resize(flat.len(), 0.0);
-        self.sum.iter_mut().zip(values()).for_each(|(sum, value)| *sum += value);
-        self.squares += values().map(|value| value * value).sum::<f64>();
-        self.count += 1.0;
-        Ok(())
-    }
-
-    /// The norm of the mean gradient.
-    pub fn mean_norm(&self) -> f64 {
-        self.sum.iter().map(|sum| sum * sum).sum::<f64>().sqrt() / self.count.max(1.0)
-    }
-
-    /// The mean over the gradients of `||g - mean g||^2`.
-    pub fn variance(&self) -> f64 {
-        (self.squares / self.count.max(1.0) - self.mean_norm().powi(2)).max(0.0)
-    }
-}
-
-/// First and second moments of one tensor.
-#[derive(Clone, Debug, Default)]
-struct Moments {
-    first: Vec<f32>,
-    second: Vec<f32>,
-}
+/// First and second moments by the names that checkpoints have for them.
+const MOMENTS: [&str; 2] = ["first", "second"];
 
 /// The optimizer and its state.
 #[derive(Debug)]
-pub struct AdamW {
+pub struct AdamW<B: Backend = Cpu> {
     spec: OptimizerSpec,
     /// Steps taken; the bias correction depends on it.
     taken: u64,
-    moments: BTreeMap<String, Moments>,
-    /// First and second moments of all weights, when those are on a device.
-    device: Option<[Flat; 2]>,
+    /// First and second moments, from the first step on.
+    moments: Option<[B::Moments; 2]>,
 }
 
-impl AdamW {
+impl<B: Backend> AdamW<B> {
     pub fn new(spec: &OptimizerSpec) -> Self {
-        Self { spec: spec.clone(), taken: 0, moments: BTreeMap::new(), device: None }
+        Self { spec: spec.clone(), taken: 0, moments: None }
     }
 
-    /// One update with `gradients * scale`, whose global norm is `norm`, clipped to the spec's. A weight without
-    /// gradient is an internal error, because every weight takes part in every forward pass.
+    /// One update with `gradients * scale`, whose global norm is `norm`, clipped to the spec's.
     pub fn step(
         &mut self,
-        weights: &Weights,
-        gradients: &GradientSum,
+        weights: &Weights<B>,
+        gradients: &B::Gradients,
         scale: f64,
         norm: f64,
         learning_rate: f64,
@@ -193,102 +51,63 @@ impl AdamW {
             eps: self.spec.eps as f32,
             keep: (1.0 - learning_rate * decay) as f32,
         };
-        // Norm weights are vectors; decay is for matrices.
-        let [matrix, vector] = [update(self.spec.weight_decay), update(0.0)];
-        if weights.compute().is_asynchronous() {
-            self.step_on_device(weights, gradients, [matrix, vector])?;
-            weights.changed();
-            return Ok(());
-        }
-        for index in 0..weights.count() {
-            let name = weights.name(index);
-            let Some(gradient) = gradients.get(index) else {
-                return Err(EngineError::Internal(format!("no gradient reached `{name}`")));
-            };
-            let moments = self
-                .moments
-                .entry(name.to_owned())
-                .or_insert_with(|| Moments { first: zeros(gradient.len()), second: zeros(gradient.len()) });
-            let mut values = weights.values_mut(index);
-            if [gradient.len(), moments.first.len(), moments.second.len()] != [values.len(); 3] {
-                let detail = format!("the optimizer's state of `{name}` has another size than the weight");
-                return Err(EngineError::Internal(detail));
+        let (backend, parameters) = (weights.backend(), weights.parameters());
+        let moments = match &mut self.moments {
+            Some(moments) => moments,
+            none @ None => {
+                let zeros = || backend.moments(parameters, vec![None; weights.count()]);
+                none.insert([zeros()?, zeros()?])
             }
-            let update = if weights.shape(index).len() > 1 { matrix } else { vector };
-            values
-                .par_chunks_mut(PIECE)
-                .zip(moments.first.par_chunks_mut(PIECE))
-                .zip(moments.second.par_chunks_mut(PIECE))
-                .zip(gradient.par_chunks(PIECE))
-                .for_each(|(((w, m), v), g)| adamw(w, m, v, g, update));
-        }
-        weights.changed();
-        Ok(())
-    }
-
-    fn step_on_device(
-        &mut self,
-        weights: &Weights,
-        gradients: &GradientSum,
-        updates: [update::AdamW; 2],
-    ) -> Result<(), EngineError> {
-        let Some(sums) = &gradients.device else {
-            return Err(EngineError::Internal(String::from("no gradient reached the device")));
         };
-        let parameters = weights.device();
-        if self.device.is_none() {
-            let moments = [parameters.zeros()?, parameters.zeros()?];
-            // What a checkpoint brought.
-            for index in 0..weights.count() {
-                if let Some(known) = self.moments.remove(weights.name(index)) {
-                    moments[0].write(index, &known.first)?;
-                    moments[1].write(index, &known.second)?;
-                }
-            }
-            self.device = Some(moments);
-        }
-        if let Some(moments) = &self.device {
-            parameters.update(sums, moments, updates)?;
-        }
-        Ok(())
+        // Norm weights are vectors; decay is for matrices.
+        backend.update(parameters, gradients, moments, [update(self.spec.weight_decay), update(0.0)])
     }
 
     /// The state as named tensors (`first.<name>`, `second.<name>`) for a checkpoint, and the steps taken.
-    pub fn state<'a>(&'a self, weights: &'a Weights) -> (u64, Vec<(String, FlatView<'a>)>) {
+    pub fn state<'a>(&'a self, weights: &'a Weights<B>) -> (u64, NamedTensors<'a, B::Moments>) {
         let mut tensors = Vec::new();
-        for (name, moments) in &self.moments {
-            for (which, values) in [("first", &moments.first), ("second", &moments.second)] {
-                let view = FlatView::new(values.len(), || Cow::Borrowed(&values[..]));
-                tensors.push((format!("{which}.{name}"), view));
-            }
-        }
-        for (which, flat) in ["first", "second"].into_iter().zip(self.device.iter().flatten()) {
-            for index in 0..weights.count() {
-                let view = FlatView::new(weights.len_of(index), move || Cow::Owned(flat.read_one(index)));
-                tensors.push((format!("{which}.{}", weights.name(index)), view));
-            }
+        for (which, numbers) in MOMENTS.into_iter().zip(self.moments.iter().flatten()) {
+            tensors.extend((0..weights.count()).map(|index| {
+                let (shape, dtype) = (vec![weights.len_of(index)], WeightDtype::F32);
+                (format!("{which}.{}", weights.name(index)), TensorView { numbers, index, shape, dtype })
+            }));
         }
         (self.taken, tensors)
     }
 
     /// Takes over a saved state.
-    pub fn restore(&mut self, taken: u64, tensors: impl IntoIterator<Item = (String, Vec<f32>)>) {
+    pub fn restore(
+        &mut self,
+        weights: &Weights<B>,
+        taken: u64,
+        mut tensors: HashMap<String, Vec<f32>>,
+    ) -> Result<(), EngineError> {
+        let mut known = |which: &str| -> Result<Vec<Option<Vec<f32>>>, EngineError> {
+            let of = |index: usize| {
+                let name = format!("{which}.{}", weights.name(index));
+                match tensors.remove(&name) {
+                    Some(values) if values.len() != weights.len_of(index) => Err(EngineError::InvalidData {
+                        code: "checkpoint_corrupt",
+                        detail: format!("the optimizer's `{name}` has another size than the weight"),
+                    }),
+                    values => Ok(values),
+                }
+            };
+            (0..weights.count()).map(of).collect()
+        };
+        let [first, second] = [known(MOMENTS[0])?, known(MOMENTS[1])?];
+        let moments = |known| weights.backend().moments(weights.parameters(), known);
+        let has_begun = first.iter().chain(&second).any(Option::is_some);
+        self.moments = if has_begun { Some([moments(first)?, moments(second)?]) } else { None };
         self.taken = taken;
-        self.moments.clear();
-        self.device = None;
-        for (name, values) in tensors {
-            if let Some(name) = name.strip_prefix("first.") {
-                self.moments.entry(name.to_owned()).or_default().first = moved(values);
-            } else if let Some(name) = name.strip_prefix("second.") {
-                self.moments.entry(name.to_owned()).or_default().second = moved(values);
-            }
-        }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::gradients::GradientSum;
 
     /// AdamW in float64 from the paper's algorithm 2.
     fn reference(steps: usize, spec: &OptimizerSpec, decay: f64) -> Vec<f64> {
@@ -320,23 +139,9 @@ mod tests {
                 *g = 2.0 * w * (i as f32 + 1.0);
             }
             sum.put(0, taken.values);
-            optimizer.step(&weights, &sum, 1.0, sum.norm(1.0).unwrap(), 0.1).unwrap();
+            optimizer.step(&weights, &sum, 1.0, sum.norm(1.0), 0.1).unwrap();
         }
         weights.values(0).to_vec()
-    }
-
-    #[test]
-    fn moments_are_those_of_the_definitions() {
-        let gradients = [[1.0_f32, -2.0], [3.0, 0.0], [-1.0, 5.0]];
-        let mut moments = GradientMoments::default();
-        for g in &gradients {
-            let sum = GradientSum { sums: vec![Some(Buffer::copy(&g.map(|x| x * 2.0)))], device: None };
-            moments.add(&sum, 0.5).unwrap();
-        }
-        let mean = [1.0, 1.0];
-        let spread = |g: &[f32; 2]| (0..2).map(|i| (f64::from(g[i]) - mean[i]).powi(2)).sum::<f64>();
-        assert!((moments.mean_norm() - 2.0_f64.sqrt()).abs() < 1e-12);
-        assert!((moments.variance() - gradients.iter().map(spread).sum::<f64>() / 3.0).abs() < 1e-12);
     }
 
     #[test]

@@ -7,6 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::actor::load_weights;
+use super::backend::Backend;
+use super::cpu::Cpu;
+use super::cuda::Cuda;
 use super::device::Device;
 use super::error::EngineError;
 use super::model::decoder::Decoder;
@@ -22,6 +25,8 @@ use crate::text::tokenizer::TextTokenizer;
 
 /// What a built-in model without weights draws them from.
 const SCRATCH_SEED: u64 = 0;
+/// What completions are computed in.
+const PRECISION: Precision = Precision::F32;
 
 /// Why an order has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -33,11 +38,42 @@ pub enum RespondError {
     Engine(#[from] EngineError),
 }
 
-/// A loaded model.
-pub struct Responder {
+/// A loaded model, on whatever it computes.
+pub enum Responder {
+    Cpu(Model<Cpu>),
+    Gpu(Model<Cuda>),
+}
+
+impl Responder {
+    /// Loads the model in a directory or a GGUF file; with `from_scratch` its weights are drawn.
+    pub fn load(model: &Path, from_scratch: bool, device: &Device) -> Result<Self, EngineError> {
+        Ok(match device {
+            Device::Cpu => Self::Cpu(Model::load(model, from_scratch, &Arc::new(Cpu))?),
+            Device::Gpu(driver) => {
+                Self::Gpu(Model::load(model, from_scratch, &Cuda::new(Arc::clone(driver), PRECISION))?)
+            }
+        })
+    }
+
+    /// Answers an order: says that it began, then pieces and ends of the choices as they come. `tell` is also asked
+    /// after every pass whether to go on, with nothing to tell; its error ends the answer.
+    pub fn respond(
+        &self,
+        order: &Order,
+        tell: impl FnMut(Option<Reply>) -> Result<(), EngineError>,
+    ) -> Result<(), RespondError> {
+        match self {
+            Self::Cpu(model) => model.respond(order, tell),
+            Self::Gpu(model) => model.respond(order, tell),
+        }
+    }
+}
+
+/// A model on one backend.
+pub struct Model<B: Backend> {
     tokenizer: TextTokenizer,
     chat: Option<ChatTemplate>,
-    decoder: Decoder,
+    decoder: Decoder<B>,
     /// A conversation of one message is the prompt itself, as it is in training: the model is a built-in, or was
     /// trained from one.
     takes_one_message: bool,
@@ -60,23 +96,19 @@ struct Seen<'a> {
     logprobs: &'a [f32],
 }
 
-impl Responder {
-    /// Loads the model in a directory or a GGUF file; with `from_scratch` its weights are drawn.
-    pub fn load(model: &Path, from_scratch: bool, device: &Device) -> Result<Self, EngineError> {
-        let compute = device.compute(Precision::F32);
-        let (inspection, weights) = load_weights(model, from_scratch.then_some(SCRATCH_SEED), &compute)?;
+impl<B: Backend> Model<B> {
+    fn load(model: &Path, from_scratch: bool, backend: &Arc<B>) -> Result<Self, EngineError> {
+        let (inspection, weights) = load_weights(model, from_scratch.then_some(SCRATCH_SEED), backend)?;
         let tokenizer = sha256_hex(&inspection.tokenizer_bytes);
         Ok(Self {
             takes_one_message: BUILTINS.iter().any(|builtin| builtin.tokenizer_sha256() == tokenizer),
             tokenizer: TextTokenizer::from_inspection(&inspection)?,
             chat: ChatTemplate::from_inspection(&inspection)?,
-            decoder: Decoder::new(weights, Precision::F32.into())?,
+            decoder: Decoder::new(weights, PRECISION.into())?,
         })
     }
 
-    /// Answers an order: says that it began, then pieces and ends of the choices as they come. `tell` is also asked
-    /// after every pass whether to go on, with nothing to tell; its error ends the answer.
-    pub fn respond(
+    fn respond(
         &self,
         order: &Order,
         mut tell: impl FnMut(Option<Reply>) -> Result<(), EngineError>,
@@ -221,9 +253,9 @@ mod tests {
     use crate::engine::error::Stop;
     use crate::job::inference::FinishReason;
 
-    fn responder() -> Responder {
+    fn responder() -> Model<Cpu> {
         let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
-        Responder::load(&model, false, &Device::Cpu).unwrap()
+        Model::load(&model, false, &Arc::new(Cpu)).unwrap()
     }
 
     fn order(prompts: &[&str]) -> Order {
@@ -240,7 +272,7 @@ mod tests {
         }
     }
 
-    fn replies(responder: &Responder, order: &Order) -> Vec<Reply> {
+    fn replies(responder: &Model<Cpu>, order: &Order) -> Vec<Reply> {
         let mut replies = Vec::new();
         let tell = |reply| {
             replies.extend(reply);
@@ -251,7 +283,7 @@ mod tests {
     }
 
     /// The text of each choice, put together from its pieces, and how it ended.
-    fn answers(responder: &Responder, order: &Order, choices: usize) -> Vec<(String, FinishReason, u64)> {
+    fn answers(responder: &Model<Cpu>, order: &Order, choices: usize) -> Vec<(String, FinishReason, u64)> {
         let mut answers = vec![(String::new(), FinishReason::Length, 0); choices];
         for reply in replies(responder, order) {
             match reply {

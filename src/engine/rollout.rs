@@ -5,9 +5,11 @@ use std::fs::File;
 use std::hash::Hash;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::batch::Sequence;
 use super::error::EngineError;
 pub use crate::job::{Rollout, RolloutGroup};
 use crate::objective::frontier::{ScoredCompletion, ScoredGroup};
@@ -96,6 +98,17 @@ pub(super) fn read_lines<'a, T: serde::de::DeserializeOwned>(
             detail: format!("{} holds a broken line: {e}", path.display()),
         })
     }))
+}
+
+/// A group's completions as sequences without credit.
+pub(super) fn sequences(group: &RolloutGroup) -> impl Iterator<Item = Sequence> {
+    group.rollouts.iter().map(|rollout| Sequence {
+        prompt: Arc::clone(&group.prompt),
+        completion: rollout.tokens.clone(),
+        credit: 0.0,
+        behavior_logprobs: rollout.behavior_logprobs.clone(),
+        reference_logprobs: rollout.reference_logprobs.clone(),
+    })
 }
 
 #[cfg(test)]

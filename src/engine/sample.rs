@@ -1,7 +1,11 @@
 //! Jobs that sample and score completions and take no step: the way to a rollout set without training.
 
+use std::sync::Arc;
+
 use super::actor::{Actor, ActorSpec, RolloutRequest};
 use super::artifact::Saved;
+use super::backend::Backend;
+use super::device::on_device;
 use super::error::EngineError;
 use super::random::{Purpose, Stream};
 use super::report::Reporter;
@@ -26,8 +30,16 @@ pub struct SamplingJob {
 /// Samples, scores and publishes the set; only the first of several ranks has one to show. Parts that an earlier attempt
 /// has finished are not sampled again.
 pub fn sample(job: &SamplingJob, reporter: &mut dyn Reporter) -> Result<Option<Saved>, EngineError> {
+    on_device!(&job.actor.device, job.actor.precision, |backend| sample_on(&backend, job, reporter))
+}
+
+fn sample_on<B: Backend>(
+    backend: &Arc<B>,
+    job: &SamplingJob,
+    reporter: &mut dyn Reporter,
+) -> Result<Option<Saved>, EngineError> {
     reporter.phase(Phase::Loading, 0)?;
-    let mut actor = Actor::load(&job.actor)?;
+    let mut actor = Actor::load(&job.actor, backend)?;
     actor.check_prompts(&job.rows, reporter)?;
     let per_part = (PART / u64::from(job.spec.group_size)).max(1);
     let parts = job.spec.prompts.div_ceil(per_part);

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::artifact::{self, Saved, digest, write_file, write_json};
+use super::backend::Backend;
 use super::error::EngineError;
 use super::evaluate::sentence;
 use super::model::weights::{load_safetensors, write_safetensors};
@@ -40,7 +41,7 @@ struct State {
     report: Map<String, Value>,
 }
 
-impl Trainer<'_> {
+impl<B: Backend> Trainer<'_, B> {
     /// Writes a training checkpoint.
     pub(super) fn save(&self) -> Result<Saved, EngineError> {
         // A round begins at the step at which the one before it ended; its checkpoint must not replace that one's.
@@ -51,7 +52,7 @@ impl Trainer<'_> {
             self.actor.weights.save(&dir.join(WEIGHTS), WeightDtype::F32)?;
             let (optimizer_steps, tensors) = self.optimizer.state(&self.actor.weights);
             write_safetensors(&dir.join(OPTIMIZER), tensors)?;
-            self.actor.weights.check()?;
+            self.actor.weights.backend().check()?;
             let state = State {
                 step: self.step,
                 optimizer_steps,
@@ -84,7 +85,8 @@ impl Trainer<'_> {
             detail: format!("{}: {error}", path.display()),
         })?;
         self.actor.weights.restore(&directory.join(WEIGHTS))?;
-        self.optimizer.restore(state.optimizer_steps, moments.into_iter().map(|(name, t)| (name, t.values)));
+        let moments = moments.into_iter().map(|(name, tensor)| (name, tensor.values)).collect();
+        self.optimizer.restore(&self.actor.weights, state.optimizer_steps, moments)?;
         self.rollouts = rollouts.into_iter().map(Arc::new).collect();
         self.step = state.step;
         self.evaluations = state.evaluations;

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::backend::Backend;
 use super::batch::{MicroBatch, Sequence, pack};
 use super::error::EngineError;
 use super::learn::Learner;
 use super::measure::{self, Measured};
 use super::model::decoder::Decoder;
-use super::optimizer::GradientSum;
 use super::random::Purpose;
 use super::report::Reporter;
-use super::rollout::RolloutGroup;
+use super::rollout::{RolloutGroup, sequences};
 use super::schedule::learning_rate;
 use super::trainer::{Metrics, Trainer};
 use super::visits::Visits;
@@ -50,7 +50,7 @@ pub(super) struct StepBatch {
     solve_rates: Vec<f64>,
 }
 
-impl Trainer<'_> {
+impl<B: Backend> Trainer<'_, B> {
     /// What the next step trains on. Rollouts of a round are gone through in a new random order on every pass; rows of
     /// a data set and stored rollouts likewise.
     pub(super) fn groups_of_step(&self, round: u64) -> Result<Vec<StepGroup>, EngineError> {
@@ -267,11 +267,11 @@ impl Trainer<'_> {
     fn learn(&mut self, batch: &StepBatch, reporter: &dyn Reporter) -> Result<Metrics, EngineError> {
         let totals = totals(&batch.sequences);
         let normalizer = self.objective.normalizer(&totals);
-        let mut gradients = GradientSum::default();
+        let mut gradients = B::Gradients::default();
         let (loss, measured) = self.gradient(self.objective.as_ref(), &batch.sequences, &mut gradients, reporter)?;
         let loss = loss / normalizer;
         let rate = learning_rate(&self.job.spec.optimizer, self.step, self.plan.steps);
-        let norm = gradients.norm(1.0 / normalizer)?;
+        let norm = self.actor.weights.backend().gradient_norm(&gradients, 1.0 / normalizer)?;
         self.check_finite(loss, norm)?;
         self.optimizer.step(&self.actor.weights, &gradients, 1.0 / normalizer, norm, rate)?;
         let mut metrics = vec![
@@ -291,7 +291,7 @@ impl Trainer<'_> {
         &self,
         objective: &dyn Objective,
         sequences: &[Sequence],
-        gradients: &mut GradientSum,
+        gradients: &mut B::Gradients,
         reporter: &dyn Reporter,
     ) -> Result<(f64, Measured), EngineError> {
         let learner = Learner {
@@ -305,7 +305,10 @@ impl Trainer<'_> {
             reporter.check()?;
             own.push(learner.micro_batch(objective, &batch, gradients)?);
         }
-        gradients.sum_over_ranks(&self.actor.weights, ranks)?;
+        if ranks.size() > 1 {
+            let weights = &self.actor.weights;
+            weights.backend().sum_over_ranks(weights.parameters(), gradients, ranks)?;
+        }
         let (mut sum, mut measured) = (0.0, Measured::default());
         for (loss, part) in ranks.collect(own)? {
             sum += loss;
@@ -327,7 +330,7 @@ impl Trainer<'_> {
     /// Log-probabilities of every sequence's completion under `decoder`, without gradients.
     pub(super) fn logprobs(
         &self,
-        decoder: &Decoder,
+        decoder: &Decoder<B>,
         sequences: &[Sequence],
         reporter: &dyn Reporter,
     ) -> Result<Vec<Vec<f32>>, EngineError> {
@@ -383,17 +386,6 @@ impl Trainer<'_> {
         }
         Ok(())
     }
-}
-
-/// A group's completions as sequences without credit.
-pub(super) fn sequences(group: &RolloutGroup) -> impl Iterator<Item = Sequence> {
-    group.rollouts.iter().map(|rollout| Sequence {
-        prompt: Arc::clone(&group.prompt),
-        completion: rollout.tokens.clone(),
-        credit: 0.0,
-        behavior_logprobs: rollout.behavior_logprobs.clone(),
-        reference_logprobs: rollout.reference_logprobs.clone(),
-    })
 }
 
 /// What a step's loss is divided by.

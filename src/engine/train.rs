@@ -18,14 +18,15 @@ use serde_json::{Map, Value, json};
 
 use super::actor::RolloutRequest;
 use super::artifact::Saved;
+use super::backend::Backend;
 use super::batch::Sequence;
+use super::device::on_device;
 use super::error::{EngineError, Stop};
 use super::evaluate::sentence;
 use super::random::{Purpose, Stream};
 use super::report::Reporter;
-use super::rollout::RolloutGroup;
+use super::rollout::{RolloutGroup, sequences};
 use super::rollout_set;
-use super::step::sequences;
 use super::trainer::{Job, Metrics, Trainer};
 use super::visits::Visits;
 use crate::job::event::{EvaluationFound, LogDetail, Named, StepMetrics};
@@ -56,8 +57,16 @@ pub struct Outcome {
 /// Runs a job to its end; only the first of several ranks has something to show. When it is told to drain, the training
 /// state is saved first.
 pub fn run(job: &Job, reporter: &mut dyn Reporter) -> Result<Option<Outcome>, EngineError> {
+    on_device!(&job.actor.device, job.actor.precision, |backend| run_on(&backend, job, reporter))
+}
+
+fn run_on<B: Backend>(
+    backend: &Arc<B>,
+    job: &Job,
+    reporter: &mut dyn Reporter,
+) -> Result<Option<Outcome>, EngineError> {
     reporter.phase(Phase::Loading, 0)?;
-    let mut trainer = Trainer::load(job)?;
+    let mut trainer = Trainer::load(job, backend)?;
     for dataset in [Some(&job.train), job.eval.as_ref()].into_iter().flatten() {
         trainer.actor.check_prompts(dataset, reporter)?;
     }
@@ -77,7 +86,7 @@ pub fn run(job: &Job, reporter: &mut dyn Reporter) -> Result<Option<Outcome>, En
     result
 }
 
-impl Trainer<'_> {
+impl<B: Backend> Trainer<'_, B> {
     /// Takes over the newest intact checkpoint; a broken one is reported and passed over.
     fn resume(&mut self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
         for directory in &self.job.resume {

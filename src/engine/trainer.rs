@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::actor::{Actor, ActorSpec};
+use super::backend::Backend;
 use super::batch::Sequence;
 use super::collective::Collective;
 use super::error::EngineError;
@@ -16,9 +17,8 @@ use super::model::decoder::Decoder;
 use super::model::weights::Weights;
 use super::optimizer::AdamW;
 use super::report::Reporter;
-use super::rollout::RolloutGroup;
+use super::rollout::{RolloutGroup, sequences};
 use super::rollout_set;
-use super::step::sequences;
 use crate::dataset::Dataset;
 use crate::job::spec::{MicroBatchTokens, Precision};
 use crate::job::{PolicyEvaluation, RolloutSetId};
@@ -57,12 +57,12 @@ impl Job {
 pub type Metrics = objective::Statistics;
 
 /// A job under way.
-pub struct Trainer<'a> {
+pub struct Trainer<'a, B: Backend> {
     pub(super) job: &'a Job,
-    pub(super) actor: Actor<'a>,
+    pub(super) actor: Actor<'a, B>,
     pub(super) objective: Box<dyn Objective>,
     pub(super) plan: Plan,
-    pub(super) optimizer: AdamW,
+    pub(super) optimizer: AdamW<B>,
     /// Optimizer steps taken.
     pub(super) step: u64,
     /// Most tokens in one forward and backward pass.
@@ -80,15 +80,15 @@ pub struct Trainer<'a> {
     pub(super) sampled: Option<(f64, usize)>,
     /// Codes of the notes that are in the log already.
     pub(super) said: BTreeSet<&'static str>,
-    pub(super) teacher: Option<Decoder>,
+    pub(super) teacher: Option<Decoder<B>>,
     /// The model the job started from, once it is needed.
-    reference: Option<Decoder>,
+    reference: Option<Decoder<B>>,
 }
 
-impl<'a> Trainer<'a> {
+impl<'a, B: Backend> Trainer<'a, B> {
     /// Loads everything; the state is that of a job that has not begun.
-    pub fn load(job: &'a Job) -> Result<Self, EngineError> {
-        let actor = Actor::load(&job.actor)?;
+    pub fn load(job: &'a Job, backend: &Arc<B>) -> Result<Self, EngineError> {
+        let actor = Actor::load(&job.actor, backend)?;
         let objective = job.spec.objective.build(&job.spec.train);
         let plan = match &job.spec.rollouts.from {
             Some(_) => Plan::rounds(1, objective.plan().group_size, &job.spec.train),
@@ -107,7 +107,7 @@ impl<'a> Trainer<'a> {
             MicroBatchTokens::Tokens(count) => count as usize,
             MicroBatchTokens::Auto(_) => {
                 let (config, count) = (actor.weights.config(), actor.weights.parameter_count());
-                memory::micro_batch_tokens(config, count, job.spec.train.recompute, actor.decoder.compute())? as usize
+                memory::micro_batch_tokens(config, count, job.spec.train.recompute, backend.as_ref())? as usize
             }
         };
         // All ranks cut their batches at the same places.
@@ -163,7 +163,7 @@ impl<'a> Trainer<'a> {
     /// Loads the model the job started from a second time, unless that was done.
     pub(super) fn load_reference(&mut self) -> Result<(), EngineError> {
         if self.reference.is_none() {
-            let (_, weights) = self.job.actor.load_weights(self.actor.decoder.compute())?;
+            let (_, weights) = self.job.actor.load_weights(self.actor.decoder.backend())?;
             self.reference = Some(Decoder::new(weights, self.job.actor.precision.into())?);
         }
         Ok(())
@@ -220,9 +220,13 @@ fn check_tokens(groups: &[Arc<RolloutGroup>], vocabulary: usize) -> Result<(), E
 }
 
 /// Loads the model to distil from, which must have the student's tokens.
-fn load_teacher(path: &Path, student: &Actor<'_>, precision: Precision) -> Result<Decoder, EngineError> {
+fn load_teacher<B: Backend>(
+    path: &Path,
+    student: &Actor<'_, B>,
+    precision: Precision,
+) -> Result<Decoder<B>, EngineError> {
     let inspection = modelfile::inspect(path)?;
-    let weights = Weights::load(&inspection)?.placed(student.decoder.compute())?;
+    let weights = Weights::load(&inspection)?.placed(student.decoder.backend())?;
     let tokenizer = crate::text::tokenizer::TextTokenizer::from_inspection(&inspection)?;
     let (own, other) = (student.weights.config().vocab_size, weights.config().vocab_size);
     if own != other || !student.tokenizer.same_tokens(&tokenizer) {

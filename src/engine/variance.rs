@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use super::actor::RolloutRequest;
+use super::backend::Backend;
 use super::error::EngineError;
-use super::optimizer::{GradientMoments, GradientSum};
+use super::gradients::GradientMoments;
 use super::random::{Purpose, Stream};
 use super::report::Reporter;
 use super::step::{StepGroup, totals};
@@ -14,7 +15,7 @@ use crate::job::event::{GradientVariance, LogDetail};
 use crate::job::{NewEvent, Phase};
 use crate::objective::VarianceProbe;
 
-impl Trainer<'_> {
+impl<B: Backend> Trainer<'_, B> {
     /// Compares the estimators that the objective proposes on the prompts of the first step, and tells the log.
     pub(super) fn probe_variance(&mut self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
         let job = self.job;
@@ -38,9 +39,10 @@ impl Trainer<'_> {
                 self.actor.roll_out(&request, reporter)?.into_iter().map(|g| StepGroup::Fresh(Arc::new(g))).collect();
             for ((_, objective), moments) in variants.iter().zip(&mut moments) {
                 let all = self.credited(objective.as_ref(), &groups).sequences;
-                let mut gradient = GradientSum::default();
+                let mut gradient = B::Gradients::default();
                 self.gradient(objective.as_ref(), &all, &mut gradient, reporter)?;
-                moments.add(&gradient, 1.0 / objective.normalizer(&totals(&all)))?;
+                let numbers = self.actor.weights.backend().gradient_numbers(&gradient)?;
+                moments.add(&numbers, 1.0 / objective.normalizer(&totals(&all)));
             }
         }
         let gradient_variance = variants

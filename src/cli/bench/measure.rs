@@ -9,12 +9,12 @@ use serde_json::json;
 use super::EMULATED;
 use super::report::Measurement;
 use super::subject::Subject;
+use crate::engine::backend::Backend;
 use crate::engine::batch::{Sequence, pack};
-use crate::engine::compute::Compute;
 use crate::engine::learn::Learner;
-use crate::engine::optimizer::{AdamW, GradientSum};
+use crate::engine::optimizer::AdamW;
 use crate::engine::random::{Purpose, Stream};
-use crate::engine::sampler::{Completion, Limits, Request, Sampler, Statistics};
+use crate::engine::sampler::{Completion, Request, Sampler, Statistics};
 use crate::job::spec::{OptimizerSpec, SamplingSpec, TrainSpec};
 use crate::objective::math::mean;
 use crate::objective::{self, Group, Objective, StepStatistics, StepTotals};
@@ -56,6 +56,8 @@ pub struct Peak {
     pub gflops: f64,
     /// Its memory's, in bytes read and written, where that was measured.
     pub bytes_per_second: Option<f64>,
+    /// Bytes of a weight, and of a number in the cache.
+    pub number_bytes: usize,
 }
 
 /// Prompts of a GRPO step, and completions of each.
@@ -71,16 +73,15 @@ const ENOUGH: usize = 3;
 const ATTEMPTS: usize = 10;
 
 /// What every measurement needs.
-#[derive(Clone, Copy)]
-pub struct Bench<'a> {
-    pub subject: &'a Subject,
+pub struct Bench<'a, B: Backend> {
+    pub subject: &'a Subject<B>,
     /// Time for each measurement.
     pub seconds: f64,
     pub peak: Peak,
     pub sizes: Sizes,
 }
 
-impl Bench<'_> {
+impl<B: Backend> Bench<'_, B> {
     /// Prefill and decode of `batch` different prompts. A pass may hold both, so that they are told apart by two runs:
     /// one ends with the first token of each completion.
     pub fn sample(&self, batch: u32) -> anyhow::Result<Vec<Measurement>> {
@@ -190,18 +191,15 @@ impl Bench<'_> {
     /// The time that reading weights, keys and values once a step takes at the measured bandwidth, as a share of what
     /// decoding took.
     fn share_of_bandwidth(&self, batch: u32, seconds: f64) -> Option<f64> {
+        let Peak { bytes_per_second, number_bytes, .. } = self.peak;
         let (weights, config) = (&self.subject.weights, self.subject.weights.config());
-        let bytes = match self.subject.decoder.compute() {
-            Compute::Cuda(cuda) => cuda.kind().bytes() as f64,
-            Compute::Cpu => return None,
-        };
         // An embedding that is not the head is read by the row.
         let unread = if config.tie_word_embeddings { 0 } else { config.vocab_size * config.hidden_size };
         let steps = f64::from(self.sizes.new - 1);
         let cached = self.sizes.prompt as f64 + f64::from(self.sizes.new) / 2.0;
         let per_token = (2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim) as f64;
         let numbers = (weights.parameter_count() - unread) as f64 + f64::from(batch) * cached * per_token;
-        Some(steps * numbers * bytes / self.peak.bytes_per_second? / seconds)
+        Some(steps * numbers * number_bytes as f64 / bytes_per_second? / seconds)
     }
 
     /// Runs once for nothing, since the first run takes memory and packs weights, and then for the time that is set.
@@ -237,7 +235,7 @@ impl Bench<'_> {
         let sampler = Sampler { decoder: &self.subject.decoder, tokenizer, spec: &spec, stream };
         let began = Instant::now();
         let (completions, statistics) =
-            sampler.run_within(&Limits::of(sampler.decoder.compute())?, requests, |_| Ok(()))?;
+            sampler.run_within(&sampler.decoder.backend().limits()?, requests, |_| Ok(()))?;
         let seconds = began.elapsed().as_secs_f64();
         let whole = completions.iter().all(|completion| completion.tokens.len() == new as usize);
         ensure!(whole && completions.len() == requests.len(), "completions ended early");
@@ -251,16 +249,16 @@ impl Bench<'_> {
         sequences: &[Sequence],
         rows: usize,
         recompute: bool,
-        optimizer: &mut AdamW,
+        optimizer: &mut AdamW<B>,
     ) -> anyhow::Result<()> {
         let learner = Learner { decoder: &self.subject.decoder, teacher: None, recompute };
-        let mut gradients = GradientSum::default();
+        let mut gradients = B::Gradients::default();
         for batch in pack(sequences, rows) {
             learner.micro_batch(objective, &batch, &mut gradients)?;
         }
         let tokens = sequences.iter().map(|sequence| sequence.completion.len() as f64).sum();
         let scale = 1.0 / objective.normalizer(&StepTotals { tokens, sequences: sequences.len() as f64 });
-        let norm = gradients.norm(scale)?;
+        let norm = self.subject.weights.backend().gradient_norm(&gradients, scale)?;
         ensure!(norm.is_finite(), "the gradient is not finite");
         Ok(optimizer.step(&self.subject.weights, &gradients, scale, norm, LEARNING_RATE)?)
     }

@@ -10,6 +10,7 @@ mod report;
 mod subject;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -23,11 +24,13 @@ use self::subject::Subject;
 use super::worker::start_pool;
 use crate::clock;
 use crate::config::Config;
-use crate::engine::cuda::Peaks;
-use crate::engine::kernels::gemm;
-use crate::engine::kernels::instructions;
-use crate::engine::ops::{fallback, release_free};
-use crate::engine::{self, device};
+use crate::engine::backend::Backend;
+use crate::engine::cpu::Cpu;
+use crate::engine::cuda::{Cuda, Peaks};
+use crate::engine::device::{self, Device};
+use crate::engine::kernels::buffer::release_free;
+use crate::engine::kernels::{gemm, instructions};
+use crate::engine::ops::fallback;
 use crate::job::spec::Precision;
 
 #[derive(Clone, Debug, clap::Args)]
@@ -164,14 +167,47 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
 
 fn measure(args: &Args, progress: &Progress) -> anyhow::Result<Report> {
     progress.begin("matrix products");
-    let compute = device::open(&args.device)?.compute(args.compute.into());
-    let (peak, mut results) = peaks(args, &compute)?;
+    match device::open(&args.device)? {
+        Device::Cpu => {
+            let wanted = args.wants(Kind::Matmul);
+            let products = matmul(args.compute.into(), wanted, args.seconds);
+            let figures = Measurement::Matmul { gflops: products.engine, library_gflops: products.library };
+            let peak = Peak { gflops: products.peak(), bytes_per_second: None, number_bytes: size_of::<f32>() };
+            measure_on(&Arc::new(Cpu), args, progress, Measured { gpu: None, peak, figures })
+        }
+        Device::Gpu(driver) => {
+            let cuda = Cuda::new(driver, args.compute.into());
+            let (size, bytes) = if args.device == EMULATED { (32, 1 << 16) } else { (8192, 4 << 30) };
+            let Peaks { gflops, bytes_per_second } = cuda.peaks(size, bytes)?;
+            let figures = Measurement::Device { gflops, bytes_per_second };
+            let number_bytes = cuda.kind().bytes();
+            let peak = Peak { gflops, bytes_per_second: Some(bytes_per_second), number_bytes };
+            let gpu = Some(cuda.driver().name());
+            measure_on(&cuda, args, progress, Measured { gpu, peak, figures })
+        }
+    }
+}
+
+/// A device, measured: its name if it is a GPU, what shares are taken of, and the figures of it.
+struct Measured {
+    gpu: Option<String>,
+    peak: Peak,
+    figures: Measurement,
+}
+
+fn measure_on<B: Backend>(
+    backend: &Arc<B>,
+    args: &Args,
+    progress: &Progress,
+    Measured { gpu, peak, figures }: Measured,
+) -> anyhow::Result<Report> {
+    let mut results: Vec<Measurement> = args.wants(Kind::Matmul).then_some(figures).into_iter().collect();
     progress.begin(&format!("loading {}", args.model));
-    let subject = Subject::load(&args.model, args.compute.into(), args.samples(), &compute)?;
+    let subject = Subject::load(&args.model, args.compute.into(), args.samples(), backend)?;
     let sizes = Sizes::of(&args.device, subject.weights.parameter_count());
     subject.check_context(sizes)?;
     let bench = Bench { subject: &subject, seconds: args.seconds, peak, sizes };
-    let mut add = |what: String, measurement: &dyn Fn(&Bench<'_>) -> anyhow::Result<Vec<Measurement>>| {
+    let mut add = |what: String, measurement: &dyn Fn(&Bench<'_, B>) -> anyhow::Result<Vec<Measurement>>| {
         progress.begin(&what);
         // Other phases need buffers of other sizes.
         release_free();
@@ -203,10 +239,7 @@ fn measure(args: &Args, progress: &Progress) -> anyhow::Result<Report> {
             cpu: machine::cpu(),
             cores: rayon::current_num_threads(),
             instructions: instructions().name(),
-            gpu: match &compute {
-                engine::compute::Compute::Cuda(cuda) => Some(cuda.driver().name()),
-                engine::compute::Compute::Cpu => None,
-            },
+            gpu,
         },
         model: args.model.clone(),
         parameters: subject.weights.parameter_count(),
@@ -216,24 +249,6 @@ fn measure(args: &Args, progress: &Progress) -> anyhow::Result<Report> {
         peak_memory_bytes: machine::peak_memory_bytes()?,
         unfused: fallback::list().into_iter().map(|(operation, calls)| report::Unfused { operation, calls }).collect(),
         results,
-    })
-}
-
-/// What shares are taken of, and the figures of it.
-fn peaks(args: &Args, compute: &engine::compute::Compute) -> anyhow::Result<(Peak, Vec<Measurement>)> {
-    let wanted = args.wants(Kind::Matmul);
-    Ok(match compute {
-        engine::compute::Compute::Cpu => {
-            let products = matmul(args.compute.into(), wanted, args.seconds);
-            let figures = Measurement::Matmul { gflops: products.engine, library_gflops: products.library };
-            (Peak { gflops: products.peak(), bytes_per_second: None }, wanted.then_some(figures).into_iter().collect())
-        }
-        engine::compute::Compute::Cuda(cuda) => {
-            let (size, bytes) = if args.device == EMULATED { (32, 1 << 16) } else { (8192, 4 << 30) };
-            let Peaks { gflops, bytes_per_second } = cuda.peaks(size, bytes)?;
-            let figures = Measurement::Device { gflops, bytes_per_second };
-            (Peak { gflops, bytes_per_second: Some(bytes_per_second) }, wanted.then_some(figures).into_iter().collect())
-        }
     })
 }
 

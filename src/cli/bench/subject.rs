@@ -7,7 +7,7 @@ use anyhow::{Context, ensure};
 use serde_json::{Map, Value, json};
 
 use super::measure::Sizes;
-use crate::engine::compute::Compute;
+use crate::engine::backend::Backend;
 use crate::engine::kernels::gemm::Precision;
 use crate::engine::model::decoder::Decoder;
 use crate::engine::model::weights::Weights;
@@ -24,16 +24,16 @@ const QWEN3_LARGE: &str = "qwen3-1.7b";
 const SEED: u64 = 1;
 
 /// A model in memory.
-pub struct Subject {
-    pub weights: Arc<Weights>,
-    pub decoder: Decoder,
+pub struct Subject<B: Backend> {
+    pub weights: Arc<Weights<B>>,
+    pub decoder: Decoder<B>,
     /// None when nothing is sampled.
     pub tokenizer: Option<TextTokenizer>,
 }
 
-impl Subject {
+impl<B: Backend> Subject<B> {
     /// Loads the model that `name` stands for, or makes it; `with_text` also its tokenizer.
-    pub fn load(name: &str, precision: Precision, with_text: bool, compute: &Compute) -> anyhow::Result<Self> {
+    pub fn load(name: &str, precision: Precision, with_text: bool, backend: &Arc<B>) -> anyhow::Result<Self> {
         let (weights, tokenizer) = match (shape(name), Builtin::find(name)) {
             (Some(config), _) => {
                 let tokenizer = with_text.then(|| plain_tokenizer(config.vocab_size)).transpose()?;
@@ -48,7 +48,7 @@ impl Subject {
                 format!("`{name}` is neither {TINY}, {SMOLLM2}, {QWEN3_SMALL}, {QWEN3_LARGE} or builtin:arith-tiny nor a model that can be used")
             })?,
         };
-        let weights = Arc::new(weights.placed(compute)?);
+        let weights = Arc::new(weights.placed(backend)?);
         Ok(Self { decoder: Decoder::new(Arc::clone(&weights), precision)?, weights, tokenizer })
     }
 

@@ -1,11 +1,16 @@
-//! Attention on a device: over packed sequences, forward and backward, and over the paged cache of the sampler. What a
-//! pass needs to know about its sequences is uploaded once, as tables.
+//! Positions and attention on a device: over packed sequences, forward and backward, and over the paged cache of the
+//! sampler. What a pass needs to know about its sequences is uploaded once, as tables.
 
-use super::driver::{Argument, Kind, Pointer, Result};
 use super::{Cuda, Indices, Memory, at, number};
-use crate::engine::model::cache::BLOCK;
-use crate::engine::model::decoder::{CachedRow, Packed};
-use crate::engine::ops::attention::Heads;
+use crate::engine::backend::{Attention, CachedRows, PackedRows};
+use crate::engine::driver::{self, Argument, Kind, Pointer};
+use crate::engine::error::EngineError;
+use crate::engine::kernels::attention::BLOCK;
+use crate::engine::ops::attention::{Attended, Heads};
+use crate::engine::ops::rotary::Rotary;
+use crate::engine::rows::{CachedRow, Packed};
+
+type Result<T> = std::result::Result<T, EngineError>;
 
 /// Keys of a sequence that are attended to by one block of a kernel, when there is a cache. Fixed, so that a row's
 /// result does not depend on its company.
@@ -94,85 +99,13 @@ impl CachedTables {
 
 impl Cuda {
     /// Numbers in one block of the cache: keys, then values, of every head.
-    pub fn cache_block(heads: Heads) -> usize {
+    fn cache_block(heads: Heads) -> usize {
         2 * BLOCK * heads.key_value_row()
     }
 
     /// Rows of a tile of packed attention.
     fn tile(&self) -> usize {
         if self.is_narrow() { 64 } else { 32 }
-    }
-
-    pub fn packed_tables(&self, packed: &Packed<'_>) -> Result<(Indices, PackedTables)> {
-        let count = packed.tokens.len();
-        let words = self.upload(Kind::U32, &[packed.tokens, packed.positions].concat())?;
-        let (mut tiles, mut of_keys) = (Vec::new(), Vec::new());
-        for pair in packed.boundaries.windows(2) {
-            let tile = |first| [pair[0] as u32, pair[1] as u32, first as u32];
-            let firsts = || (pair[0]..pair[1]).step_by(self.tile());
-            // The last queries see the most keys, the first keys are seen by the most queries.
-            tiles.extend(firsts().rev().flat_map(tile));
-            of_keys.extend(firsts().flat_map(tile));
-        }
-        let tile_count = tiles.len() / 3;
-        tiles.extend(of_keys);
-        let tiles = self.upload(Kind::U32, &tiles)?;
-        let tables = PackedTables { tokens: packed.tokens.to_vec(), count: tile_count, tiles };
-        let (tokens, positions) = (words.at(0), words.at(count));
-        Ok((Indices { tokens, positions, count, _memory: Some(words) }, tables))
-    }
-
-    pub fn cached_tables(&self, rows: &[CachedRow<'_>], heads: Heads) -> Result<(Indices, CachedTables)> {
-        let longest = rows.iter().map(|row| row.position as usize / BLOCK + 1).max().unwrap_or(1);
-        let mut words = CachedTables::fill(rows, rows.len(), longest, 0);
-        // Rows of one prompt read its keys together.
-        let most = (VECTORS / (heads.query / heads.key_value)).max(1);
-        let tiles = CachedTables::places(rows.len())[5];
-        let (mut tile_count, mut first) = (0, 0);
-        while first < rows.len() {
-            let same = |row: &&CachedRow<'_>| std::ptr::eq(row.blocks, rows[first].blocks);
-            let count = rows[first..].iter().take(most).take_while(same).count();
-            words[tiles + 2 * tile_count..][..2].copy_from_slice(&[first as u32, count as u32]);
-            (tile_count, first) = (tile_count + 1, first + count);
-        }
-        let words = self.upload(Kind::U32, &words)?;
-        let (indices, tables) = (Indices::over(&words, rows.len()), CachedTables::over(&words, rows.len(), longest));
-        Ok((indices, CachedTables { tile_count, _memory: Some(words), ..tables }))
-    }
-
-    pub fn packed_attention(&self, rows: &Memory, heads: Heads, tables: &PackedTables) -> Result<(Memory, Memory)> {
-        let count = rows.len() / heads.row();
-        let out = self.activations(count * heads.query_row())?;
-        let log_sums = self.memory(Kind::F32, count * heads.query)?;
-        let arguments = [&[at(&out), at(&log_sums), at(rows)][..], &packed_arguments(heads, tables, 0)].concat();
-        let shared = [4 * (64 * (heads.width + 4) + 544), 512 * heads.width];
-        self.tiles("attention", heads.width, (tables.count, heads.query), shared, &arguments)?;
-        Ok((out, log_sums))
-    }
-
-    pub fn packed_attention_backward(
-        &self,
-        rows: &Memory,
-        (out, log_sums): (&Memory, &Memory),
-        grad: &Memory,
-        heads: Heads,
-        tables: &PackedTables,
-    ) -> Result<Memory> {
-        let count = rows.len() / heads.row();
-        let delta = self.memory(Kind::F32, count * heads.query)?;
-        let sizes = [number(count), number(heads.query), number(heads.width)];
-        let arguments = [&[at(&delta), at(out), at(grad)][..], &sizes].concat();
-        self.run("attention_delta", (count * heads.query).div_ceil(8), &arguments)?;
-        let of_rows = self.activations(rows.len())?;
-        let first = [at(&of_rows), at(rows), at(grad), at(log_sums), at(&delta)];
-        let arguments = [&first[..], &packed_arguments(heads, tables, 0)].concat();
-        let (width, plain) = (heads.width, 4 * (80 * (heads.width + 4)));
-        let shared = [plain + 4 * 544, 512 * width];
-        self.tiles("attention_backward_queries", width, (tables.count, heads.query), shared, &arguments)?;
-        let shared = [plain + 4 * 576, 768 * width + 1024];
-        let arguments = [&first[..], &packed_arguments(heads, tables, tables.count)].concat();
-        self.tiles("attention_backward_keys", width, (tables.count, heads.key_value), shared, &arguments)?;
-        Ok(of_rows)
     }
 
     /// Whether tensor cores compute the attention of heads of that width.
@@ -188,32 +121,140 @@ impl Cuda {
         (tiles, heads): (usize, usize),
         shared: [usize; 2],
         arguments: &[Argument],
-    ) -> Result<()> {
+    ) -> driver::Result<()> {
         if self.has_tensor_kernel(width) {
             return self.launch(&format!("{name}_bf16_w{width}"), [tiles, heads], 128, shared[1] as u32, arguments);
         }
         let grid = [tiles, heads, self.tile() / OWNED];
         self.launch(&format!("{name}_{}", self.suffix()), grid, super::THREADS, shared[0] as u32, arguments)
     }
+}
 
-    /// Puts the rows' keys and values into a layer of the cache and attends to what their sequences have there.
-    pub fn cached_attention(
+impl Attention for Cuda {
+    fn packed<'a>(&self, packed: Packed<'a>) -> Result<PackedRows<'a, Self>> {
+        let count = packed.tokens.len();
+        let words = self.upload(Kind::U32, &[packed.tokens, packed.positions].concat())?;
+        let (mut tiles, mut of_keys) = (Vec::new(), Vec::new());
+        for pair in packed.boundaries.windows(2) {
+            let tile = |first| [pair[0] as u32, pair[1] as u32, first as u32];
+            let firsts = || (pair[0]..pair[1]).step_by(self.tile());
+            // The last queries see the most keys, the first keys are seen by the most queries.
+            tiles.extend(firsts().rev().flat_map(tile));
+            of_keys.extend(firsts().flat_map(tile));
+        }
+        let tile_count = tiles.len() / 3;
+        tiles.extend(of_keys);
+        let tiles = self.upload(Kind::U32, &tiles)?;
+        let sequences = PackedTables { tokens: packed.tokens.to_vec(), count: tile_count, tiles };
+        let (tokens, positions) = (words.at(0), words.at(count));
+        Ok(PackedRows { tokens: Indices { tokens, positions, count, _memory: Some(words) }, sequences })
+    }
+
+    fn cached<'a>(&self, rows: &'a [CachedRow<'a>], heads: Heads) -> Result<CachedRows<'a, Self>> {
+        let longest = rows.iter().map(|row| row.position as usize / BLOCK + 1).max().unwrap_or(1);
+        let mut words = CachedTables::fill(rows, rows.len(), longest, 0);
+        // Rows of one prompt read its keys together.
+        let most = (VECTORS / (heads.query / heads.key_value)).max(1);
+        let tiles = CachedTables::places(rows.len())[5];
+        let (mut tile_count, mut first) = (0, 0);
+        while first < rows.len() {
+            let same = |row: &&CachedRow<'_>| std::ptr::eq(row.blocks, rows[first].blocks);
+            let count = rows[first..].iter().take(most).take_while(same).count();
+            words[tiles + 2 * tile_count..][..2].copy_from_slice(&[first as u32, count as u32]);
+            (tile_count, first) = (tile_count + 1, first + count);
+        }
+        let words = self.upload(Kind::U32, &words)?;
+        let (tokens, tables) = (Indices::over(&words, rows.len()), CachedTables::over(&words, rows.len(), longest));
+        Ok(CachedRows { tokens, sequences: CachedTables { tile_count, _memory: Some(words), ..tables } })
+    }
+
+    /// The table of a whole context.
+    fn rotary(&self, frequencies: Vec<f64>, context: usize) -> Result<Memory> {
+        Ok(self.upload(Kind::F32, &Rotary::new(frequencies).table(context))?)
+    }
+
+    fn rotate(&self, rows: &mut Memory, heads: Heads, tokens: &Indices, rotary: &Memory, back: bool) -> Result<()> {
+        let arguments = [
+            at(rows),
+            Argument::Pointer(tokens.positions),
+            at(rotary),
+            number(heads.query),
+            number(heads.key_value),
+            number(heads.width),
+            number(tokens.count),
+            Argument::F32(if back { -1.0 } else { 1.0 }),
+        ];
+        Ok(self.rows("rotate", tokens.count, heads.query_row() + heads.key_value_row(), &arguments)?)
+    }
+
+    fn packed_attention(&self, rows: &Memory, heads: Heads, packed: &PackedRows<'_, Self>) -> Result<Attended<Memory>> {
+        let (count, tables) = (rows.len() / heads.row(), &packed.sequences);
+        let out = self.activations(count * heads.query_row())?;
+        let log_sums = self.memory(Kind::F32, count * heads.query)?;
+        let arguments = [&[at(&out), at(&log_sums), at(rows)][..], &packed_arguments(heads, tables, 0)].concat();
+        let shared = [4 * (64 * (heads.width + 4) + 544), 512 * heads.width];
+        self.tiles("attention", heads.width, (tables.count, heads.query), shared, &arguments)?;
+        Ok(Attended { out, log_sums })
+    }
+
+    fn packed_attention_backward(
+        &self,
+        rows: &Memory,
+        attended: &Attended<Memory>,
+        grad: &Memory,
+        heads: Heads,
+        packed: &PackedRows<'_, Self>,
+    ) -> Result<Memory> {
+        let (count, tables) = (rows.len() / heads.row(), &packed.sequences);
+        let delta = self.memory(Kind::F32, count * heads.query)?;
+        let sizes = [number(count), number(heads.query), number(heads.width)];
+        let arguments = [&[at(&delta), at(&attended.out), at(grad)][..], &sizes].concat();
+        self.run("attention_delta", (count * heads.query).div_ceil(8), &arguments)?;
+        let of_rows = self.activations(rows.len())?;
+        let first = [at(&of_rows), at(rows), at(grad), at(&attended.log_sums), at(&delta)];
+        let arguments = [&first[..], &packed_arguments(heads, tables, 0)].concat();
+        let (width, plain) = (heads.width, 4 * (80 * (heads.width + 4)));
+        let shared = [plain + 4 * 544, 512 * width];
+        self.tiles("attention_backward_queries", width, (tables.count, heads.query), shared, &arguments)?;
+        let shared = [plain + 4 * 576, 768 * width + 1024];
+        let arguments = [&first[..], &packed_arguments(heads, tables, tables.count)].concat();
+        self.tiles("attention_backward_keys", width, (tables.count, heads.key_value), shared, &arguments)?;
+        Ok(of_rows)
+    }
+
+    fn cache_layer(&self, heads: Heads, blocks: usize) -> Result<Memory> {
+        // Rows that fill a recorded pass up have a block of their own.
+        Ok(self.activations((blocks + 1) * Self::cache_block(heads))?)
+    }
+
+    fn block_bytes(&self, heads: Heads) -> usize {
+        Self::cache_block(heads) * self.kind.bytes()
+    }
+
+    fn copy_block(&self, layer: &mut Memory, heads: Heads, from: u32, to: u32) -> Result<()> {
+        let len = Self::cache_block(heads);
+        let [from, to] = [from, to].map(|block| layer.at(block as usize * len));
+        Ok(self.driver.copy(to, from, len * layer.kind().bytes())?)
+    }
+
+    fn cached_attention(
         &self,
         rows: &Memory,
         heads: Heads,
-        tables: &CachedTables,
-        cache: &Memory,
+        cached: &CachedRows<'_, Self>,
+        layer: &mut Memory,
     ) -> Result<Memory> {
+        let tables = &cached.sequences;
         let CachedTables { count, parts, .. } = *tables;
         let sizes = [number(heads.query), number(heads.key_value), number(heads.width)];
-        let place = [at(cache), at(rows), Argument::Pointer(tables.slots)];
+        let place = [at(layer), at(rows), Argument::Pointer(tables.slots)];
         let arguments = [&place[..], &sizes, &[number(count)]].concat();
         self.rows("cache_put", count, 2 * heads.key_value_row(), &arguments)?;
 
         let items = count * heads.query * parts;
         let partial_out = self.memory(Kind::F32, items * heads.width)?;
         let [partial_max, partial_sum] = [self.memory(Kind::F32, items)?, self.memory(Kind::F32, items)?];
-        let first = [at(&partial_out), at(&partial_max), at(&partial_sum), at(rows), at(cache)];
+        let first = [at(&partial_out), at(&partial_max), at(&partial_sum), at(rows), at(layer)];
         let of_tables = [
             Argument::Pointer(tables.tables),
             number(tables.stride),

@@ -6,15 +6,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::attention::CachedTables;
-use super::driver::{DeviceError, Kind, Recording};
 use super::memory::Pool;
 use super::{Cuda, Indices, Memory};
-use crate::engine::compute::{Array, CachedRows};
+use crate::engine::backend::CachedRows;
+use crate::engine::choice::{Choice, Draws};
+use crate::engine::driver::{DeviceError, Kind, Recording};
 use crate::engine::error::EngineError;
-use crate::engine::model::cache::BLOCK;
-use crate::engine::model::decoder::CachedRow;
-use crate::engine::model::head::Draws;
-use crate::engine::sampler::Choice;
+use crate::engine::kernels::attention::BLOCK;
+use crate::engine::rows::CachedRow;
 use crate::job::spec::SamplingSpec;
 
 /// More rows than this are computed without a recording: their work takes longer than the calls.
@@ -60,11 +59,11 @@ impl Recordings {
     /// block that nobody reads; `meanwhile` is called while the device computes.
     pub fn run(
         &mut self,
-        cuda: &Arc<Cuda>,
+        cuda: &Cuda,
         (rows, spare): (&[CachedRow<'_>], u32),
         draws: Draws<'_>,
-        mut logits: impl FnMut(&CachedRows<'_>) -> Result<Array, EngineError>,
-        meanwhile: impl FnOnce() -> Result<(), EngineError>,
+        mut logits: impl FnMut(&CachedRows<'_, Cuda>) -> Result<Memory, EngineError>,
+        meanwhile: &mut impl FnMut() -> Result<(), EngineError>,
     ) -> Result<Vec<Choice>, EngineError> {
         let longest = rows.iter().map(|row| row.position as usize / BLOCK + 1).max().unwrap_or(1);
         let (count, stride) = (rounded(rows.len()), longest.next_power_of_two().max(FEWEST_BLOCKS));
@@ -99,11 +98,11 @@ impl Recordings {
     /// Runs a pass for the first time and records it.
     fn record(
         &mut self,
-        cuda: &Arc<Cuda>,
+        cuda: &Cuda,
         (words, uniforms): (&[u32], &[f64]),
         (count, stride): (usize, usize),
         spec: &SamplingSpec,
-        logits: &mut impl FnMut(&CachedRows<'_>) -> Result<Array, EngineError>,
+        logits: &mut impl FnMut(&CachedRows<'_, Cuda>) -> Result<Memory, EngineError>,
     ) -> Result<(), EngineError> {
         if self.passes.len() >= MOST_RECORDINGS {
             *self = Self::default();
@@ -114,11 +113,11 @@ impl Recordings {
         let (inputs, uniforms) = (cuda.upload(Kind::U32, words)?, cuda.upload(Kind::F64, uniforms)?);
         let drawn = cuda.memory(Kind::U32, 3 * count)?;
         let mut pass = || -> Result<(), EngineError> {
-            let tables = CachedTables::over(&inputs, count, stride);
-            let logits = logits(&CachedRows::on_device(tables, Indices::over(&inputs, count)))?;
+            let (tokens, sequences) = (Indices::over(&inputs, count), CachedTables::over(&inputs, count, stride));
+            let logits = logits(&CachedRows { tokens, sequences })?;
             let vocabulary = logits.len() / count;
             let rows = inputs.at(CachedTables::row_numbers(count));
-            Ok(cuda.draw_into(&drawn, (logits.device(), vocabulary), (rows, count), spec, &uniforms)?)
+            Ok(cuda.draw_into(&drawn, (&logits, vocabulary), (rows, count), spec, &uniforms)?)
         };
         // The first pass takes the memory that the recorded one then finds.
         cuda.within(&pool, &mut pass)?;

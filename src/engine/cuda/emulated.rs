@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use half::bf16;
 
-use super::driver::{Argument, DeviceError, Driver, Kind, Launch, Pointer, Product, Recording, Result};
+use crate::engine::driver::{Argument, DeviceError, Driver, Kind, Launch, Pointer, Product, Recording, Result};
 
 /// What an emulated device says it has.
 const MEMORY_BYTES: u64 = 8 << 30;

@@ -10,7 +10,7 @@ use cudarc::cublas::{result as cublas, sys as cublas_sys};
 use cudarc::driver::result::{self as cuda, DriverError};
 use cudarc::driver::sys::{self, CUresult};
 
-use super::driver::{Argument, DeviceError, Driver, Kind, Launch, Pointer, Product, Recording, Result};
+use crate::engine::driver::{Argument, DeviceError, Driver, Kind, Launch, Pointer, Product, Recording, Result};
 
 /// The kernels for the processors that the build named, and in a form that the driver can compile for later ones.
 static KERNELS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/kernels.fatbin"));

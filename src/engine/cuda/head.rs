@@ -1,20 +1,26 @@
 //! What is read off logits on a device: log-probabilities, the comparison with a teacher, gradients, and draws. Logits
 //! never leave the device; a few numbers a row do.
 
-use super::driver::{Argument, Kind, Pointer, Result};
+use super::decode::Recordings;
 use super::{Cuda, Memory, at, number};
+use crate::engine::backend::{CachedRows, Head};
+use crate::engine::choice::{Choice, Draws};
+use crate::engine::driver::{self, Argument, Kind, Pointer};
+use crate::engine::error::EngineError;
 use crate::engine::ops::logprob::Reading;
-use crate::engine::sampler::Choice;
+use crate::engine::rows::CachedRow;
 use crate::job::spec::SamplingSpec;
 use crate::objective::TeacherView;
+
+type Result<T> = std::result::Result<T, EngineError>;
 
 /// Threads of the kernels over rows of logits.
 const THREADS: u32 = 1024;
 /// Shared memory of a draw, for the search of its threshold.
 const DRAW_BYTES: u32 = 32 << 10;
 
-impl Cuda {
-    pub fn read_rows(&self, logits: &Memory, targets: &[u32]) -> Result<Reading> {
+impl Head for Cuda {
+    fn read_rows(&self, logits: &Memory, targets: &[u32]) -> Result<Reading> {
         let (count, vocabulary) = (targets.len(), logits.len() / targets.len().max(1));
         let (out, wanted) = (self.memory(Kind::F32, 2 * count)?, self.upload(Kind::U32, targets)?);
         let entropies = Argument::Pointer(out.at(count));
@@ -25,13 +31,7 @@ impl Cuda {
         Ok(Reading { logprobs, entropies, ..Reading::default() })
     }
 
-    pub fn read_pairs(
-        &self,
-        student: &Memory,
-        teacher: &Memory,
-        targets: &[u32],
-        view: &TeacherView,
-    ) -> Result<Reading> {
+    fn read_pairs(&self, student: &Memory, teacher: &Memory, targets: &[u32], view: &TeacherView) -> Result<Reading> {
         let (count, vocabulary) = (targets.len(), student.len() / targets.len().max(1));
         let (out, wanted) = (self.memory(Kind::F32, 3 * count)?, self.upload(Kind::U32, targets)?);
         let results = [0, 1, 2].map(|column| Argument::Pointer(out.at(column * count)));
@@ -44,9 +44,9 @@ impl Cuda {
         Ok(Reading { logprobs, entropies: Vec::new(), log_ratio, divergence })
     }
 
-    pub fn logits_gradient(
+    fn logits_gradient(
         &self,
-        logits: &Memory,
+        logits: Memory,
         targets: &[u32],
         of_logprobs: &[f32],
         of_divergence: Option<(&[f32], &Memory, &TeacherView)>,
@@ -57,13 +57,13 @@ impl Cuda {
         let sizes = [number(count), number(vocabulary)];
         match of_divergence {
             None => {
-                let first = [at(&out), at(logits), at(&wanted), at(&of_logprobs)];
+                let first = [at(&out), at(&logits), at(&wanted), at(&of_logprobs)];
                 let name = format!("logits_gradient_{}", self.suffix());
                 self.launch(&name, count, THREADS, 0, &[&first[..], &sizes].concat())?;
             }
             Some((grad, teacher, view)) => {
                 let grad = self.upload(Kind::F32, grad)?;
-                let first = [at(&out), at(logits), at(teacher), at(&wanted), at(&of_logprobs), at(&grad)];
+                let first = [at(&out), at(&logits), at(teacher), at(&wanted), at(&of_logprobs), at(&grad)];
                 let name = format!("logits_gradient_pairs_{}", self.suffix());
                 self.launch(&name, count, THREADS, 0, &[&first[..], &sizes, &seen_as(view)].concat())?;
             }
@@ -71,8 +71,7 @@ impl Cuda {
         Ok(out)
     }
 
-    /// Draws a token from each of the given rows of `logits: [N, vocabulary]`.
-    pub fn draw(
+    fn draw(
         &self,
         logits: (&Memory, usize),
         rows: &[u32],
@@ -83,10 +82,26 @@ impl Cuda {
         let (rows, uniforms) = (self.upload(Kind::U32, rows)?, self.upload(Kind::F64, uniforms)?);
         let drawn = self.memory(Kind::U32, 3 * count)?;
         self.draw_into(&drawn, logits, (rows.pointer(), count), spec, &uniforms)?;
-        self.choices(&drawn, count, count)
+        Ok(self.choices(&drawn, count, count)?)
     }
 
-    /// The same into memory for tokens, log-probabilities and entropies.
+    fn replay(
+        &self,
+        recordings: &mut Recordings,
+        rows: (&[CachedRow<'_>], u32),
+        draws: Draws<'_>,
+        logits: impl FnMut(&CachedRows<'_, Self>) -> Result<Memory>,
+        meanwhile: &mut impl FnMut() -> Result<()>,
+    ) -> Result<Option<Vec<Choice>>> {
+        if !Recordings::take(rows.0.len()) {
+            return Ok(None);
+        }
+        recordings.run(self, rows, draws, logits, meanwhile).map(Some)
+    }
+}
+
+impl Cuda {
+    /// Draws a token from each of the given rows into memory for tokens, log-probabilities and entropies.
     pub(super) fn draw_into(
         &self,
         drawn: &Memory,
@@ -94,7 +109,7 @@ impl Cuda {
         (rows, count): (Pointer, usize),
         spec: &SamplingSpec,
         uniforms: &Memory,
-    ) -> Result<()> {
+    ) -> driver::Result<()> {
         let [tokens, logprobs, entropies] = [0, 1, 2].map(|column| Argument::Pointer(drawn.at(column * count)));
         let arguments = [
             tokens,
@@ -113,7 +128,7 @@ impl Cuda {
     }
 
     /// The first `wanted` of `count` draws.
-    pub(super) fn choices(&self, drawn: &Memory, count: usize, wanted: usize) -> Result<Vec<Choice>> {
+    pub(super) fn choices(&self, drawn: &Memory, count: usize, wanted: usize) -> driver::Result<Vec<Choice>> {
         let words: Vec<u32> = self.download(drawn)?;
         let number = |column: usize, row: usize| f32::from_bits(words[column * count + row]);
         let choice = |row| Choice { token: words[row], logprob: number(1, row), entropy: number(2, row) };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::driver::{DeviceError, Driver, Kind, Pointer, Result};
+use crate::engine::driver::{DeviceError, Driver, Kind, Pointer, Result};
 
 /// Sizes are multiples of this.
 const GRAIN: usize = 512;

@@ -1,12 +1,11 @@
-//! The CUDA form of the decoder's operations. [`driver`] is what a device can do; `ops`, `attention` and `head` call the
-//! kernels, which are in `kernels/`; `parameters` holds weights, gradients and moments, each in one flat piece of memory;
-//! `decode` replays recorded passes of the sampler.
+//! The CUDA form of the decoder's operations. [`super::driver`] is what a device can do; `ops`, `attention` and `head`
+//! call the kernels, which are in `kernels/`; `parameters` holds weights, gradients and moments, each in one flat piece
+//! of memory; `decode` replays recorded passes of the sampler.
 //!
-//! Everything here is written against [`driver::Driver`], so that it runs, and is tested, on an emulated device too.
+//! Everything here is written against [`Driver`], so that it runs, and is tested, on an emulated device too.
 
 mod attention;
 mod decode;
-pub mod driver;
 #[cfg(feature = "cuda-emulated")]
 pub mod emulated;
 #[cfg(feature = "cuda")]
@@ -23,15 +22,16 @@ mod tests;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use attention::{CachedTables, PackedTables};
-pub use decode::Recordings;
-use driver::{Argument, Driver, Launch, Pointer, Result};
-pub use driver::{DeviceError, Kind};
+use super::driver::{Argument, DeviceError, Driver, Kind, Launch, Pointer, Result};
+use attention::{CachedTables, PackedTables};
+use decode::Recordings;
+
 pub use memory::Memory;
 use memory::Pool;
-pub use parameters::{Flat, Parameters};
+use parameters::{Flat, Gradients, Parameters};
 pub use peaks::Peaks;
 
+use super::backend::{Limits, Storage};
 use super::error::EngineError;
 use crate::job::spec::Precision;
 use crate::modelfile::config::ModelConfig;
@@ -88,7 +88,7 @@ impl Cuda {
     }
 
     /// Refuses models whose rows the kernels cannot read in whole vectors.
-    pub fn check_shape(config: &ModelConfig) -> std::result::Result<(), EngineError> {
+    fn check_shape(config: &ModelConfig) -> std::result::Result<(), EngineError> {
         let widths = [
             ("hidden_size", config.hidden_size),
             ("intermediate_size", config.intermediate_size),
@@ -111,12 +111,12 @@ impl Cuda {
     }
 
     /// Memory for `len` numbers of the device's kind.
-    pub fn activations(&self, len: usize) -> Result<Memory> {
+    fn activations(&self, len: usize) -> Result<Memory> {
         self.memory(self.kind, len)
     }
 
     /// Bytes that may still be taken.
-    pub fn available(&self) -> Result<u64> {
+    fn available(&self) -> Result<u64> {
         Ok(self.driver.memory()?.0 + self.pool().free_bytes())
     }
 
@@ -175,15 +175,44 @@ impl Cuda {
         self.driver.launch(&Launch { kernel, grid, threads, shared, arguments })
     }
 
-    /// Keeps the failure of a read that cannot return it; [`Self::check`] tells.
+    /// Keeps the failure of a read that cannot return it; [`Storage::check`] tells.
     fn remember(&self, error: DeviceError) {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
+}
 
-    /// The failure that was remembered.
-    pub fn check(&self) -> Result<()> {
+impl Storage for Cuda {
+    type Array = Memory;
+    type Tokens<'a> = Indices;
+    type Packed<'a> = PackedTables;
+    type Cached<'a> = CachedTables;
+    type Layer = Memory;
+    type Recordings = Recordings;
+    type Rotary = Memory;
+    type Parameters = Parameters;
+    type Gradients = Gradients;
+    type Moments = Flat;
+
+    const IS_ASYNCHRONOUS: bool = true;
+    /// Products with a large vocabulary want some thousand rows.
+    const LOGITS_BYTES: usize = 1 << 30;
+    const MOST_TOKENS: u64 = 16_384;
+
+    fn limits(&self) -> std::result::Result<Limits, EngineError> {
+        // A device has nothing else to do meanwhile.
+        let cache_bytes = (self.available()? as f64 * 0.6) as usize;
+        Ok(Limits { cache_bytes, prefill_tokens: 2048, logits_bytes: 1 << 30 })
+    }
+
+    fn room(&self, model: u64) -> std::result::Result<u64, EngineError> {
+        // Gradients and two moments, and logits.
+        let taken = 3 * model + Self::LOGITS_BYTES as u64 * 2;
+        Ok(self.available()?.saturating_sub(taken))
+    }
+
+    fn check(&self) -> std::result::Result<(), EngineError> {
         match self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(error) => Err(error),
+            Some(error) => Err(error.into()),
             None => Ok(()),
         }
     }

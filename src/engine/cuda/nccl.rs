@@ -3,7 +3,7 @@
 use cudarc::driver::sys::CUstream;
 use cudarc::nccl::{result as nccl, sys};
 
-use super::driver::{DeviceError, Pointer, Result};
+use crate::engine::driver::{DeviceError, Pointer, Result};
 
 /// This process among those that add up together.
 #[derive(Debug)]

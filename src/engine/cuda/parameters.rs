@@ -4,8 +4,11 @@
 
 use std::sync::Arc;
 
-use super::driver::{Argument, Kind, Pointer, Result};
 use super::{Cuda, Memory, THREADS, at, maybe};
+use crate::engine::backend::{Tensor, Tensors, Training};
+use crate::engine::collective::Collective;
+use crate::engine::driver::{Argument, Kind, Pointer, Result};
+use crate::engine::error::EngineError;
 use crate::engine::kernels::update::AdamW;
 use crate::modelfile::config::ModelConfig;
 use crate::modelfile::{Format, decoder_tensors};
@@ -56,7 +59,7 @@ pub struct Flat {
 
 impl Flat {
     fn zeros(cuda: &Arc<Cuda>, layout: &Arc<Layout>) -> Result<Self> {
-        let memory = cuda.zeros(layout.len)?;
+        let memory = cuda.cleared(layout.len)?;
         Ok(Self { cuda: Arc::clone(cuda), layout: Arc::clone(layout), memory })
     }
 
@@ -66,17 +69,17 @@ impl Flat {
     }
 
     /// All numbers, in the order in which they lie there.
-    pub fn read(&self) -> Result<Vec<f32>> {
+    fn numbers(&self) -> Result<Vec<f32>> {
         self.cuda.download(&self.memory)
     }
 
     /// Takes over all numbers in that order.
-    pub fn write_all(&self, values: &[f32]) -> Result<()> {
+    fn write_all(&self, values: &[f32]) -> Result<()> {
         self.cuda.driver().upload(self.memory.pointer(), bytemuck::cast_slice(values))
     }
 
-    /// One weight's numbers; zeros when they cannot be read, which [`Cuda::check`] tells.
-    pub fn read_one(&self, index: usize) -> Vec<f32> {
+    /// One weight's numbers; zeros when they cannot be read, which is remembered.
+    fn read_one(&self, index: usize) -> Vec<f32> {
         let mut values = vec![0.0_f32; self.layout.places[index].1];
         if let Err(error) = self.cuda.driver().download(self.at(index), bytemuck::cast_slice_mut(&mut values)) {
             self.cuda.remember(error);
@@ -84,23 +87,50 @@ impl Flat {
         values
     }
 
-    pub fn write(&self, index: usize, values: &[f32]) -> Result<()> {
+    fn write(&self, index: usize, values: &[f32]) -> Result<()> {
         debug_assert_eq!(values.len(), self.layout.places[index].1);
         self.cuda.driver().upload(self.at(index), bytemuck::cast_slice(values))
     }
 
     /// Adds up all numbers with those of the other ranks, on the devices.
-    pub fn sum_over_ranks(&self) -> Result<()> {
+    fn sum_over_ranks(&self) -> Result<()> {
         self.cuda.driver().sum_over_ranks(self.memory.pointer(), self.layout.len)
     }
 
     /// The sum of all squares.
-    pub fn squares(&self) -> Result<f64> {
+    fn squares(&self) -> Result<f64> {
         let parts = self.cuda.memory(Kind::F64, PARTS)?;
         let len = Argument::U64(self.layout.len as u64);
         let arguments = [at(&parts), at(&self.memory), len, Argument::U32(PARTS as u32)];
         self.cuda.launch("squares", PARTS, THREADS, 0, &arguments)?;
         Ok(self.cuda.download::<f64>(&parts)?.iter().sum())
+    }
+}
+
+impl Tensors for Flat {
+    fn read<T>(&self, index: usize, f: impl FnOnce(&[f32]) -> T) -> T {
+        f(&self.read_one(index))
+    }
+}
+
+/// Gradients of a step, summed over its micro-batches, side by side.
+#[derive(Debug, Default)]
+pub struct Gradients {
+    sums: Option<Flat>,
+}
+
+impl Gradients {
+    /// The sums; zeros at first.
+    pub fn of(&mut self, parameters: &Parameters) -> Result<&Flat> {
+        match &mut self.sums {
+            Some(sums) => Ok(sums),
+            none @ None => Ok(none.insert(parameters.zeros()?)),
+        }
+    }
+
+    /// The sums, if any gradient reached the device.
+    pub fn get(&self) -> Option<&Flat> {
+        self.sums.as_ref()
     }
 }
 
@@ -113,18 +143,18 @@ pub struct Parameters {
 
 impl Parameters {
     /// Memory for weights of the given names and sizes, in the order of their places.
-    pub fn new(cuda: &Arc<Cuda>, config: &ModelConfig, weights: &[(&str, usize)]) -> Result<Self> {
+    fn new(cuda: &Arc<Cuda>, config: &ModelConfig, weights: &[(&str, usize)]) -> Result<Self> {
         let layout = Arc::new(Layout::new(config, weights));
         let copy = if cuda.is_narrow() { Some(cuda.activations(layout.len)?) } else { None };
         Ok(Self { master: Flat::zeros(cuda, &layout)?, copy })
     }
 
-    pub fn cuda(&self) -> &Arc<Cuda> {
+    fn cuda(&self) -> &Arc<Cuda> {
         &self.master.cuda
     }
 
     /// Zeros for gradients or moments.
-    pub fn zeros(&self) -> Result<Flat> {
+    fn zeros(&self) -> Result<Flat> {
         Flat::zeros(self.cuda(), &self.master.layout)
     }
 
@@ -146,30 +176,90 @@ impl Parameters {
         self.master.layout.places[index].1
     }
 
-    pub fn read(&self, index: usize) -> Vec<f32> {
-        self.master.read_one(index)
-    }
-
-    pub fn write(&self, index: usize, values: &[f32]) -> Result<()> {
+    fn write(&self, index: usize, values: &[f32]) -> Result<()> {
         self.master.write(index, values)?;
         let Some(copy) = &self.copy else { return Ok(()) };
         let (first, len) = self.master.layout.places[index];
         self.cuda().convert(copy.at(first), self.master.at(index), len)
     }
+}
 
-    /// One step of AdamW with the update for matrices and that for vectors.
-    pub fn update(&self, gradients: &Flat, moments: &[Flat; 2], updates: [AdamW; 2]) -> Result<()> {
-        let Layout { matrices, len, .. } = *self.master.layout;
+impl Tensors for Parameters {
+    fn read<T>(&self, index: usize, f: impl FnOnce(&[f32]) -> T) -> T {
+        self.master.read(index, f)
+    }
+}
+
+impl Training for Cuda {
+    fn parameters(self: &Arc<Self>, config: &ModelConfig, tensors: Vec<Tensor>) -> Result<Parameters, EngineError> {
+        Self::check_shape(config)?;
+        let sizes: Vec<(&str, usize)> = tensors.iter().map(|t| (t.name.as_str(), t.values.len())).collect();
+        let parameters = Parameters::new(self, config, &sizes)?;
+        for (index, tensor) in tensors.into_iter().enumerate() {
+            parameters.write(index, &tensor.values)?;
+        }
+        Ok(parameters)
+    }
+
+    fn write(&self, parameters: &Parameters, index: usize, values: &[f32]) -> Result<(), EngineError> {
+        Ok(parameters.write(index, values)?)
+    }
+
+    fn moments(&self, parameters: &Parameters, known: Vec<Option<Vec<f32>>>) -> Result<Flat, EngineError> {
+        let moments = parameters.zeros()?;
+        for (index, values) in known.into_iter().enumerate() {
+            if let Some(values) = values {
+                moments.write(index, &values)?;
+            }
+        }
+        Ok(moments)
+    }
+
+    fn gradient_norm(&self, sums: &Gradients, scale: f64) -> Result<f64, EngineError> {
+        let squares = sums.get().map(Flat::squares).transpose()?;
+        Ok(squares.unwrap_or(0.0).sqrt() * scale)
+    }
+
+    fn gradient_numbers(&self, sums: &Gradients) -> Result<Vec<f32>, EngineError> {
+        Ok(sums.get().map(Flat::numbers).transpose()?.unwrap_or_default())
+    }
+
+    fn sum_over_ranks(
+        &self,
+        parameters: &Parameters,
+        sums: &mut Gradients,
+        ranks: &dyn Collective,
+    ) -> Result<(), EngineError> {
+        let sums = sums.of(parameters)?;
+        if ranks.has_joined() {
+            return Ok(sums.sum_over_ranks()?);
+        }
+        let mut numbers = sums.numbers()?;
+        ranks.sum(&mut numbers)?;
+        Ok(sums.write_all(&numbers)?)
+    }
+
+    fn update(
+        &self,
+        parameters: &Parameters,
+        sums: &Gradients,
+        moments: &mut [Flat; 2],
+        updates: [AdamW; 2],
+    ) -> Result<(), EngineError> {
+        let Some(sums) = sums.get() else {
+            return Err(EngineError::Internal(String::from("no gradient reached the device")));
+        };
+        let Parameters { master, copy } = parameters;
+        let Layout { matrices, len, .. } = *master.layout;
         for (update, range) in updates.into_iter().zip([0..matrices, matrices..len]) {
             let place = |flat: &Flat| Argument::Pointer(flat.memory.at(range.start));
-            let copy = self.copy.as_ref().map_or(maybe(None), |copy| Argument::Pointer(copy.at(range.start)));
+            let copy = copy.as_ref().map_or(maybe(None), |copy| Argument::Pointer(copy.at(range.start)));
             let AdamW { scale, beta1, beta2, step_size, root_correction, eps, keep } = update;
             let numbers = [scale, beta1, beta2, step_size, root_correction, eps, keep].map(Argument::F32);
-            let mut arguments =
-                vec![place(&self.master), copy, place(&moments[0]), place(&moments[1]), place(gradients)];
+            let mut arguments = vec![place(master), copy, place(&moments[0]), place(&moments[1]), place(sums)];
             arguments.push(Argument::U64(range.len() as u64));
             arguments.extend(numbers);
-            self.cuda().run("adamw", Cuda::blocks(range.len()), &arguments)?;
+            self.run("adamw", Self::blocks(range.len()), &arguments)?;
         }
         Ok(())
     }

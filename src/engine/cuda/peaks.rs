@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use super::driver::{DeviceError, Kind, Product, Result};
 use super::{Cuda, Memory};
+use crate::engine::driver::{DeviceError, Kind, Product, Result};
 use crate::engine::random::{Purpose, Stream};
 
 /// Repetitions of each; the best counts.
@@ -47,7 +47,7 @@ impl Cuda {
     pub fn check_health(&self) -> Result<()> {
         const SIZE: usize = 64;
         let ones = self.upload(Kind::F32, &[1.0_f32; SIZE * SIZE])?;
-        let (factors, sums) = (self.narrowed(&ones)?, self.memory(Kind::F32, SIZE * SIZE)?);
+        let (factors, sums) = (self.converted(&ones)?, self.memory(Kind::F32, SIZE * SIZE)?);
         let factor = (factors.pointer(), SIZE, false);
         let (factors, result) = (self.kind(), Kind::F32);
         let c = (sums.pointer(), SIZE);

@@ -8,23 +8,26 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::Kind;
-use super::driver::Driver;
+use super::Cuda;
+use crate::engine::backend::{Backend, Head, Limits, Output, PackedRows, Tensors};
 use crate::engine::batch::{Sequence, pack};
-use crate::engine::compute::{Array, Compute, Output, PackedRows};
+use crate::engine::choice::choose;
+use crate::engine::cpu::Cpu;
 use crate::engine::device::{Device, open};
+use crate::engine::driver::{Driver, Kind};
+use crate::engine::kernels::buffer::Buffer;
 use crate::engine::kernels::gemm::Precision as CpuPrecision;
 use crate::engine::learn::Learner;
-use crate::engine::model::decoder::{Decoder, Packed, Projection};
-use crate::engine::model::weights::Weights;
-use crate::engine::ops::Buffer;
+use crate::engine::model::decoder::Decoder;
+use crate::engine::model::weights::{Weights, load_safetensors, write_safetensors};
 use crate::engine::ops::attention::Heads;
 use crate::engine::ops::linear::Linear;
-use crate::engine::ops::rotary::Rotary;
-use crate::engine::optimizer::{AdamW, GradientSum};
+use crate::engine::optimizer::AdamW;
+use crate::engine::projection::Projection;
 use crate::engine::random::{Purpose, Stream};
-use crate::engine::sampler::{Completion, Limits, Request, Sampler, choose};
-use crate::job::spec::{OptimizerSpec, Precision, SamplingSpec, TrainSpec};
+use crate::engine::rows::Packed;
+use crate::engine::sampler::{Completion, Request, Sampler};
+use crate::job::spec::{OptimizerSpec, Precision, SamplingSpec, TrainSpec, WeightDtype};
 use crate::modelfile::ModelConfig;
 use crate::objective::{Config, Objective, TeacherView};
 use crate::text::tokenizer::TextTokenizer;
@@ -38,8 +41,52 @@ fn driver() -> Arc<dyn Driver> {
     }
 }
 
-fn device(precision: Precision) -> Compute {
-    Device::Gpu(driver()).compute(precision)
+fn device(precision: Precision) -> Arc<Cuda> {
+    Cuda::new(driver(), precision)
+}
+
+/// A backend whose numbers can be brought to it and looked at.
+trait Probe: Backend {
+    /// Numbers as the backend wants them; of its own kind, or f32 as in the residual stream.
+    fn array(&self, values: &[f32], narrow: bool) -> Self::Array;
+
+    fn numbers(&self, array: &Self::Array) -> Vec<f32>;
+
+    /// The gradient of one weight.
+    fn gradient(&self, sums: &Self::Gradients, index: usize) -> Vec<f32>;
+}
+
+impl Probe for Cpu {
+    fn array(&self, values: &[f32], _narrow: bool) -> Buffer {
+        Buffer::copy(values)
+    }
+
+    fn numbers(&self, array: &Buffer) -> Vec<f32> {
+        array.to_vec()
+    }
+
+    fn gradient(&self, sums: &Self::Gradients, index: usize) -> Vec<f32> {
+        sums.get(index).unwrap().to_vec()
+    }
+}
+
+impl Probe for Cuda {
+    fn array(&self, values: &[f32], narrow: bool) -> Self::Array {
+        let memory = self.upload(Kind::F32, values).unwrap();
+        if narrow && self.is_narrow() { self.converted(&memory).unwrap() } else { memory }
+    }
+
+    fn numbers(&self, array: &Self::Array) -> Vec<f32> {
+        if array.kind() != Kind::Bf16 {
+            return self.download(array).unwrap();
+        }
+        let bits: Vec<u16> = self.download(array).unwrap();
+        bits.into_iter().map(|bits| half::bf16::from_bits(bits).to_f32()).collect()
+    }
+
+    fn gradient(&self, sums: &Self::Gradients, index: usize) -> Vec<f32> {
+        sums.get().unwrap().read(index, <[f32]>::to_vec)
+    }
 }
 
 /// A small model: width and number of heads, heads of keys, whether the head is the embedding.
@@ -62,10 +109,10 @@ fn config(width: usize, heads: usize, key_value: usize, tied: bool) -> ModelConf
 const SHAPES: [(usize, usize, usize, bool); 4] =
     [(24, 4, 2, true), (32, 3, 3, false), (64, 4, 1, true), (128, 2, 1, false)];
 
-/// The same random weights twice.
-fn pair(config: &ModelConfig, compute: &Compute) -> [Decoder; 2] {
-    let weights = |compute: &Compute| Weights::random(config, 11).unwrap().placed(compute).unwrap();
-    [weights(&Compute::Cpu), weights(compute)].map(|w| Decoder::new(Arc::new(w), CpuPrecision::F32).unwrap())
+/// A decoder with random weights on a backend.
+fn decoder<B: Backend>(config: &ModelConfig, seed: u64, backend: &Arc<B>) -> Decoder<B> {
+    let weights = Weights::random(config, seed).unwrap().placed(backend).unwrap();
+    Decoder::new(Arc::new(weights), CpuPrecision::F32).unwrap()
 }
 
 fn tokens(count: usize, seed: u64) -> Vec<u32> {
@@ -91,19 +138,19 @@ fn objective(config: Value) -> Box<dyn Objective> {
 }
 
 /// Loss and gradients, weight by weight, of all sequences.
-fn gradients(decoder: &Decoder, teacher: Option<(&Decoder, Value)>, recompute: bool) -> (f64, Vec<Vec<f32>>) {
+fn gradients<B: Probe>(
+    decoder: &Decoder<B>,
+    teacher: Option<(&Decoder<B>, Value)>,
+    recompute: bool,
+) -> (f64, Vec<Vec<f32>>) {
     let (teacher, config) = teacher.map_or((None, json!({"type": "sft"})), |(teacher, config)| (Some(teacher), config));
-    let (objective, mut sums, mut loss) = (objective(config), GradientSum::default(), 0.0);
+    let (objective, mut sums, mut loss) = (objective(config), B::Gradients::default(), 0.0);
     for batch in pack(&sequences(), 100) {
         let learner = Learner { decoder, teacher, recompute };
         loss += learner.micro_batch(objective.as_ref(), &batch, &mut sums).unwrap().0;
     }
-    let weights = decoder.weights();
-    let read = |index: usize| match decoder.compute() {
-        Compute::Cpu => sums.get(index).unwrap().to_vec(),
-        Compute::Cuda(_) => sums.device().unwrap().read_one(index),
-    };
-    (loss, (0..weights.count()).map(read).collect())
+    let read = |index: usize| decoder.backend().gradient(&sums, index);
+    (loss, (0..decoder.weights().count()).map(read).collect())
 }
 
 /// `||a - b|| / ||b||`, in float64.
@@ -126,24 +173,6 @@ fn wave(count: usize, speed: f64) -> Vec<f32> {
     (0..count).map(|i| half::bf16::from_f64((i as f64 * speed).sin() * 1.5).to_f32()).collect()
 }
 
-/// Numbers where `compute` wants them; of its own kind, or f32 as in the residual stream.
-fn array(compute: &Compute, values: &[f32], narrow: bool) -> Array {
-    let Compute::Cuda(cuda) = compute else { return Array::Host(Buffer::copy(values)) };
-    let memory = cuda.upload(Kind::F32, values).unwrap();
-    Array::Device(if narrow && cuda.is_narrow() { cuda.narrowed(&memory).unwrap() } else { memory })
-}
-
-fn numbers(compute: &Compute, array: &Array) -> Vec<f32> {
-    match (compute, array) {
-        (Compute::Cuda(cuda), Array::Device(memory)) if memory.kind() == Kind::Bf16 => {
-            let bits: Vec<u16> = cuda.download(memory).unwrap();
-            bits.into_iter().map(|bits| half::bf16::from_bits(bits).to_f32()).collect()
-        }
-        (Compute::Cuda(cuda), Array::Device(memory)) => cuda.download(memory).unwrap(),
-        (_, array) => array.host().to_vec(),
-    }
-}
-
 /// What an operation gives, by name.
 type Results = Vec<(&'static str, Vec<f32>)>;
 
@@ -151,40 +180,42 @@ const ROWS: usize = 37;
 const BOUNDARIES: [usize; 4] = [0, 1, 18, ROWS];
 
 /// Rotary positions and attention, forward and backward.
-fn attention(compute: &Compute, config: &ModelConfig, packed: &PackedRows<'_>) -> Results {
-    let of = |array: &Array| numbers(compute, array);
-    let given = |len: usize, speed: f64| array(compute, &wave(len, speed), true);
+fn attention<B: Probe>(backend: &B, config: &ModelConfig, packed: &PackedRows<'_, B>) -> Results {
+    let of = |array: &B::Array| backend.numbers(array);
+    let given = |len: usize, speed: f64| backend.array(&wave(len, speed), true);
     let (query, key_value) = (config.num_attention_heads, config.num_key_value_heads);
     let heads = Heads { query, key_value, width: config.head_dim };
-    let rotary = Rotary::new((0..config.head_dim / 2).map(|i| 0.5_f64.powi(i as i32)).collect(), 64);
+    let speeds = (0..config.head_dim / 2).map(|i| 0.5_f64.powi(i as i32)).collect();
+    let rotary = backend.rotary(speeds, 64).unwrap();
     let mut rows = given(ROWS * heads.row(), 0.8);
-    compute.rotate(&mut rows, heads, &packed.tokens, &rotary, false).unwrap();
-    let attended = compute.packed_attention(&rows, heads, packed).unwrap();
+    backend.rotate(&mut rows, heads, &packed.tokens, &rotary, false).unwrap();
+    let attended = backend.packed_attention(&rows, heads, packed).unwrap();
     let grad = given(ROWS * heads.query_row(), 0.5);
-    let mut of_rows = compute.packed_attention_backward(&rows, &attended, &grad, heads, packed).unwrap();
+    let mut of_rows = backend.packed_attention_backward(&rows, &attended, &grad, heads, packed).unwrap();
     let mut results =
         vec![("rotation", of(&rows)), ("attention", of(&attended.out)), ("attention, gradient", of(&of_rows))];
-    results.push(("attention, normalisers", of(attended.log_sums.as_ref().unwrap())));
-    compute.rotate(&mut of_rows, heads, &packed.tokens, &rotary, true).unwrap();
+    results.push(("attention, normalisers", of(&attended.log_sums)));
+    backend.rotate(&mut of_rows, heads, &packed.tokens, &rotary, true).unwrap();
     results.push(("rotation back", of(&of_rows)));
     results
 }
 
 /// Every operation over rows, forward and backward, on the same inputs.
-fn operations(compute: &Compute, config: &ModelConfig) -> Results {
-    let weights = Weights::random(config, 9).unwrap().placed(compute).unwrap();
+fn operations<B: Probe>(backend: &Arc<B>, config: &ModelConfig) -> Results {
+    let weights = Weights::random(config, 9).unwrap().placed(backend).unwrap();
+    let parameters = weights.parameters();
     let hidden = config.hidden_size;
     let (norm, embedding) = (weights.index("model.norm.weight"), weights.index("model.embed_tokens.weight"));
     let (norm, embedding) = (norm.unwrap(), embedding.unwrap());
-    let of = |array: &Array| numbers(compute, array);
-    let given = |len: usize, speed: f64, narrow: bool| array(compute, &wave(len, speed), narrow);
-    let mut sums = GradientSum::default();
+    let of = |array: &B::Array| backend.numbers(array);
+    let given = |len: usize, speed: f64, narrow: bool| backend.array(&wave(len, speed), narrow);
+    let mut sums = B::Gradients::default();
 
     let (mut x, residual) = (given(ROWS * hidden, 0.7, false), given(ROWS * hidden, 0.3, false));
-    let normed = compute.norm(&mut x, Some(&residual), &weights, norm, 1e-5).unwrap();
-    let again = compute.norm_again(&x, &normed.inverses, &weights, norm).unwrap();
+    let normed = backend.norm(&mut x, Some(&residual), (parameters, norm), 1e-5).unwrap();
+    let again = backend.norm_again(&x, &normed.inverses, (parameters, norm)).unwrap();
     let (mut dx, grad) = (given(ROWS * hidden, 1.1, false), given(ROWS * hidden, 0.9, true));
-    compute.norm_backward((&x, &normed.inverses), (&weights, norm), &grad, &mut dx, &mut sums).unwrap();
+    backend.norm_backward((&x, &normed.inverses), (parameters, norm), &grad, &mut dx, &mut sums).unwrap();
     let mut results = vec![
         ("norm", of(&normed.out)),
         ("norm, sum", of(&x)),
@@ -198,57 +229,51 @@ fn operations(compute: &Compute, config: &ModelConfig) -> Results {
     let width: usize = places.iter().map(|place| weights.shape(*place)[0]).sum();
     let projection = Projection { linear: Linear::new(hidden, width, CpuPrecision::F32), weights: places };
     let (states, dy) = (given(ROWS * hidden, 0.4, true), given(ROWS * width, 0.6, true));
-    let product = compute.project(&projection, &weights, &states, Output::Sum, false).unwrap();
-    let of_states = compute.input_gradient(&projection, &weights, &dy).unwrap();
-    compute.weight_gradients(&projection, &weights, (&states, 0), &dy, &mut sums).unwrap();
+    let product = backend.project(&projection, parameters, &states, Output::Sum, false).unwrap();
+    let of_states = backend.input_gradient(&projection, parameters, &dy).unwrap();
+    backend.weight_gradients(&projection, parameters, (&states, 0), &dy, &mut sums).unwrap();
     results.extend([("linear", of(&product)), ("linear, gradient", of(&of_states))]);
 
     let tokens = tokens(ROWS, 3);
     let positions: Vec<u32> = BOUNDARIES.windows(2).flat_map(|pair| 0..(pair[1] - pair[0]) as u32).collect();
     let packed = Packed { tokens: &tokens, positions: &positions, boundaries: &BOUNDARIES };
-    let packed = compute.packed(packed).unwrap();
-    results.extend(attention(compute, config, &packed));
+    let packed = backend.packed(packed).unwrap();
+    results.extend(attention(backend.as_ref(), config, &packed));
 
     let inner = config.intermediate_size;
     let (mut rows, mut grad) = (given(ROWS * 2 * inner, 1.3, true), given(ROWS * inner, 0.2, true));
-    results.push(("gate", of(&compute.gated(&rows, inner).unwrap())));
-    compute.gated_backward(&mut rows, &mut grad, inner).unwrap();
+    results.push(("gate", of(&backend.gated(&rows, inner).unwrap())));
+    backend.gated_backward(&mut rows, &mut grad, inner).unwrap();
     results.extend([("gate, gradient", of(&rows)), ("gate, again", of(&grad))]);
 
-    results.push(("embedding", of(&compute.embed(&weights, embedding, &packed.tokens).unwrap())));
-    compute.embedding_gradient(&weights, embedding, &packed, &dx, &mut sums).unwrap();
+    results.push(("embedding", of(&backend.embed((parameters, embedding), &packed.tokens, hidden).unwrap())));
+    backend.embedding_gradient((parameters, embedding), &packed, &dx, &mut sums).unwrap();
     let chosen = [3_u32, 0, 36, 17];
-    let some = compute.gather(&states, hidden, &chosen).unwrap();
-    compute.scatter_add(&mut x, &some, hidden, &chosen).unwrap();
+    let some = backend.gather(&states, hidden, &chosen).unwrap();
+    backend.scatter_add(&mut x, &some, hidden, &chosen).unwrap();
     results.extend([("gathered", of(&some)), ("scattered", of(&x))]);
     for index in [norm, embedding].into_iter().chain(projection.weights) {
-        results.push((
-            "gradient of a weight",
-            match compute {
-                Compute::Cpu => sums.get(index).unwrap().to_vec(),
-                Compute::Cuda(_) => sums.device().unwrap().read_one(index),
-            },
-        ));
+        results.push(("gradient of a weight", backend.gradient(&sums, index)));
     }
     results
 }
 
 /// What is read off logits, and their gradient, beside a teacher and without one.
-fn readings(compute: &Compute, vocabulary: usize) -> Results {
-    let logits = |speed: f64| array(compute, &wave(5 * vocabulary, speed), false);
+fn readings<B: Probe>(backend: &B, vocabulary: usize) -> Results {
+    let logits = |speed: f64| backend.array(&wave(5 * vocabulary, speed), false);
     let targets: Vec<u32> = [0, 7, 32, 1, 7].to_vec();
     let weights = [0.5, -1.5, 2.0, 0.0, 1.0];
-    let alone = compute.read_rows(&logits(0.7), &targets).unwrap();
-    let gradient = compute.logits_gradient(logits(0.7), &targets, &weights, None).unwrap();
+    let alone = backend.read_rows(&logits(0.7), &targets).unwrap();
+    let gradient = backend.logits_gradient(logits(0.7), &targets, &weights, None).unwrap();
     let mut results = vec![("log-probabilities", alone.logprobs), ("entropies", alone.entropies)];
-    results.push(("gradient of logits", numbers(compute, &gradient)));
+    results.push(("gradient of logits", backend.numbers(&gradient)));
     for view in [TeacherView { temperature: 1.0, top_k: None }, TeacherView { temperature: 1.7, top_k: Some(9) }] {
         let teacher = logits(1.9);
-        let pair = compute.read_pairs(&logits(0.7), &teacher, &targets, &view).unwrap();
+        let pair = backend.read_pairs(&logits(0.7), &teacher, &targets, &view).unwrap();
         results.extend([("log-ratios", pair.log_ratio), ("divergences", pair.divergence)]);
         let of_divergence = Some((&[0.3, 1.0, -0.7, 0.2, 0.0][..], &teacher, &view));
-        let gradient = compute.logits_gradient(logits(0.7), &targets, &weights, of_divergence).unwrap();
-        results.push(("gradient beside a teacher", numbers(compute, &gradient)));
+        let gradient = backend.logits_gradient(logits(0.7), &targets, &weights, of_divergence).unwrap();
+        results.push(("gradient beside a teacher", backend.numbers(&gradient)));
     }
     results
 }
@@ -257,7 +282,7 @@ fn readings(compute: &Compute, vocabulary: usize) -> Results {
 fn every_operation_is_that_of_the_cpu() {
     for precision in [Precision::F32, Precision::Bf16] {
         let near = if precision == Precision::F32 { 1e-5 } else { 1e-2 };
-        let compute = device(precision);
+        let (backend, cpu) = (device(precision), Arc::new(Cpu));
         let compare = |what: String, got: Results, wanted: Results| {
             assert_eq!(got.len(), wanted.len());
             for ((name, got), (_, wanted)) in got.iter().zip(&wanted) {
@@ -268,11 +293,11 @@ fn every_operation_is_that_of_the_cpu() {
         for (width, heads, key_value, tied) in SHAPES {
             let config = config(width, heads, key_value, tied);
             let what = format!("heads of {width}");
-            compare(what, operations(&compute, &config), operations(&Compute::Cpu, &config));
+            compare(what, operations(&backend, &config), operations(&cpu, &config));
         }
         for vocabulary in [33, 1000, 4099] {
             let what = format!("a vocabulary of {vocabulary}");
-            compare(what, readings(&compute, vocabulary), readings(&Compute::Cpu, vocabulary));
+            compare(what, readings(backend.as_ref(), vocabulary), readings(&Cpu, vocabulary));
         }
     }
 }
@@ -281,9 +306,8 @@ fn every_operation_is_that_of_the_cpu() {
 fn losses_and_gradients_are_those_of_the_cpu() {
     for precision in [Precision::F32, Precision::Bf16] {
         for (width, heads, key_value, tied) in SHAPES {
-            let compute = device(precision);
             let config = config(width, heads, key_value, tied);
-            let [cpu, gpu] = pair(&config, &compute);
+            let (cpu, gpu) = (decoder(&config, 11, &Arc::new(Cpu)), decoder(&config, 11, &device(precision)));
             let (loss, wanted) = gradients(&cpu, None, false);
             let (got_loss, got) = gradients(&gpu, None, false);
             assert!((loss - got_loss).abs() < tolerance(precision) * loss.abs(), "{loss} and {got_loss}");
@@ -301,13 +325,11 @@ fn losses_and_gradients_are_those_of_the_cpu() {
 #[test]
 fn distillation_is_that_of_the_cpu() {
     for precision in [Precision::F32, Precision::Bf16] {
-        let compute = device(precision);
-        let [cpu, gpu] = pair(&config(32, 4, 2, true), &compute);
-        let teachers = {
-            let config = ModelConfig { hidden_size: 48, ..config(24, 2, 1, false) };
-            let weights = |compute: &Compute| Weights::random(&config, 5).unwrap().placed(compute).unwrap();
-            [weights(&Compute::Cpu), weights(&compute)].map(|w| Decoder::new(Arc::new(w), CpuPrecision::F32).unwrap())
-        };
+        let (on_cpu, on_gpu) = (Arc::new(Cpu), device(precision));
+        let student = config(32, 4, 2, true);
+        let (cpu, gpu) = (decoder(&student, 11, &on_cpu), decoder(&student, 11, &on_gpu));
+        let teacher = ModelConfig { hidden_size: 48, ..config(24, 2, 1, false) };
+        let teachers = (decoder(&teacher, 5, &on_cpu), decoder(&teacher, 5, &on_gpu));
         for how in [
             json!({"estimator": "full_kl"}),
             json!({"estimator": "full_kl", "kd_temperature": 2.0}),
@@ -316,8 +338,8 @@ fn distillation_is_that_of_the_cpu() {
         ] {
             let mut config = json!({"type": "vopd", "teacher": "builtin:arith-tiny"});
             config.as_object_mut().unwrap().extend(how.as_object().unwrap().clone());
-            let (loss, wanted) = gradients(&cpu, Some((&teachers[0], config.clone())), false);
-            let (got_loss, got) = gradients(&gpu, Some((&teachers[1], config)), false);
+            let (loss, wanted) = gradients(&cpu, Some((&teachers.0, config.clone())), false);
+            let (got_loss, got) = gradients(&gpu, Some((&teachers.1, config)), false);
             // The difference of two similar distributions shows more of bf16's rounding.
             let near = 4.0 * tolerance(precision);
             assert!((loss - got_loss).abs() < near * loss.abs().max(1.0), "{how}: {loss} and {got_loss}");
@@ -328,57 +350,60 @@ fn distillation_is_that_of_the_cpu() {
     }
 }
 
+/// The weights after three steps, with the optimizer saved and loaded between them if it shall resume.
+fn optimized<B: Backend>(backend: &Arc<B>, resume: bool) -> Vec<Vec<f32>> {
+    let spec = OptimizerSpec { weight_decay: 0.1, max_grad_norm: 0.5, ..OptimizerSpec::default() };
+    let config = config(32, 2, 1, true);
+    let weights = Arc::new(Weights::random(&config, 3).unwrap().placed(backend).unwrap());
+    let decoder = Decoder::new(Arc::clone(&weights), CpuPrecision::F32).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (mut optimizer, objective) = (AdamW::new(&spec), objective(json!({"type": "sft"})));
+    for step in 0..3 {
+        let mut sums = B::Gradients::default();
+        for batch in pack(&sequences()[step..step + 3], 1000) {
+            let learner = Learner { decoder: &decoder, teacher: None, recompute: false };
+            learner.micro_batch(objective.as_ref(), &batch, &mut sums).unwrap();
+        }
+        let norm = backend.gradient_norm(&sums, 0.1).unwrap();
+        optimizer.step(&weights, &sums, 0.1, norm, 1e-3).unwrap();
+        if resume && step == 1 {
+            let (taken, tensors) = optimizer.state(&weights);
+            let path = folder.path().join("optimizer.safetensors");
+            write_safetensors(&path, tensors).unwrap();
+            let moments = load_safetensors(&[path]).unwrap();
+            optimizer = AdamW::new(&spec);
+            let moments = moments.into_iter().map(|(name, tensor)| (name, tensor.values)).collect();
+            optimizer.restore(&weights, taken, moments).unwrap();
+        }
+    }
+    let path = folder.path().join("model.safetensors");
+    weights.save(&path, WeightDtype::F32).unwrap();
+    let saved = load_safetensors(&[path]).unwrap();
+    (0..weights.count()).map(|index| saved[weights.name(index)].values.clone()).collect()
+}
+
 #[test]
 fn steps_of_the_optimizer_are_those_of_the_cpu_and_survive_a_checkpoint() {
-    let compute = device(Precision::F32);
-    let spec = OptimizerSpec { weight_decay: 0.1, max_grad_norm: 0.5, ..OptimizerSpec::default() };
-    let run = |compute: &Compute, resume: bool| {
-        let config = config(32, 2, 1, true);
-        let weights = Arc::new(Weights::random(&config, 3).unwrap().placed(compute).unwrap());
-        let decoder = Decoder::new(Arc::clone(&weights), CpuPrecision::F32).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let (mut optimizer, objective) = (AdamW::new(&spec), objective(json!({"type": "sft"})));
-        for step in 0..3 {
-            let mut sums = GradientSum::default();
-            for batch in pack(&sequences()[step..step + 3], 1000) {
-                let learner = Learner { decoder: &decoder, teacher: None, recompute: false };
-                learner.micro_batch(objective.as_ref(), &batch, &mut sums).unwrap();
-            }
-            let norm = sums.norm(0.1).unwrap();
-            optimizer.step(&weights, &sums, 0.1, norm, 1e-3).unwrap();
-            if resume && step == 1 {
-                let (taken, tensors) = optimizer.state(&weights);
-                let path = folder.path().join("optimizer.safetensors");
-                crate::engine::model::weights::write_safetensors(&path, tensors).unwrap();
-                let moments = crate::engine::model::weights::load_safetensors(&[path]).unwrap();
-                optimizer = AdamW::new(&spec);
-                optimizer.restore(taken, moments.into_iter().map(|(name, t)| (name, t.values)));
-            }
-        }
-        let path = folder.path().join("model.safetensors");
-        weights.save(&path, crate::job::spec::WeightDtype::F32).unwrap();
-        let saved = crate::engine::model::weights::load_safetensors(&[path]).unwrap();
-        (0..weights.count()).map(|index| saved[weights.name(index)].values.clone()).collect::<Vec<_>>()
-    };
-    let wanted = run(&Compute::Cpu, false);
-    let got = run(&compute, false);
+    let backend = device(Precision::F32);
+    let wanted = optimized(&Arc::new(Cpu), false);
+    let got = optimized(&backend, false);
     for (got, wanted) in got.iter().zip(&wanted) {
         assert!(distance(got, wanted) < 1e-5, "off by {}", distance(got, wanted));
     }
-    assert!(run(&compute, true) == got, "a resumed optimizer goes on with the same bits");
+    assert!(optimized(&backend, true) == got, "a resumed optimizer goes on with the same bits");
 }
 
-struct Samples {
-    decoder: Decoder,
+struct Samples<B: Backend> {
+    decoder: Decoder<B>,
     tokenizer: TextTokenizer,
     spec: SamplingSpec,
 }
 
-impl Samples {
-    fn new(compute: &Compute, spec: SamplingSpec) -> Self {
+impl<B: Backend> Samples<B> {
+    fn new(backend: &Arc<B>, spec: SamplingSpec) -> Self {
         let builtin = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
         let inspection = crate::modelfile::inspect(&builtin).unwrap();
-        let weights = Weights::load(&inspection).unwrap().placed(compute).unwrap();
+        let weights = Weights::load(&inspection).unwrap().placed(backend).unwrap();
         let decoder = Decoder::new(Arc::new(weights), CpuPrecision::F32).unwrap();
         Self { decoder, tokenizer: TextTokenizer::from_inspection(&inspection).unwrap(), spec }
     }
@@ -405,7 +430,8 @@ impl Samples {
 fn completions_are_those_of_the_cpu_whatever_runs_beside_them() {
     for temperature in [0.0, 1.0] {
         let spec = SamplingSpec { max_new_tokens: 24, temperature, ..SamplingSpec::default() };
-        let [cpu, gpu] = [Compute::Cpu, device(Precision::F32)].map(|compute| Samples::new(&compute, spec.clone()));
+        let cpu = Samples::new(&Arc::new(Cpu), spec.clone());
+        let gpu = Samples::new(&device(Precision::F32), spec.clone());
         let (wanted, got) = (cpu.run(12, 512), gpu.run(12, 512));
         for (got, wanted) in got.iter().zip(&wanted) {
             assert_eq!((&got.tokens, &got.text, got.finish), (&wanted.tokens, &wanted.text, wanted.finish));
@@ -447,20 +473,19 @@ fn the_trainer_finds_what_the_sampler_recorded() {
 /// Draws from the same logits with the same numbers; near a threshold rounding may decide otherwise, but seldom.
 #[test]
 fn draws_are_those_of_the_cpu() {
-    let compute = device(Precision::F32);
+    let backend = device(Precision::F32);
     let uniforms = Stream::new(4, Purpose::Rollout, 0);
     for (case, vocabulary) in [33, 1000, 5003].into_iter().enumerate() {
         let stream = Stream::new(case as u64, Purpose::Initialization, 0);
         let logits: Vec<f32> = (0..2 * vocabulary).map(|i| (stream.normal(i as u64) * 3.0) as f32).collect();
-        let Compute::Cuda(cuda) = &compute else { unreachable!() };
-        let on_device = Array::Device(cuda.upload(Kind::F32, &logits).unwrap());
+        let on_device = backend.array(&logits, false);
         let rows: Vec<u32> = (0..64).map(|i| i % 2).collect();
         let numbers: Vec<f64> = (0..64).map(|i| uniforms.uniform(i, case as u32, 0)).collect();
         for (temperature, top_p, top_k) in
             [(0.0, 1.0, 0), (1.0, 1.0, 0), (0.6, 1.0, 0), (1.0, 1.0, 7), (1.3, 0.8, 0), (0.9, 0.9, 20)]
         {
             let spec = SamplingSpec { temperature, top_p, top_k, ..SamplingSpec::default() };
-            let drawn = compute.draw((&on_device, vocabulary), &rows, &spec, &numbers).unwrap();
+            let drawn = backend.draw((&on_device, vocabulary), &rows, &spec, &numbers).unwrap();
             let whole = top_p == 1.0 && top_k == 0;
             let mut others = 0;
             for ((choice, row), number) in drawn.iter().zip(&rows).zip(&numbers) {
@@ -487,14 +512,12 @@ fn draws_are_those_of_the_cpu() {
 }
 
 #[test]
-fn a_buffer_of_the_cpu_and_one_of_the_device_hold_the_same() {
-    let compute = device(Precision::Bf16);
-    let Compute::Cuda(cuda) = &compute else { unreachable!() };
+fn numbers_come_back_from_a_device_as_they_went_there_and_rounded_when_narrowed() {
+    let cuda = device(Precision::Bf16);
     let values: Vec<f32> = (0..5000).map(|i| (i as f32).sin()).collect();
     let memory = cuda.upload(Kind::F32, &values).unwrap();
     assert_eq!(cuda.download::<f32>(&memory).unwrap(), values);
-    let narrow = cuda.narrowed(&memory).unwrap();
+    let narrow = cuda.converted(&memory).unwrap();
     let wanted: Vec<u16> = values.iter().map(|x| half::bf16::from_f32(*x).to_bits()).collect();
     assert_eq!(cuda.download::<u16>(&narrow).unwrap(), wanted);
-    assert_eq!(Array::Host(Buffer::copy(&values)).host(), values);
 }

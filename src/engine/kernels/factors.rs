@@ -3,9 +3,9 @@
 
 use rayon::prelude::*;
 
+use super::buffer::Buffer;
 use super::lanes::{LANES, Lanes};
 use super::{Instructions, dispatched, instructions};
-use crate::engine::ops::Buffer;
 use crate::job::spec;
 
 /// Columns of a panel.

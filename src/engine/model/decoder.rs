@@ -7,22 +7,19 @@
 
 use std::sync::Arc;
 
-use super::cache::{BLOCK, KvCache};
+use super::cache::KvCache;
 use super::weights::Weights;
-use crate::engine::compute::{Array, Attended, CachedRows, Compute, Normed, Output, PackedRows, Tokens};
+use crate::engine::backend::{Backend, CachedRows, Output, PackedRows};
+use crate::engine::cpu::Cpu;
 use crate::engine::error::EngineError;
+use crate::engine::kernels::attention::BLOCK;
 use crate::engine::kernels::gemm::Precision;
-use crate::engine::ops::attention::Heads;
+use crate::engine::ops::attention::{Attended, Heads};
 use crate::engine::ops::linear::Linear;
-use crate::engine::ops::rotary::Rotary;
+use crate::engine::ops::norm::Normed;
+use crate::engine::projection::Projection;
+use crate::engine::rows::{CachedRow, Packed};
 use crate::modelfile::config::{ModelConfig, RopeScaling};
-
-/// A projection with the places of its weights.
-#[derive(Debug)]
-pub struct Projection {
-    pub linear: Linear,
-    pub weights: Vec<usize>,
-}
 
 /// One transformer block.
 #[derive(Debug)]
@@ -38,62 +35,46 @@ pub(super) struct Layer {
 
 /// A decoder over weights that it shares with others; it follows every change of them.
 #[derive(Debug)]
-pub struct Decoder {
-    pub(super) compute: Compute,
-    pub(super) weights: Arc<Weights>,
+pub struct Decoder<B: Backend = Cpu> {
+    pub(super) backend: Arc<B>,
+    pub(super) weights: Arc<Weights<B>>,
     pub(super) heads: Heads,
     pub(super) embedding: usize,
     pub(super) layers: Vec<Layer>,
     pub(super) norm: usize,
     pub(super) head: Projection,
-    pub(super) rotary: Rotary,
-}
-
-/// Tokens of whole sequences side by side.
-#[derive(Clone, Copy, Debug)]
-pub struct Packed<'a> {
-    pub tokens: &'a [u32],
-    /// Places within the tokens' sequences.
-    pub positions: &'a [u32],
-    /// Start of every sequence and, last, the number of tokens.
-    pub boundaries: &'a [usize],
-}
-
-/// One token to run through the decoder, continuing a cached sequence.
-#[derive(Clone, Copy, Debug)]
-pub struct CachedRow<'a> {
-    pub token: u32,
-    pub position: u32,
-    /// The sequence's blocks; `blocks[position / BLOCK]` will hold this token.
-    pub blocks: &'a [u32],
+    pub(super) rotary: B::Rotary,
 }
 
 /// What a block computed, as its backward pass needs it.
 #[derive(Debug)]
-pub(super) struct Activations {
+pub(super) struct Activations<A, S = A> {
     /// `[N, hidden]`, and the factors of its norm.
-    pub input: Array,
-    pub input_inverses: Array,
+    pub input: A,
+    pub input_inverses: A,
     /// Queries, keys and values side by side, rotated.
-    pub rows: Array,
-    pub attended: Attended,
+    pub rows: A,
+    pub attended: Attended<A, S>,
     /// `[N, hidden]` after attention, and the factors of its norm.
-    pub middle: Array,
-    pub middle_inverses: Array,
+    pub middle: A,
+    pub middle_inverses: A,
     /// Gate and up side by side.
-    pub gate_up: Array,
+    pub gate_up: A,
 }
+
+/// What a block computed, and its result.
+type Computed<A, S = A> = (Activations<A, S>, A);
 
 /// The final states, and what comes before their norm.
 #[derive(Debug)]
-pub(super) struct Final {
-    pub input: Array,
-    pub normed: Normed,
+pub(super) struct Final<A> {
+    pub input: A,
+    pub normed: Normed<A>,
 }
 
-impl Decoder {
+impl<B: Backend> Decoder<B> {
     /// A decoder over weights, whose products are computed with the given precision.
-    pub fn new(weights: Arc<Weights>, precision: Precision) -> Result<Self, EngineError> {
+    pub fn new(weights: Arc<Weights<B>>, precision: Precision) -> Result<Self, EngineError> {
         let config = weights.config().clone();
         let project = |names: &[String], input: usize| -> Result<Projection, EngineError> {
             let weights_of: Vec<usize> =
@@ -122,15 +103,16 @@ impl Decoder {
             .collect::<Result<_, EngineError>>()?;
         let embedding = String::from("model.embed_tokens.weight");
         let head = if config.tie_word_embeddings { embedding.clone() } else { String::from("lm_head.weight") };
+        let backend = Arc::clone(weights.backend());
         Ok(Self {
-            compute: weights.compute(),
             heads,
             embedding: weights.index(&embedding)?,
             layers,
             norm: weights.index("model.norm.weight")?,
             head: project(&[head], config.hidden_size)?,
-            rotary: Rotary::new(frequencies(&config), config.max_position_embeddings),
+            rotary: backend.rotary(frequencies(&config), config.max_position_embeddings)?,
             weights,
+            backend,
         })
     }
 
@@ -138,7 +120,7 @@ impl Decoder {
         self.weights.config()
     }
 
-    pub fn weights(&self) -> &Weights {
+    pub fn weights(&self) -> &Weights<B> {
         &self.weights
     }
 
@@ -147,14 +129,14 @@ impl Decoder {
     }
 
     /// Where it computes.
-    pub fn compute(&self) -> &Compute {
-        &self.compute
+    pub fn backend(&self) -> &Arc<B> {
+        &self.backend
     }
 
     /// Final states `[N, hidden]` of whole sequences, without what a backward pass needs.
-    pub fn hidden(&self, packed: Packed<'_>) -> Result<Array, EngineError> {
+    pub fn hidden(&self, packed: Packed<'_>) -> Result<B::Array, EngineError> {
         self.check_tokens(packed.tokens)?;
-        let packed = self.compute.packed(packed)?;
+        let packed = self.backend.packed(packed)?;
         let mut x = self.embed(&packed.tokens)?;
         for layer in &self.layers {
             x = self.packed_block(layer, x, &packed, false)?.1;
@@ -163,18 +145,23 @@ impl Decoder {
     }
 
     /// An empty cache of so many blocks.
-    pub fn cache(&self, blocks: usize) -> Result<KvCache, EngineError> {
-        KvCache::new(self.layers.len(), self.heads, blocks, &self.compute)
+    pub fn cache(&self, blocks: usize) -> Result<KvCache<B>, EngineError> {
+        KvCache::new(&self.backend, self.layers.len(), self.heads, blocks)
+    }
+
+    /// Bytes of one block of a cache over all layers.
+    pub fn bytes_per_block(&self) -> usize {
+        self.layers.len() * self.backend.block_bytes(self.heads)
     }
 
     /// Adds the rows' keys and values to the cache, then attends to all tokens of their sequences up to themselves.
     /// Rows of one sequence stand next to each other in ascending position. Returns final states `[rows, hidden]`.
-    pub fn extend(&self, cache: &mut KvCache, rows: &[CachedRow<'_>]) -> Result<Array, EngineError> {
+    pub fn extend(&self, cache: &mut KvCache<B>, rows: &[CachedRow<'_>]) -> Result<B::Array, EngineError> {
         self.check_rows(cache, rows)?;
-        self.run_cached(cache, &self.compute.cached(rows, self.heads)?)
+        self.run_cached(cache, &self.backend.cached(rows, self.heads)?)
     }
 
-    pub(super) fn check_rows(&self, cache: &KvCache, rows: &[CachedRow<'_>]) -> Result<(), EngineError> {
+    pub(super) fn check_rows(&self, cache: &KvCache<B>, rows: &[CachedRow<'_>]) -> Result<(), EngineError> {
         for CachedRow { token, position, blocks } in rows {
             self.check_tokens(&[*token])?;
             let known = &blocks[..blocks.len().min(*position as usize / BLOCK + 1)];
@@ -185,14 +172,14 @@ impl Decoder {
         Ok(())
     }
 
-    pub(super) fn run_cached(&self, cache: &mut KvCache, rows: &CachedRows<'_>) -> Result<Array, EngineError> {
+    pub(super) fn run_cached(&self, cache: &mut KvCache<B>, rows: &CachedRows<'_, B>) -> Result<B::Array, EngineError> {
         let mut x = self.embed(&rows.tokens)?;
-        for (layer, cached) in self.layers.iter().zip(cache.layers()) {
-            let attention = |states: &Array| {
+        for (layer, cached) in self.layers.iter().zip(&mut cache.layers) {
+            let attention = |states: &B::Array| {
                 let mut qkv = self.project(&layer.attention, states, Output::Activation, true)?;
-                self.compute.rotate(&mut qkv, self.heads, &rows.tokens, &self.rotary, false)?;
-                let attended = self.compute.cached_attention(&qkv, self.heads, rows, cached)?;
-                Ok((qkv, attended))
+                self.backend.rotate(&mut qkv, self.heads, &rows.tokens, &self.rotary, false)?;
+                let out = self.backend.cached_attention(&qkv, self.heads, rows, cached)?;
+                Ok((qkv, Attended { out, log_sums: () }))
             };
             x = self.block(layer, x, true, attention)?.1;
         }
@@ -214,34 +201,39 @@ impl Decoder {
         }
     }
 
-    pub(super) fn embed(&self, tokens: &Tokens<'_>) -> Result<Array, EngineError> {
-        self.compute.embed(&self.weights, self.embedding, tokens)
+    pub(super) fn embed(&self, tokens: &B::Tokens<'_>) -> Result<B::Array, EngineError> {
+        self.backend.embed(self.weight(self.embedding), tokens, self.config().hidden_size)
+    }
+
+    /// A weight as operations take it.
+    pub(super) fn weight(&self, index: usize) -> (&B::Parameters, usize) {
+        (self.weights.parameters(), index)
     }
 
     /// One block over packed sequences.
     pub(super) fn packed_block(
         &self,
         layer: &Layer,
-        x: Array,
-        packed: &PackedRows<'_>,
+        x: B::Array,
+        packed: &PackedRows<'_, B>,
         keep: bool,
-    ) -> Result<(Activations, Array), EngineError> {
+    ) -> Result<Computed<B::Array>, EngineError> {
         self.block(layer, x, keep, |states| {
             let mut rows = self.project(&layer.attention, states, Output::Activation, keep)?;
-            self.compute.rotate(&mut rows, self.heads, &packed.tokens, &self.rotary, false)?;
-            let attended = self.compute.packed_attention(&rows, self.heads, packed)?;
+            self.backend.rotate(&mut rows, self.heads, &packed.tokens, &self.rotary, false)?;
+            let attended = self.backend.packed_attention(&rows, self.heads, packed)?;
             Ok((rows, attended))
         })
     }
 
     /// One block: what it computed, and its result.
-    fn block(
+    fn block<S>(
         &self,
         layer: &Layer,
-        input: Array,
+        input: B::Array,
         keep: bool,
-        attention: impl FnOnce(&Array) -> Result<(Array, Attended), EngineError>,
-    ) -> Result<(Activations, Array), EngineError> {
+        attention: impl FnOnce(&B::Array) -> Result<(B::Array, Attended<B::Array, S>), EngineError>,
+    ) -> Result<Computed<B::Array, S>, EngineError> {
         let mut input = input;
         let Normed { out, inverses: input_inverses } = self.normed(&mut input, None, layer.input_norm)?;
         let (rows, attended) = attention(&out)?;
@@ -250,29 +242,34 @@ impl Decoder {
         let Normed { out, inverses: middle_inverses } = self.normed(&mut middle, Some(&input), layer.post_norm)?;
         let gate_up = self.project(&layer.gate_up, &out, Output::Activation, keep)?;
         drop(out);
-        let gated = self.compute.gated(&gate_up, self.config().intermediate_size)?;
+        let gated = self.backend.gated(&gate_up, self.config().intermediate_size)?;
         let mut result = self.project(&layer.down, &gated, Output::Sum, keep)?;
-        self.compute.add(&mut result, &middle)?;
+        self.backend.add(&mut result, &middle)?;
         Ok((Activations { input, input_inverses, rows, attended, middle, middle_inverses, gate_up }, result))
     }
 
-    pub(super) fn finish(&self, mut x: Array) -> Result<Final, EngineError> {
+    pub(super) fn finish(&self, mut x: B::Array) -> Result<Final<B::Array>, EngineError> {
         let normed = self.normed(&mut x, None, self.norm)?;
         Ok(Final { input: x, normed })
     }
 
-    fn normed(&self, x: &mut Array, residual: Option<&Array>, weight: usize) -> Result<Normed, EngineError> {
-        self.compute.norm(x, residual, &self.weights, weight, self.config().rms_norm_eps as f32)
+    fn normed(
+        &self,
+        x: &mut B::Array,
+        residual: Option<&B::Array>,
+        weight: usize,
+    ) -> Result<Normed<B::Array>, EngineError> {
+        self.backend.norm(x, residual, self.weight(weight), self.config().rms_norm_eps as f32)
     }
 
     pub(super) fn project(
         &self,
         projection: &Projection,
-        x: &Array,
+        x: &B::Array,
         into: Output,
         keep: bool,
-    ) -> Result<Array, EngineError> {
-        self.compute.project(projection, &self.weights, x, into, keep)
+    ) -> Result<B::Array, EngineError> {
+        self.backend.project(projection, self.weights.parameters(), x, into, keep)
     }
 }
 

@@ -8,94 +8,85 @@
 use std::ops::Range;
 
 use super::cache::KvCache;
-use super::decoder::{CachedRow, Decoder};
-use crate::engine::compute::{Array, CachedRows, Compute, Output};
-use crate::engine::cuda::Recordings;
+use super::decoder::Decoder;
+use crate::engine::backend::{Backend, CachedRows, Output};
+use crate::engine::choice::{Choice, Draws};
 use crate::engine::error::EngineError;
 use crate::engine::ops::logprob::Reading;
-use crate::engine::optimizer::GradientSum;
-use crate::engine::sampler::Choice;
+use crate::engine::rows::CachedRow;
 use crate::job::spec::SamplingSpec;
 use crate::objective::TeacherView;
 
 /// A model to compare with.
-#[derive(Clone, Copy, Debug)]
-pub struct Teacher<'a> {
-    pub decoder: &'a Decoder,
+#[derive(Debug)]
+pub struct Teacher<'a, B: Backend> {
+    pub decoder: &'a Decoder<B>,
     /// Its own final states of the same tokens; their width may differ, the vocabulary may not.
-    pub hidden: &'a Array,
+    pub hidden: &'a B::Array,
     pub view: &'a TeacherView,
 }
 
 /// What was read off the logits of some rows, one number a target, and what the backward pass needs of it.
 #[derive(Debug)]
-pub struct HeadPass<'a> {
+pub struct HeadPass<'a, B: Backend> {
     pub reading: Reading,
-    states: Array,
+    states: B::Array,
     targets: &'a [u32],
     rows: &'a [u32],
     /// The teacher's states of the rows.
-    teacher: Option<(&'a Decoder, &'a TeacherView, Array)>,
+    teacher: Option<(&'a Decoder<B>, &'a TeacherView, B::Array)>,
     /// Rows per chunk.
     chunk: usize,
     /// The logits, when one chunk holds them all.
-    logits: Option<Array>,
-}
-
-/// How tokens are drawn in one pass: a number in `[0, 1)` for each row, and memory for logits in bytes.
-#[derive(Clone, Copy, Debug)]
-pub struct Draws<'a> {
-    pub spec: &'a SamplingSpec,
-    pub uniforms: &'a [f64],
-    pub logits_bytes: usize,
+    logits: Option<B::Array>,
 }
 
 /// What a pass over the cache gave.
 #[derive(Debug)]
-pub struct Advanced {
+pub struct Advanced<A> {
     /// Final states of all rows, unless the pass was recorded.
-    pub hidden: Option<Array>,
+    pub hidden: Option<A>,
     pub choices: Vec<Choice>,
 }
 
-impl Decoder {
+impl<B: Backend> Decoder<B> {
     /// Log-probabilities of `targets`, which the given `rows` of `hidden` predict, without what a backward pass needs.
-    pub fn logprobs(&self, hidden: &Array, rows: &[u32], targets: &[u32]) -> Result<Reading, EngineError> {
-        Ok(self.read(hidden, rows, targets, None, self.compute.logits_bytes(), false)?.reading)
+    pub fn logprobs(&self, hidden: &B::Array, rows: &[u32], targets: &[u32]) -> Result<Reading, EngineError> {
+        Ok(self.read(hidden, rows, targets, None, B::LOGITS_BYTES, false)?.reading)
     }
 
     /// The same for a backward pass, beside a teacher if there is one.
     pub fn read_off<'a>(
         &self,
-        hidden: &Array,
+        hidden: &B::Array,
         rows: &'a [u32],
         targets: &'a [u32],
-        teacher: Option<Teacher<'a>>,
-    ) -> Result<HeadPass<'a>, EngineError> {
-        self.read(hidden, rows, targets, teacher, self.compute.logits_bytes(), true)
+        teacher: Option<&Teacher<'a, B>>,
+    ) -> Result<HeadPass<'a, B>, EngineError> {
+        self.read(hidden, rows, targets, teacher, B::LOGITS_BYTES, true)
     }
 
     fn read<'a>(
         &self,
-        hidden: &Array,
+        hidden: &B::Array,
         rows: &'a [u32],
         targets: &'a [u32],
-        teacher: Option<Teacher<'a>>,
+        teacher: Option<&Teacher<'a, B>>,
         chunk_bytes: usize,
         keep: bool,
-    ) -> Result<HeadPass<'a>, EngineError> {
+    ) -> Result<HeadPass<'a, B>, EngineError> {
         let width = self.config().hidden_size;
         if targets.len() != rows.len() {
             return Err(EngineError::Internal(format!("{} targets for {} rows", targets.len(), rows.len())));
         }
         self.check_tokens(targets)?;
-        let of_teacher = |t: Teacher<'a>| -> Result<_, EngineError> {
-            let states = self.compute.gather(t.hidden, t.decoder.config().hidden_size, rows)?;
+        let of_teacher = |t: &Teacher<'a, B>| -> Result<_, EngineError> {
+            let states = self.backend.gather(t.hidden, t.decoder.config().hidden_size, rows)?;
             Ok((t.decoder, t.view, states))
         };
         let mut pass = HeadPass {
             reading: Reading::default(),
-            states: self.compute.gather(hidden, width, rows)?,
+            states: self.backend.gather(hidden, width, rows)?,
             targets,
             rows,
             teacher: teacher.map(of_teacher).transpose()?,
@@ -103,15 +94,15 @@ impl Decoder {
             logits: None,
         };
         for range in pass.chunks() {
-            let logits = self.chunk_logits(&pass.states, &range, pass.chunk)?;
+            let logits = self.chunk_logits(&pass.states, &range, pass.is_cut())?;
             let targets = &targets[range.clone()];
             pass.reading.extend(match (&pass.teacher, pass.teacher_logits(&range)?) {
                 (Some((_, view, _)), Some(of_teacher)) => {
-                    self.compute.read_pairs(&logits, &of_teacher, targets, view)?
+                    self.backend.read_pairs(&logits, &of_teacher, targets, view)?
                 }
-                _ => self.compute.read_rows(&logits, targets)?,
+                _ => self.backend.read_rows(&logits, targets)?,
             });
-            if keep && rows.len() <= pass.chunk {
+            if keep && !pass.is_cut() {
                 pass.logits = Some(logits);
             }
         }
@@ -123,30 +114,31 @@ impl Decoder {
         (bytes / (size_of::<f32>() * self.config().vocab_size)).max(1)
     }
 
-    fn chunk_logits(&self, states: &Array, range: &Range<usize>, chunk: usize) -> Result<Array, EngineError> {
-        let several = states.len() / self.config().hidden_size > chunk;
-        self.compute.project_rows(&self.head, &self.weights, states, range.clone(), several)
+    /// Logits of some rows; with `keep` there are others, for which the weights stay packed.
+    fn chunk_logits(&self, states: &B::Array, range: &Range<usize>, keep: bool) -> Result<B::Array, EngineError> {
+        self.backend.project_rows(&self.head, self.weights.parameters(), states, range.clone(), keep)
     }
 
     /// The gradient `[N, hidden]` of the final states, of which there are `count`, for the gradients of the
     /// log-probabilities and of the divergences; that of the head's weight is added to `sums`.
     pub fn head_backward(
         &self,
-        mut pass: HeadPass<'_>,
+        mut pass: HeadPass<'_, B>,
         count: usize,
         of_logprobs: &[f32],
         of_divergence: Option<&[f32]>,
-        sums: &mut GradientSum,
-    ) -> Result<Array, EngineError> {
-        let (width, compute) = (self.config().hidden_size, &self.compute);
-        let mut of_hidden = compute.zeros(count * width)?;
+        sums: &mut B::Gradients,
+    ) -> Result<B::Array, EngineError> {
+        let (width, backend) = (self.config().hidden_size, &self.backend);
+        let parameters = self.weights.parameters();
+        let mut of_hidden = backend.zeros(count * width)?;
         // The divergence is mostly used without its gradient; then the teacher is not needed again.
         let of_divergence = of_divergence.filter(|grad| grad.iter().any(|g| *g != 0.0));
         let mut kept = pass.logits.take();
         for range in pass.chunks() {
             let logits = match kept.take() {
                 Some(logits) => logits,
-                None => self.chunk_logits(&pass.states, &range, pass.chunk)?,
+                None => self.chunk_logits(&pass.states, &range, pass.is_cut())?,
             };
             let targets = &pass.targets[range.clone()];
             let of_teacher = if of_divergence.is_some() { pass.teacher_logits(&range)? } else { None };
@@ -154,56 +146,55 @@ impl Decoder {
                 (Some(grad), Some((_, view, _)), Some(teacher)) => Some((&grad[range.clone()], teacher, *view)),
                 _ => None,
             };
-            let grad = compute.logits_gradient(logits, targets, &of_logprobs[range.clone()], divergence)?;
-            compute.weight_gradients(&self.head, &self.weights, (&pass.states, range.start), &grad, sums)?;
-            let of_states = compute.input_gradient(&self.head, &self.weights, &grad)?;
-            compute.scatter_add(&mut of_hidden, &of_states, width, &pass.rows[range])?;
+            let grad = backend.logits_gradient(logits, targets, &of_logprobs[range.clone()], divergence)?;
+            backend.weight_gradients(&self.head, parameters, (&pass.states, range.start), &grad, sums)?;
+            let of_states = backend.input_gradient(&self.head, parameters, &grad)?;
+            backend.scatter_add(&mut of_hidden, &of_states, width, &pass.rows[range])?;
         }
         Ok(of_hidden)
     }
 
     /// Logits `[rows, vocabulary]` of the given rows of `hidden`.
-    pub fn row_logits(&self, hidden: &Array, rows: &[u32]) -> Result<Array, EngineError> {
-        let states = self.compute.gather(hidden, self.config().hidden_size, rows)?;
+    pub fn row_logits(&self, hidden: &B::Array, rows: &[u32]) -> Result<B::Array, EngineError> {
+        let states = self.backend.gather(hidden, self.config().hidden_size, rows)?;
         self.project(&self.head, &states, Output::Sum, true)
     }
 
     /// Draws a token from each of the given rows of `logits: [N, vocabulary]`.
     pub fn draw(
         &self,
-        logits: &Array,
+        logits: &B::Array,
         rows: &[u32],
         spec: &SamplingSpec,
         uniforms: &[f64],
     ) -> Result<Vec<Choice>, EngineError> {
-        self.compute.draw((logits, self.config().vocab_size), rows, spec, uniforms)
+        self.backend.draw((logits, self.config().vocab_size), rows, spec, uniforms)
     }
 
     /// Continues cached sequences and draws the next tokens of the first `draws.uniforms.len()` rows. `meanwhile` is
     /// called while a device computes.
     pub fn advance(
         &self,
-        cache: &mut KvCache,
+        cache: &mut KvCache<B>,
         rows: &[CachedRow<'_>],
         draws: Draws<'_>,
-        meanwhile: impl FnOnce() -> Result<(), EngineError>,
-    ) -> Result<Advanced, EngineError> {
+        mut meanwhile: impl FnMut() -> Result<(), EngineError>,
+    ) -> Result<Advanced<B::Array>, EngineError> {
         let count = draws.uniforms.len();
-        if let Compute::Cuda(cuda) = &self.compute
-            && rows.len() == count
-            && Recordings::take(count)
-        {
-            self.check_rows(cache, rows)?;
-            let choices = cache.recorded(|cache, recordings, spare| {
-                let logits = |rows: &CachedRows<'_>| {
+        self.check_rows(cache, rows)?;
+        if rows.len() == count {
+            let replayed = cache.recorded(|cache, recordings, spare| {
+                let logits = |rows: &CachedRows<'_, B>| {
                     let hidden = self.run_cached(cache, rows)?;
                     self.project(&self.head, &hidden, Output::Sum, true)
                 };
-                recordings.run(cuda, (rows, spare), draws, logits, meanwhile)
+                self.backend.replay(recordings, (rows, spare), draws, logits, &mut meanwhile)
             })?;
-            return Ok(Advanced { hidden: None, choices });
+            if let Some(choices) = replayed {
+                return Ok(Advanced { hidden: None, choices });
+            }
         }
-        let hidden = self.extend(cache, rows)?;
+        let hidden = self.run_cached(cache, &self.backend.cached(rows, self.heads)?)?;
         meanwhile()?;
         let (mut choices, at_a_time) = (Vec::with_capacity(count), self.rows_in(draws.logits_bytes));
         for start in (0..count).step_by(at_a_time) {
@@ -216,14 +207,20 @@ impl Decoder {
     }
 }
 
-impl HeadPass<'_> {
-    fn chunks(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+impl<B: Backend> HeadPass<'_, B> {
+    /// Whether one chunk does not hold all rows.
+    fn is_cut(&self) -> bool {
+        self.rows.len() > self.chunk
+    }
+
+    fn chunks(&self) -> impl Iterator<Item = Range<usize>> + use<B> {
         let (chunk, count) = (self.chunk, self.rows.len());
         (0..count).step_by(chunk).map(move |start| start..(start + chunk).min(count))
     }
 
-    fn teacher_logits(&self, range: &Range<usize>) -> Result<Option<Array>, EngineError> {
-        let logits = |(decoder, _, states): &(&Decoder, _, Array)| decoder.chunk_logits(states, range, self.chunk);
+    fn teacher_logits(&self, range: &Range<usize>) -> Result<Option<B::Array>, EngineError> {
+        let logits =
+            |(decoder, _, states): &(&Decoder<B>, _, B::Array)| decoder.chunk_logits(states, range, self.is_cut());
         self.teacher.as_ref().map(logits).transpose()
     }
 }
@@ -234,9 +231,10 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::engine::gradients::GradientSum;
+    use crate::engine::kernels::buffer::Buffer;
     use crate::engine::kernels::gemm::Precision;
     use crate::engine::model::weights::Weights;
-    use crate::engine::ops::Buffer;
 
     /// Chunks change no bit, with and without a teacher, and a wrong target is an error.
     #[test]
@@ -246,10 +244,11 @@ mod tests {
         let decoder = Decoder::new(Arc::clone(&weights), Precision::F32).unwrap();
         let (width, vocabulary) = (decoder.config().hidden_size, decoder.config().vocab_size);
         let wave = |speed: f64| (0..5 * width).map(|i| (i as f64 * speed).sin() as f32).collect::<Vec<f32>>();
-        let [hidden, of_teacher] = [0.7, 0.3].map(|speed| Array::Host(Buffer::copy(&wave(speed))));
+        let [hidden, of_teacher] = [0.7, 0.3].map(|speed| Buffer::copy(&wave(speed)));
         let (rows, targets) = ([0, 1, 3, 4], [2, 0, 5, 5]);
         let view = TeacherView { temperature: 1.5, top_k: None };
-        for teacher in [None, Some(Teacher { decoder: &decoder, hidden: &of_teacher, view: &view })] {
+        let teacher = Teacher { decoder: &decoder, hidden: &of_teacher, view: &view };
+        for teacher in [None, Some(&teacher)] {
             let run = |chunk_rows: usize| {
                 let bytes = chunk_rows * 4 * vocabulary;
                 let pass = decoder.read(&hidden, &rows, &targets, teacher, bytes, true).unwrap();
@@ -258,7 +257,7 @@ mod tests {
                 let of_divergence = [0.3, -1.0, 2.0, 0.1];
                 let of_divergence = teacher.map(|_| &of_divergence[..]);
                 let of_hidden = decoder.head_backward(pass, 5, &[1.0, -0.5, 2.0, 0.2], of_divergence, &mut sums);
-                (reading, of_hidden.unwrap().host().to_vec(), sums.get(decoder.head.weights[0]).unwrap().to_vec())
+                (reading, of_hidden.unwrap().to_vec(), sums.get(decoder.head.weights[0]).unwrap().to_vec())
             };
             let whole = run(100);
             assert!(whole.1.iter().any(|g| *g != 0.0) && whole.1[2 * width..3 * width].iter().all(|g| *g == 0.0));

@@ -5,22 +5,19 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLockWriteGuard};
 
 use candle_core::quantized::{GgmlDType, QStorage, QTensor};
-use candle_core::{Device, Tensor};
+use candle_core::{Device, Tensor as Candle};
 use half::{bf16, f16};
 use rayon::prelude::*;
 use safetensors::{Dtype, View};
 
-use super::decoder::Projection;
-use crate::engine::compute::Compute;
-use crate::engine::cuda::{Cuda, Parameters};
+use crate::engine::backend::{Backend, Storage, Tensor, Tensors, Training};
+use crate::engine::cpu::{Cpu, Values};
 use crate::engine::error::EngineError;
 use crate::engine::kernels::pages::moved;
-use crate::engine::ops::linear::Matrices;
 use crate::engine::random::{Purpose, Stream};
 use crate::job::spec::WeightDtype;
 use crate::modelfile::config::ModelConfig;
@@ -29,25 +26,13 @@ use crate::modelfile::{Format, Inspection, decoder_tensors, gguf, safetensors as
 /// Trainable f32 weights, in the order of their Hugging Face names. Everyone who computes with them shares them; one
 /// thread at a time changes them.
 #[derive(Debug)]
-pub struct Weights {
+pub struct Weights<B: Storage = Cpu> {
     config: ModelConfig,
-    weights: Vec<Weight>,
-    /// Where the numbers are when they are not in the CPU's memory.
-    device: Option<Parameters>,
-    /// Grows with every change, so that what was made of the weights can tell whether it is still right.
-    version: AtomicU64,
+    /// Names and shapes.
+    tensors: Vec<(String, Vec<usize>)>,
+    backend: Arc<B>,
+    parameters: B::Parameters,
 }
-
-#[derive(Debug)]
-struct Weight {
-    name: String,
-    shape: Vec<usize>,
-    /// Empty when the numbers are on a device.
-    values: RwLock<Vec<f32>>,
-}
-
-/// A weight's numbers, as long as nobody changes them.
-pub type Values<'a> = RwLockReadGuard<'a, Vec<f32>>;
 
 impl Weights {
     /// Loads an inspected model.
@@ -74,12 +59,12 @@ impl Weights {
                 1 => vec![1.0; count],
                 _ => (0..count as u64).into_par_iter().map(|i| (stream.normal(i) * std) as f32).collect(),
             };
-            tensors.insert(name, Values32 { shape, values });
+            tensors.insert(name.clone(), Tensor { name, shape, values });
         }
         Self::from_tensors(config, tensors)
     }
 
-    fn from_tensors(config: &ModelConfig, mut tensors: HashMap<String, Values32>) -> Result<Self, EngineError> {
+    fn from_tensors(config: &ModelConfig, mut tensors: HashMap<String, Tensor>) -> Result<Self, EngineError> {
         let mut weights = Vec::new();
         for (name, shape) in decoder_tensors(config, Format::HuggingFace) {
             let tensor = tensors
@@ -88,44 +73,60 @@ impl Weights {
             if tensor.shape != shape {
                 return Err(EngineError::Internal(format!("`{name}` has shape {:?}, not {shape:?}", tensor.shape)));
             }
-            weights.push(Weight { name, shape, values: RwLock::new(moved(tensor.values)) });
+            weights.push(Tensor { name, shape, values: moved(tensor.values) });
         }
         weights.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(Self { config: config.clone(), weights, device: None, version: AtomicU64::new(0) })
+        Self::on(&Arc::new(Cpu), config, weights)
     }
 
     /// Moves the numbers to where they are computed with.
-    pub fn placed(mut self, compute: &Compute) -> Result<Self, EngineError> {
-        if let Compute::Cuda(cuda) = compute {
-            Cuda::check_shape(&self.config)?;
-            let shapes: Vec<(&str, usize)> =
-                self.weights.iter().map(|w| (w.name.as_str(), w.shape.iter().product())).collect();
-            let parameters = Parameters::new(cuda, &self.config, &shapes)?;
-            for (index, weight) in self.weights.iter_mut().enumerate() {
-                let values = std::mem::take(weight.values.get_mut().unwrap_or_else(PoisonError::into_inner));
-                parameters.write(index, &values)?;
-            }
-            self.device = Some(parameters);
-        }
-        Ok(self)
+    pub fn placed<B: Backend>(self, backend: &Arc<B>) -> Result<Weights<B>, EngineError> {
+        Weights::on(backend, &self.config, self.parameters.into_tensors())
+    }
+
+    pub fn values(&self, index: usize) -> Values<'_> {
+        self.parameters.values(index)
+    }
+
+    /// The numbers of a tensor to be changed; [`Self::changed`] comes after.
+    pub fn values_mut(&self, index: usize) -> RwLockWriteGuard<'_, Vec<f32>> {
+        self.parameters.values_mut(index)
+    }
+
+    /// Tells those who keep something made of the weights that it is out of date.
+    pub fn changed(&self) {
+        self.parameters.changed();
+    }
+
+    /// One tensor alone.
+    #[cfg(test)]
+    pub(in crate::engine) fn of(name: &str, shape: &[usize], values: Vec<f32>) -> Self {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
+        let config = crate::modelfile::inspect(&directory).expect("the built-in model is complete").config;
+        let tensor = Tensor { name: name.to_owned(), shape: shape.to_vec(), values };
+        Self::on(&Arc::new(Cpu), &config, vec![tensor]).expect("the CPU has room for a tensor")
+    }
+}
+
+impl<B: Training> Weights<B> {
+    /// Tensors, in the order of their names, on a backend.
+    fn on(backend: &Arc<B>, config: &ModelConfig, tensors: Vec<Tensor>) -> Result<Self, EngineError> {
+        Ok(Self {
+            config: config.clone(),
+            tensors: tensors.iter().map(|tensor| (tensor.name.clone(), tensor.shape.clone())).collect(),
+            backend: Arc::clone(backend),
+            parameters: backend.parameters(config, tensors)?,
+        })
     }
 
     /// Where the numbers are.
-    pub fn compute(&self) -> Compute {
-        self.device.as_ref().map_or(Compute::Cpu, |parameters| Compute::Cuda(Arc::clone(parameters.cuda())))
+    pub fn backend(&self) -> &Arc<B> {
+        &self.backend
     }
 
-    /// The numbers on their device.
-    pub fn device(&self) -> &Parameters {
-        let Some(parameters) = &self.device else { unreachable!("the CPU's weights are used on a device") };
-        parameters
-    }
-
-    /// Calls `f` with a projection's weights.
-    pub fn with<T>(&self, projection: &Projection, f: impl FnOnce(Matrices<'_>) -> T) -> T {
-        let values: Vec<Values<'_>> = projection.weights.iter().map(|index| self.values(*index)).collect();
-        let slices: Vec<&[f32]> = values.iter().map(|v| &v[..]).collect();
-        f(Matrices { values: &slices, version: self.version() })
+    /// The numbers.
+    pub fn parameters(&self) -> &B::Parameters {
+        &self.parameters
     }
 
     pub fn config(&self) -> &ModelConfig {
@@ -134,7 +135,7 @@ impl Weights {
 
     /// Number of tensors.
     pub fn count(&self) -> usize {
-        self.weights.len()
+        self.tensors.len()
     }
 
     /// Number of trainable numbers.
@@ -144,90 +145,49 @@ impl Weights {
 
     /// The place of a tensor.
     pub fn index(&self, name: &str) -> Result<usize, EngineError> {
-        let found = self.weights.binary_search_by(|weight| weight.name.as_str().cmp(name));
+        let found = self.tensors.binary_search_by(|(other, _)| other.as_str().cmp(name));
         found.map_err(|_| EngineError::Internal(format!("no tensor `{name}`")))
     }
 
     pub fn name(&self, index: usize) -> &str {
-        &self.weights[index].name
+        &self.tensors[index].0
     }
 
     pub fn shape(&self, index: usize) -> &[usize] {
-        &self.weights[index].shape
+        &self.tensors[index].1
     }
 
     pub fn len_of(&self, index: usize) -> usize {
         self.shape(index).iter().product()
     }
 
-    pub fn values(&self, index: usize) -> Values<'_> {
-        self.weights[index].values.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The numbers of a tensor to be changed; [`Self::changed`] comes after.
-    pub fn values_mut(&self, index: usize) -> RwLockWriteGuard<'_, Vec<f32>> {
-        self.weights[index].values.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Tells those who keep something made of the weights that it is out of date.
-    pub fn changed(&self) {
-        self.version.fetch_add(1, Ordering::Release);
-    }
-
-    pub fn version(&self) -> u64 {
-        self.version.load(Ordering::Acquire)
-    }
-
-    /// One tensor alone.
-    #[cfg(test)]
-    pub(in crate::engine) fn of(name: &str, shape: &[usize], values: Vec<f32>) -> Self {
-        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
-        let config = crate::modelfile::inspect(&directory).expect("the built-in model is complete").config;
-        let weight = Weight { name: name.to_owned(), shape: shape.to_vec(), values: RwLock::new(values) };
-        Self { config, weights: vec![weight], device: None, version: AtomicU64::new(0) }
-    }
-
     /// Writes the weights as one safetensors file.
     pub fn save(&self, path: &Path, dtype: WeightDtype) -> Result<(), EngineError> {
-        let view =
-            |(index, weight): (usize, &Weight)| (weight.name.clone(), WeightView { weights: self, index, dtype });
-        write_safetensors(path, self.weights.iter().enumerate().map(view))?;
-        self.check()
-    }
-
-    /// Whether all numbers that were read for a file could be read.
-    pub fn check(&self) -> Result<(), EngineError> {
-        self.device.as_ref().map_or(Ok(()), |parameters| Ok(parameters.cuda().check()?))
+        let view = |index: usize| {
+            let shape = self.shape(index).to_vec();
+            (self.name(index).to_owned(), TensorView { numbers: &self.parameters, index, shape, dtype })
+        };
+        write_safetensors(path, (0..self.count()).map(view))?;
+        self.backend.check()
     }
 
     /// Takes over the values of a file that [`Self::save`] wrote in f32.
     pub fn restore(&self, path: &Path) -> Result<(), EngineError> {
         let mut tensors = load_safetensors(&[path.to_owned()])?;
-        for (index, weight) in self.weights.iter().enumerate() {
-            let tensor = tensors.remove(&weight.name).filter(|t| t.shape == weight.shape);
+        for (index, (name, shape)) in self.tensors.iter().enumerate() {
+            let tensor = tensors.remove(name).filter(|tensor| tensor.shape == *shape);
             let tensor = tensor.ok_or_else(|| EngineError::InvalidData {
                 code: "checkpoint_corrupt",
-                detail: format!("{} has no tensor `{}` of the right shape", path.display(), weight.name),
+                detail: format!("{} has no tensor `{name}` of the right shape", path.display()),
             })?;
-            match &self.device {
-                Some(parameters) => parameters.write(index, &tensor.values)?,
-                None => self.values_mut(index).copy_from_slice(&tensor.values),
-            }
+            self.backend.write(&self.parameters, index, &tensor.values)?;
         }
-        self.changed();
         Ok(())
     }
 }
 
-/// A tensor as it was read.
-#[derive(Clone, Debug)]
-pub struct Values32 {
-    pub shape: Vec<usize>,
-    pub values: Vec<f32>,
-}
-
 /// Every tensor of the given safetensors files, as f32.
-pub fn load_safetensors(paths: &[std::path::PathBuf]) -> Result<HashMap<String, Values32>, EngineError> {
+pub fn load_safetensors(paths: &[PathBuf]) -> Result<HashMap<String, Tensor>, EngineError> {
     let mut tensors = HashMap::new();
     for path in paths {
         let head = header::read_header(path)?;
@@ -237,7 +197,7 @@ pub fn load_safetensors(paths: &[std::path::PathBuf]) -> Result<HashMap<String, 
             file.read_exact_at(&mut bytes, head.data_start + info.offsets.0)
                 .map_err(|e| EngineError::io("reading", path, e))?;
             let values = to_f32(&bytes, info.dtype);
-            tensors.insert(name.clone(), Values32 { shape: info.shape.clone(), values });
+            tensors.insert(name.clone(), Tensor { name: name.clone(), shape: info.shape.clone(), values });
         }
     }
     Ok(tensors)
@@ -252,7 +212,7 @@ fn to_f32(bytes: &[u8], dtype: header::Dtype) -> Vec<f32> {
     }
 }
 
-fn load_gguf(path: &Path, config: &ModelConfig) -> Result<HashMap<String, Values32>, EngineError> {
+fn load_gguf(path: &Path, config: &ModelConfig) -> Result<HashMap<String, Tensor>, EngineError> {
     let head = gguf::read(path)?;
     let file = File::open(path).map_err(|e| EngineError::io("opening", path, e))?;
     let mut tensors = HashMap::new();
@@ -273,13 +233,13 @@ fn load_gguf(path: &Path, config: &ModelConfig) -> Result<HashMap<String, Values
             tensor = halves(&tensor, config.num_key_value_heads)?;
         }
         let (shape, values) = (tensor.dims().to_vec(), tensor.flatten_all()?.to_vec1()?);
-        tensors.insert(name, Values32 { shape, values });
+        tensors.insert(name.clone(), Tensor { name, shape, values });
     }
     Ok(tensors)
 }
 
 /// Reorders the output rows of each head from `(0, h), (1, h + 1), ...` pairs to first and second half.
-fn halves(weight: &Tensor, heads: usize) -> candle_core::Result<Tensor> {
+fn halves(weight: &Candle, heads: usize) -> candle_core::Result<Candle> {
     let (out, input) = weight.dims2()?;
     weight.reshape((heads, out / heads / 2, 2, input))?.transpose(1, 2)?.contiguous()?.reshape((out, input))
 }
@@ -309,14 +269,19 @@ fn ggml_dtype(number: u32) -> Result<GgmlDType, EngineError> {
     })
 }
 
-/// A tensor on its way into a safetensors file, converted when its turn comes.
-struct WeightView<'a> {
-    weights: &'a Weights,
-    index: usize,
-    dtype: WeightDtype,
+/// A tensor on its way into a safetensors file; its numbers are read and converted when its turn comes.
+#[derive(Debug)]
+pub struct TensorView<'a, T> {
+    pub numbers: &'a T,
+    pub index: usize,
+    pub shape: Vec<usize>,
+    pub dtype: WeightDtype,
 }
 
-impl View for WeightView<'_> {
+/// Tensors with their names in a file.
+pub type NamedTensors<'a, T> = Vec<(String, TensorView<'a, T>)>;
+
+impl<T: Tensors> View for TensorView<'_, T> {
     fn dtype(&self) -> Dtype {
         match self.dtype {
             WeightDtype::F32 => Dtype::F32,
@@ -325,59 +290,18 @@ impl View for WeightView<'_> {
     }
 
     fn shape(&self) -> &[usize] {
-        self.weights.shape(self.index)
-    }
-
-    fn data(&self) -> Cow<'_, [u8]> {
-        let (values, read);
-        let values: &[f32] = match &self.weights.device {
-            Some(parameters) => {
-                read = parameters.read(self.index);
-                &read
-            }
-            None => {
-                values = self.weights.values(self.index);
-                &values
-            }
-        };
-        Cow::Owned(match self.dtype {
-            WeightDtype::F32 => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
-            WeightDtype::Bf16 => values.iter().flat_map(|v| bf16::from_f32(*v).to_le_bytes()).collect(),
-        })
-    }
-
-    fn data_len(&self) -> usize {
-        self.weights.len_of(self.index) * self.dtype().bitsize() / 8
-    }
-}
-
-/// A flat f32 tensor on its way into a safetensors file; its numbers are asked for when its turn comes.
-pub struct FlatView<'a> {
-    shape: [usize; 1],
-    values: Box<dyn Fn() -> Cow<'a, [f32]> + 'a>,
-}
-
-impl<'a> FlatView<'a> {
-    pub fn new(len: usize, values: impl Fn() -> Cow<'a, [f32]> + 'a) -> Self {
-        Self { shape: [len], values: Box::new(values) }
-    }
-}
-
-impl View for FlatView<'_> {
-    fn dtype(&self) -> Dtype {
-        Dtype::F32
-    }
-
-    fn shape(&self) -> &[usize] {
         &self.shape
     }
 
     fn data(&self) -> Cow<'_, [u8]> {
-        Cow::Owned((self.values)().iter().flat_map(|v| v.to_le_bytes()).collect())
+        Cow::Owned(self.numbers.read(self.index, |values| match self.dtype {
+            WeightDtype::F32 => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            WeightDtype::Bf16 => values.iter().flat_map(|v| bf16::from_f32(*v).to_le_bytes()).collect(),
+        }))
     }
 
     fn data_len(&self) -> usize {
-        self.shape[0] * size_of::<f32>()
+        self.shape.iter().product::<usize>() * self.dtype().bitsize() / 8
     }
 }
 

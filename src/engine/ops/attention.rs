@@ -8,10 +8,11 @@
 
 use rayon::prelude::*;
 
-use super::{Buffer, fallback};
+use super::fallback;
 use crate::engine::kernels::attention::{
     BLOCK, Backward, Queries, TILE, Tile, attend as attend_tile, block_len, padded, put,
 };
+use crate::engine::kernels::buffer::Buffer;
 
 /// Head counts and width of one attention layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +67,12 @@ impl Heads {
             put(block, slot, key, value);
         }
     }
+
+    /// Puts them at a position of a sequence that has the given blocks of `cache`.
+    pub fn put_cached(self, row: &[f32], cache: &mut [f32], blocks: &[u32], position: usize) {
+        let block = blocks[position / BLOCK] as usize;
+        self.put(row, &mut cache[block * self.block()..][..self.block()], position % BLOCK);
+    }
 }
 
 /// Which keys a row sees: the first `seen` of those in the blocks.
@@ -75,11 +82,12 @@ pub struct Seen<'a> {
     pub seen: usize,
 }
 
-/// Results `[N, query heads * width]` and the logarithms of the normalisers `[N, query heads]`.
+/// Results `[N, query heads * width]` and the logarithms of the normalisers `[N, query heads]`; `()` where nobody asks
+/// for these.
 #[derive(Debug)]
-pub struct Attended {
-    pub out: Buffer,
-    pub log_sums: Buffer,
+pub struct Attended<A = Buffer, S = A> {
+    pub out: A,
+    pub log_sums: S,
 }
 
 /// Attention of `rows` (`[N, row]`, queries, keys and values side by side) over blocks of keys and values, in which

@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::{Buffer, rows_per_task};
+use super::rows_per_task;
+use crate::engine::kernels::buffer::Buffer;
 use crate::engine::kernels::rows::add_row;
 
 /// Rows `[N, width]` of `table: [V, width]`. Tokens must be below V.

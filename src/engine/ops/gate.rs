@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::{Buffer, rows_per_task};
+use super::rows_per_task;
+use crate::engine::kernels::buffer::Buffer;
 use crate::engine::kernels::rows::{gated_backward_row, gated_row};
 
 /// `[N, width]` of `rows: [N, 2 width]`.

@@ -3,7 +3,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Buffer, fallback};
+use super::fallback;
+use crate::engine::kernels::buffer::Buffer;
 use crate::engine::kernels::gemm::{Left, Panels, Precision, View, product};
 
 /// A projection without its weights: what is kept between passes.

@@ -1,9 +1,8 @@
 //! The operations of the decoder, forward and backward, multi-threaded over rows, heads or panels. Each pass is written
-//! out by hand: results go into [`Buffer`]s, gradients are written where they are summed, nothing is copied in between.
+//! out by hand: results go into buffers, gradients are written where they are summed, nothing is copied in between.
 //! A row's result never depends on its neighbours; sums over rows have the rows' order.
 
 pub mod attention;
-mod buffer;
 pub mod embedding;
 pub mod fallback;
 pub mod gate;
@@ -12,7 +11,6 @@ pub mod logprob;
 pub mod norm;
 pub mod rotary;
 
-pub use buffer::{Buffer, release_free};
 use rayon::prelude::*;
 
 /// Numbers that are worth a task of their own: waking a thread takes as long as some ten thousand of them.

@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::{Buffer, rows_per_task};
+use super::rows_per_task;
+use crate::engine::kernels::buffer::Buffer;
 use crate::engine::kernels::rows::{add_product, add_row, rms_norm_again, rms_norm_backward_row, rms_norm_row};
 
 /// Columns of the weight's gradient in one task.
@@ -10,9 +11,9 @@ const COLUMNS: usize = 64;
 
 /// Norms `[N, H]` with the factor `1 / sqrt(mean x^2 + eps)` of each row.
 #[derive(Debug)]
-pub struct Normed {
-    pub out: Buffer,
-    pub inverses: Buffer,
+pub struct Normed<A = Buffer> {
+    pub out: A,
+    pub inverses: A,
 }
 
 /// Norms of the rows of `x`, after adding those of `residual` to them.

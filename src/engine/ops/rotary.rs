@@ -1,13 +1,12 @@
 //! Rotary positions (arXiv 2104.09864): the coordinate pairs `(i, i + width / 2)` of every query and key are rotated by
 //! an angle that grows with the token's position.
 
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use rayon::prelude::*;
 
 use super::attention::Heads;
 use super::rows_per_task;
-use crate::engine::cuda::Memory;
 
 /// Fewest positions in the table.
 const SHORTEST: usize = 512;
@@ -19,29 +18,16 @@ pub struct Rotary {
     frequencies: Vec<f64>,
     /// `[positions, width]`: the cosines, then the sines of a position.
     table: RwLock<Arc<Vec<f32>>>,
-    /// The same for every position of a context, on a device.
-    device: OnceLock<Arc<Memory>>,
-    /// Positions of the longest sequence.
-    context: usize,
 }
 
 impl Rotary {
-    /// Rotations with the given speeds, of sequences up to `context` tokens.
-    pub fn new(frequencies: Vec<f64>, context: usize) -> Self {
-        Self { frequencies, table: RwLock::default(), device: OnceLock::new(), context }
-    }
-
-    /// The table of a whole context on a device, which `upload` brings there once.
-    pub fn on_device<E>(&self, upload: impl FnOnce(&[f32]) -> Result<Memory, E>) -> Result<Arc<Memory>, E> {
-        if let Some(known) = self.device.get() {
-            return Ok(Arc::clone(known));
-        }
-        let memory = Arc::new(upload(&self.table(self.context))?);
-        Ok(Arc::clone(self.device.get_or_init(|| memory)))
+    /// Rotations with the given speeds.
+    pub fn new(frequencies: Vec<f64>) -> Self {
+        Self { frequencies, table: RwLock::default() }
     }
 
     /// The table for positions below `count`; it grows by powers of two.
-    fn table(&self, count: usize) -> Arc<Vec<f32>> {
+    pub fn table(&self, count: usize) -> Arc<Vec<f32>> {
         let width = 2 * self.frequencies.len();
         let known = Arc::clone(&self.table.read().unwrap_or_else(PoisonError::into_inner));
         if known.len() >= count * width {
@@ -97,7 +83,7 @@ mod tests {
     #[test]
     fn rotations_match_their_definition_and_can_be_undone() {
         let heads = Heads { query: 2, key_value: 1, width: 4 };
-        let rotary = Rotary::new(vec![1.0, 0.01], 1024);
+        let rotary = Rotary::new(vec![1.0, 0.01]);
         let rows: Vec<f32> = (0..3 * heads.row()).map(|i| i as f32 * 0.1).collect();
         let positions = [0, 7, 1000];
         let mut turned = rows.clone();

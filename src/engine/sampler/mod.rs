@@ -3,13 +3,12 @@
 //! A pass holds the newest token of every completion under way and, beside them, some rows of prompts that are not
 //! computed yet, so that a long prompt does not keep the others waiting. The place of a finished completion is taken
 //! by the next request at once. `schedule` says who runs and where in the cache; here the decoder is called, and
-//! `choice` draws.
+//! [`super::choice`] draws.
 //!
 //! A completion is the same whatever runs beside it: a row of a pass depends on its own sequence only, and a draw on
 //! the request's numbers only.
 
 mod blocks;
-mod choice;
 mod schedule;
 #[cfg(test)]
 mod tests;
@@ -20,50 +19,20 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 pub use crate::job::inference::FinishReason;
-pub use choice::{Choice, choose};
-use schedule::{Group, LogitsRow, Part, Schedule, Seat, Start};
+use schedule::{Group, Part, Schedule, Seat, Start};
 use text::Text;
 
-use super::compute::{Array, Compute};
+use super::backend::{Backend, Limits};
+use super::choice::{Choice, Draws};
+use super::cpu::Cpu;
 use super::error::EngineError;
-use super::model::cache::{BLOCK, KvCache};
-use super::model::decoder::{CachedRow, Decoder};
-use super::model::head::Draws;
+use super::kernels::attention::BLOCK;
+use super::model::cache::KvCache;
+use super::model::decoder::Decoder;
 use super::random::Stream;
+use super::rows::CachedRow;
 use crate::job::spec::SamplingSpec;
 use crate::text::tokenizer::TextTokenizer;
-
-/// What a sampling phase may take. It changes how long sampling takes and nothing else.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Memory for keys and values, in bytes; fewer completions run at once when it is short.
-    pub cache_bytes: usize,
-    /// Prompt tokens computed in one pass beside the completions.
-    pub prefill_tokens: usize,
-    /// Memory for logits, in bytes; the head is applied to as many rows at a time.
-    pub logits_bytes: usize,
-}
-
-impl Limits {
-    /// What a phase may take where it computes.
-    pub fn of(compute: &Compute) -> Result<Self, EngineError> {
-        Ok(match compute {
-            Compute::Cpu => Self::default(),
-            // A device has nothing else to do meanwhile.
-            Compute::Cuda(cuda) => Self {
-                cache_bytes: (cuda.available()? as f64 * 0.6) as usize,
-                prefill_tokens: 2048,
-                logits_bytes: 1 << 30,
-            },
-        })
-    }
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { cache_bytes: 2 << 30, prefill_tokens: 512, logits_bytes: 64 << 20 }
-    }
-}
 
 /// What a sampling phase has computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -137,14 +106,14 @@ pub struct UnderWay<'a> {
 }
 
 /// What a sampling phase needs besides its requests.
-pub struct Sampler<'a> {
-    pub decoder: &'a Decoder,
+pub struct Sampler<'a, B: Backend = Cpu> {
+    pub decoder: &'a Decoder<B>,
     pub tokenizer: &'a TextTokenizer,
     pub spec: &'a SamplingSpec,
     pub stream: Stream,
 }
 
-impl Sampler<'_> {
+impl<B: Backend> Sampler<'_, B> {
     /// Samples all requests and returns their completions in the same order. Requests with equal `prompt` stand next
     /// to each other. `observe` is called after every pass; its error ends the phase.
     pub fn run(
@@ -152,7 +121,7 @@ impl Sampler<'_> {
         requests: &[Request],
         observe: impl FnMut(Observed<'_>) -> Result<(), EngineError>,
     ) -> Result<Vec<Completion>, EngineError> {
-        Ok(self.run_within(&Limits::of(self.decoder.compute())?, requests, observe)?.0)
+        Ok(self.run_within(&self.decoder.backend().limits()?, requests, observe)?.0)
     }
 
     /// The same within other limits, with what was computed.
@@ -174,7 +143,7 @@ impl Sampler<'_> {
     }
 
     /// Neighbouring requests with the same prompt.
-    fn groups(&self, requests: &[Request]) -> Result<Vec<Group>, EngineError> {
+    fn groups(&self, requests: &[Request]) -> Result<Vec<Group<LogitsRow<B>>>, EngineError> {
         let context = self.decoder.config().max_position_embeddings;
         let mut groups = Vec::new();
         let mut start = 0;
@@ -257,13 +226,25 @@ impl Active {
     }
 }
 
+/// One row of logits.
+struct LogitsRow<B: Backend> {
+    logits: Arc<B::Array>,
+    row: u32,
+}
+
+impl<B: Backend> Clone for LogitsRow<B> {
+    fn clone(&self) -> Self {
+        Self { logits: Arc::clone(&self.logits), row: self.row }
+    }
+}
+
 /// A sampling phase under way.
-struct Phase<'a> {
-    sampler: &'a Sampler<'a>,
+struct Phase<'a, B: Backend> {
+    sampler: &'a Sampler<'a, B>,
     requests: &'a [Request],
     limits: Limits,
-    schedule: Schedule,
-    cache: KvCache,
+    schedule: Schedule<LogitsRow<B>>,
+    cache: KvCache<B>,
     /// In the order of their admission.
     active: Vec<Active>,
     /// By request.
@@ -273,11 +254,10 @@ struct Phase<'a> {
     statistics: Statistics,
 }
 
-impl<'a> Phase<'a> {
-    fn new(sampler: &'a Sampler<'a>, limits: &Limits, requests: &'a [Request]) -> Result<Self, EngineError> {
+impl<'a, B: Backend> Phase<'a, B> {
+    fn new(sampler: &'a Sampler<'a, B>, limits: &Limits, requests: &'a [Request]) -> Result<Self, EngineError> {
         let groups = sampler.groups(requests)?;
-        let (layers, heads) = (sampler.decoder.config().num_hidden_layers, sampler.decoder.heads());
-        let affordable = limits.cache_bytes / KvCache::bytes_per_block(layers, heads, sampler.decoder.compute()).max(1);
+        let affordable = limits.cache_bytes / sampler.decoder.bytes_per_block().max(1);
         let alone = groups.iter().map(Group::blocks_alone).max().unwrap_or(0);
         if alone > affordable {
             return Err(EngineError::InvalidData {
@@ -364,7 +344,7 @@ impl<'a> Phase<'a> {
     }
 
     /// The logits of rows at which prompts end.
-    fn end_logits(&self, hidden: Option<&Array>, ends: &[u32]) -> Result<Vec<LogitsRow>, EngineError> {
+    fn end_logits(&self, hidden: Option<&B::Array>, ends: &[u32]) -> Result<Vec<LogitsRow<B>>, EngineError> {
         let decoder = self.sampler.decoder;
         let at_a_time = (self.limits.logits_bytes / (size_of::<f32>() * decoder.config().vocab_size)).max(1);
         let mut kept = Vec::with_capacity(ends.len());
@@ -376,16 +356,15 @@ impl<'a> Phase<'a> {
     }
 
     /// Gives every started completion its token, unless its text has ended it meanwhile, and prompts their logits.
-    fn take_choices(&mut self, parts: &[Part], kept: Vec<LogitsRow>, choices: &[Choice]) -> Result<(), EngineError> {
+    fn take_choices(&mut self, parts: &[Part], kept: Vec<LogitsRow<B>>, choices: &[Choice]) -> Result<(), EngineError> {
         let sampler = self.sampler;
         let started: Vec<&mut Active> = self.active.iter_mut().filter(|active| active.has_started()).collect();
-        let deferred = sampler.decoder.compute().is_asynchronous();
         started.into_par_iter().zip(choices).try_for_each(|(Active { seat, state }, choice)| {
             if state.over {
                 return Ok(());
             }
             sampler.take(state, seat.limit, *choice);
-            if state.over || !deferred { sampler.read(state) } else { Ok(()) }
+            if state.over || !B::IS_ASYNCHRONOUS { sampler.read(state) } else { Ok(()) }
         })?;
         let mut kept = kept.into_iter();
         for part in parts {
@@ -397,7 +376,7 @@ impl<'a> Phase<'a> {
     /// Starts the completions whose prompts are computed, and draws their first tokens.
     fn start(&mut self) -> Result<(), EngineError> {
         let (sampler, requests) = (self.sampler, self.requests);
-        let mut starting: Vec<(&mut Active, LogitsRow)> = Vec::new();
+        let mut starting: Vec<(&mut Active, LogitsRow<B>)> = Vec::new();
         for active in self.active.iter_mut().filter(|active| !active.has_started()) {
             if let Some(Start { logits, copy }) = self.schedule.start(&mut active.seat) {
                 if let Some((from, to)) = copy {

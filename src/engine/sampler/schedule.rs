@@ -10,22 +10,13 @@
 //! for ever.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::blocks::BlockPool;
-use crate::engine::compute::Array;
-use crate::engine::model::cache::BLOCK;
+use crate::engine::kernels::attention::BLOCK;
 
-/// One row of logits.
-#[derive(Clone, Debug)]
-pub struct LogitsRow {
-    pub logits: Arc<Array>,
-    pub row: u32,
-}
-
-/// Requests that continue the same prompt.
+/// Requests that continue the same prompt, whose logits are an `L`.
 #[derive(Debug)]
-pub struct Group {
+pub struct Group<L> {
     requests: Range<usize>,
     /// Tokens of the prompt.
     prompt: usize,
@@ -36,10 +27,10 @@ pub struct Group {
     /// Tokens of the prompt that are in the cache.
     computed: usize,
     /// The logits after the prompt, from when it is computed to the start of the last completion.
-    logits: Option<LogitsRow>,
+    logits: Option<L>,
 }
 
-impl Group {
+impl<L> Group<L> {
     /// A group whose completions have at most `limit` tokens, of a prompt that is not empty.
     pub fn new(requests: Range<usize>, prompt: usize, limit: usize) -> Self {
         Self { requests, prompt, limit: limit.max(1), table: Vec::new(), computed: 0, logits: None }
@@ -67,7 +58,7 @@ impl Group {
 }
 
 /// Blocks that any `seats` completions at most have in use at the same time, with their prompts.
-pub fn blocks_at_most(groups: &[Group], seats: usize) -> usize {
+pub fn blocks_at_most<L>(groups: &[Group<L>], seats: usize) -> usize {
     let most = |mut needs: Vec<(usize, usize)>| {
         needs.sort_unstable_by(|a, b| b.cmp(a));
         let mut left = seats;
@@ -103,9 +94,9 @@ impl Seat {
 
 /// What a completion starts from.
 #[derive(Debug)]
-pub struct Start {
+pub struct Start<L> {
     /// The logits after the prompt.
-    pub logits: LogitsRow,
+    pub logits: L,
     /// A block to copy before anything more is written, from and to.
     pub copy: Option<(u32, u32)>,
 }
@@ -123,8 +114,8 @@ pub struct Part {
 
 /// Groups in order, seats and blocks.
 #[derive(Debug)]
-pub struct Schedule {
-    groups: Vec<Group>,
+pub struct Schedule<L> {
+    groups: Vec<Group<L>>,
     pool: BlockPool,
     free_seats: usize,
     /// What is admitted next.
@@ -134,9 +125,9 @@ pub struct Schedule {
     filling: usize,
 }
 
-impl Schedule {
+impl<L: Clone> Schedule<L> {
     /// A schedule of groups whose ranges of requests follow on each other.
-    pub fn new(groups: Vec<Group>, seats: usize, blocks: usize) -> Self {
+    pub fn new(groups: Vec<Group<L>>, seats: usize, blocks: usize) -> Self {
         let next_request = groups.first().map_or(0, |group| group.requests.start);
         Self { groups, pool: BlockPool::new(blocks), free_seats: seats, next_group: 0, next_request, filling: 0 }
     }
@@ -166,7 +157,7 @@ impl Schedule {
     pub fn prompt_parts(&self, budget: usize) -> Vec<Part> {
         let mut left = budget;
         let mut parts = Vec::new();
-        let admitted = |group: &Group| group.requests.start < self.next_request;
+        let admitted = |group: &Group<L>| group.requests.start < self.next_request;
         for (index, group) in self.groups.iter().enumerate().skip(self.filling).take_while(|(_, g)| admitted(g)) {
             let end = group.prompt.min(group.computed + left);
             if end == group.computed {
@@ -185,7 +176,7 @@ impl Schedule {
     }
 
     /// Notes that a part is in the cache, with the logits after it if its prompt ends there.
-    pub fn computed(&mut self, part: &Part, logits: Option<LogitsRow>) {
+    pub fn computed(&mut self, part: &Part, logits: Option<L>) {
         let group = &mut self.groups[part.group];
         group.computed = part.positions.end;
         group.logits = logits;
@@ -193,7 +184,7 @@ impl Schedule {
     }
 
     /// Starts an admitted completion once its prompt is computed. The completions of a group start in their order.
-    pub fn start(&mut self, seat: &mut Seat) -> Option<Start> {
+    pub fn start(&mut self, seat: &mut Seat) -> Option<Start<L>> {
         let group = &mut self.groups[seat.group];
         if seat.request + 1 == group.requests.end {
             let logits = group.logits.take()?;
@@ -226,14 +217,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::engine::ops::Buffer;
 
     /// What a place of the cache holds: group, request (none for the prompt), position.
     type Cell = Option<(usize, Option<usize>, usize)>;
 
     /// A cache that remembers who wrote what, and completions that end as they are told to.
     struct Simulation {
-        schedule: Schedule,
+        schedule: Schedule<usize>,
         cells: Vec<[Cell; BLOCK]>,
         /// Completions under way, with the number of their tokens.
         active: Vec<(Seat, usize)>,
@@ -242,11 +232,6 @@ mod tests {
     }
 
     impl Simulation {
-        /// Logits that know their group.
-        fn logits(&self, group: usize) -> LogitsRow {
-            LogitsRow { logits: Arc::new(Array::Host(Buffer::default())), row: group as u32 }
-        }
-
         fn write(&mut self, table: &[u32], position: usize, cell: Cell) {
             let block = table[position / BLOCK];
             assert!(self.schedule.is_exclusive(block), "a shared block is written");
@@ -268,7 +253,7 @@ mod tests {
                 let table = self.schedule.prompt_table(&part).to_vec();
                 self.prompt_rows += part.positions.len();
                 part.positions.clone().for_each(|at| self.write(&table, at, Some((part.group, None, at))));
-                self.schedule.computed(&part, part.is_last.then(|| self.logits(part.group)));
+                self.schedule.computed(&part, part.is_last.then_some(part.group));
             }
             let mut active = std::mem::take(&mut self.active);
             for (seat, tokens) in active.iter_mut().filter(|(_, tokens)| *tokens > 0) {
@@ -283,7 +268,7 @@ mod tests {
             }
             for (seat, tokens) in active.iter_mut().filter(|(_, tokens)| *tokens == 0) {
                 let Some(start) = self.schedule.start(seat) else { continue };
-                assert_eq!(start.logits.row, seat.group as u32);
+                assert_eq!(start.logits, seat.group);
                 if let Some((from, to)) = start.copy {
                     assert!(self.schedule.is_exclusive(to));
                     self.cells[to as usize] = self.cells[from as usize];
@@ -360,7 +345,7 @@ mod tests {
 
     #[test]
     fn prompts_that_end_with_a_block_and_completions_of_one_token_need_no_more_than_they_use() {
-        let alone = |completions, prompt, limit| Group::new(0..completions, prompt, limit).blocks_alone();
+        let alone = |completions, prompt, limit| Group::<usize>::new(0..completions, prompt, limit).blocks_alone();
         assert_eq!([alone(1, 16, 1), alone(1, 16, 2), alone(1, 15, 2), alone(1, 15, 3)], [1, 2, 1, 2]);
         assert_eq!([alone(2, 16, 1), alone(2, 16, 2), alone(2, 15, 2), alone(2, 15, 3)], [1, 2, 2, 3]);
         for prompt in 15..18 {
@@ -372,7 +357,7 @@ mod tests {
 
     #[test]
     fn a_free_seat_is_taken_at_once_while_there_are_blocks() {
-        let mut schedule = Schedule::new(vec![Group::new(0..3, 20, 4), Group::new(3..4, 20, 4)], 2, 100);
+        let mut schedule = Schedule::<usize>::new(vec![Group::new(0..3, 20, 4), Group::new(3..4, 20, 4)], 2, 100);
         let first = schedule.admit().unwrap();
         assert_eq!((first.request, schedule.admit().unwrap().request), (0, 1));
         assert!(schedule.admit().is_none());

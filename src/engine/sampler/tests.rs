@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::*;
+use crate::engine::choice::choose;
 use crate::engine::error::Stop;
 use crate::engine::kernels::gemm::Precision;
 use crate::engine::model::weights::Weights;
@@ -57,8 +58,7 @@ impl Fixture {
 
     /// A cache of so many blocks.
     fn limits(&self, blocks: usize, prefill_tokens: usize) -> Limits {
-        let layers = self.decoder.config().num_hidden_layers;
-        let cache_bytes = blocks * KvCache::bytes_per_block(layers, self.decoder.heads(), self.decoder.compute());
+        let cache_bytes = blocks * self.decoder.bytes_per_block();
         // Logits of three rows at a time.
         Limits { cache_bytes, prefill_tokens, logits_bytes: 3 * 32 * 4 + 1 }
     }
@@ -79,7 +79,7 @@ impl Fixture {
             }
             let at = (tokens.len() - request.tokens.len()) as u32;
             let uniform = || self.sampler().stream.uniform(request.prompt, request.sample, at);
-            let choice = choose(self.decoder.row_logits(&hidden, &[0]).unwrap().host(), &self.spec, uniform);
+            let choice = choose(&self.decoder.row_logits(&hidden, &[0]).unwrap(), &self.spec, uniform);
             tokens.push(choice.token);
             logprobs.push(choice.logprob.to_bits());
             if config.eos_token_ids.contains(&choice.token) || tokens.len() == limit {

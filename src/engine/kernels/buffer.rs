@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, PoisonError};
 
-use crate::engine::kernels::pages;
+use super::pages;
 
 /// Smaller buffers are left to the allocator.
 const POOLED: usize = 1 << 12;

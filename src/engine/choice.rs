@@ -20,6 +20,14 @@ pub struct Choice {
     pub entropy: f32,
 }
 
+/// How tokens are drawn in one pass: a number in `[0, 1)` for each row, and memory for logits in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Draws<'a> {
+    pub spec: &'a SamplingSpec,
+    pub uniforms: &'a [f64],
+    pub logits_bytes: usize,
+}
+
 /// How many of the most probable tokens top-p sorts at first, when they do not suffice, and then; at last all.
 const SORTED: [usize; 3] = [64, 512, 4096];
 

@@ -23,7 +23,7 @@ pub enum DeviceError {
     Failed { what: &'static str, detail: String },
 }
 
-pub type Result<T> = std::result::Result<T, DeviceError>;
+pub type Result<T, E = DeviceError> = std::result::Result<T, E>;
 
 /// How numbers are stored on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

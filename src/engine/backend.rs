@@ -1,0 +1,390 @@
+//! Where the decoder computes: each of its operations once, with a form for the CPU ([`super::cpu`]) and one for a CUDA
+//! device ([`super::cuda`]).
+//!
+//! Whatever computes is generic over its [`Backend`], which is chosen once, where a job opens its device. So what one
+//! backend made can only meet what the same one made: that is a matter of types and not of checks.
+
+use std::fmt::Debug;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+use super::choice::{Choice, Draws};
+use super::collective::Collective;
+use super::error::EngineError;
+use super::kernels::update::AdamW;
+use super::ops::attention::{Attended, Heads};
+use super::ops::logprob::Reading;
+use super::ops::norm::Normed;
+use super::projection::Projection;
+use super::rows::{CachedRow, Packed};
+use crate::job::spec::SamplingSpec;
+use crate::modelfile::config::ModelConfig;
+use crate::objective::TeacherView;
+
+type Result<T> = std::result::Result<T, EngineError>;
+
+/// All that a decoder asks for.
+pub trait Backend: Operations + Attention + Head + Training {}
+
+impl<B: Operations + Attention + Head + Training> Backend for B {}
+
+/// What a backend keeps numbers in, and how much of it there is.
+pub trait Storage: Debug + Send + Sync + Sized + 'static {
+    /// Numbers. The residual stream and its gradient, logits and sums are f32 everywhere; everything else is of the
+    /// backend's kind.
+    type Array: Debug + Send + Sync;
+    /// A pass's tokens and their places in their sequences.
+    type Tokens<'a>: Debug;
+    /// Which rows of whole sequences belong together.
+    type Packed<'a>: Debug;
+    /// Where the keys and values are that rows see.
+    type Cached<'a>: Debug;
+    /// Keys and values of one layer, in blocks.
+    type Layer: Debug + Send + Sync;
+    /// Passes over a cache that can be repeated.
+    type Recordings: Debug + Default + Send + Sync;
+    /// What rotations by position need.
+    type Rotary: Debug + Send + Sync;
+    /// The weights' numbers.
+    type Parameters: Tensors;
+    /// Gradients of a step, summed over its micro-batches; without any at first.
+    type Gradients: Debug + Default;
+    /// First or second moments of the gradients.
+    type Moments: Tensors;
+
+    /// Whether the CPU is free while the backend computes.
+    const IS_ASYNCHRONOUS: bool;
+    /// Bytes that the logits of a training pass may take at a time.
+    const LOGITS_BYTES: usize;
+    /// Tokens beyond which a training pass gets no faster.
+    const MOST_TOKENS: u64;
+
+    /// What a sampling phase may take.
+    fn limits(&self) -> Result<Limits>;
+
+    /// Bytes for a training pass, before the gradients and moments of a model of `model` bytes are there.
+    fn room(&self, model: u64) -> Result<u64>;
+
+    /// Whether all numbers that were read so far could be read.
+    fn check(&self) -> Result<()>;
+}
+
+/// Numbers in the shape of a model's weights, by the weights' places.
+pub trait Tensors: Debug + Send + Sync {
+    /// Calls `f` with the numbers of one weight; with zeros where they cannot be read, which [`Storage::check`] tells.
+    fn read<T>(&self, index: usize, f: impl FnOnce(&[f32]) -> T) -> T;
+}
+
+/// A tensor of a model, as it was read or drawn.
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    pub name: String,
+    pub shape: Vec<usize>,
+    pub values: Vec<f32>,
+}
+
+/// The tokens of whole sequences side by side.
+#[derive(Debug)]
+pub struct PackedRows<'a, B: Storage> {
+    pub tokens: B::Tokens<'a>,
+    pub sequences: B::Packed<'a>,
+}
+
+/// Tokens that continue cached sequences.
+#[derive(Debug)]
+pub struct CachedRows<'a, B: Storage> {
+    pub tokens: B::Tokens<'a>,
+    pub sequences: B::Cached<'a>,
+}
+
+/// What a sampling phase may take. It changes how long sampling takes and nothing else.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Memory for keys and values, in bytes; fewer completions run at once when it is short.
+    pub cache_bytes: usize,
+    /// Prompt tokens computed in one pass beside the completions.
+    pub prefill_tokens: usize,
+    /// Memory for logits, in bytes; the head is applied to as many rows at a time.
+    pub logits_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { cache_bytes: 2 << 30, prefill_tokens: 512, logits_bytes: 64 << 20 }
+    }
+}
+
+/// What a projection's result is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// The next operation.
+    Activation,
+    /// The residual stream, or logits: f32 on every backend.
+    Sum,
+}
+
+/// Numbers that are those of another array, or a copy of them in another kind.
+#[derive(Debug)]
+pub enum Narrowed<'a, A> {
+    Same(&'a A),
+    Own(A),
+}
+
+impl<A> Deref for Narrowed<'_, A> {
+    type Target = A;
+    fn deref(&self) -> &A {
+        match self {
+            Self::Same(array) => array,
+            Self::Own(array) => array,
+        }
+    }
+}
+
+/// Operations over rows, forward and backward.
+pub trait Operations: Storage {
+    /// A copy.
+    fn copy(&self, x: &Self::Array) -> Result<Self::Array>;
+
+    /// Zeros for sums.
+    fn zeros(&self, len: usize) -> Result<Self::Array>;
+
+    /// `sum += x`, in the residual stream.
+    fn add(&self, sum: &mut Self::Array, x: &Self::Array) -> Result<()>;
+
+    /// Numbers of the residual stream in the kind that products read.
+    fn narrowed<'a>(&self, x: &'a Self::Array) -> Result<Narrowed<'a, Self::Array>>;
+
+    /// Some rows of `x`.
+    fn gather(&self, x: &Self::Array, width: usize, rows: &[u32]) -> Result<Self::Array>;
+
+    /// Adds rows to some rows of `sum`, each of which is named once.
+    fn scatter_add(&self, sum: &mut Self::Array, x: &Self::Array, width: usize, rows: &[u32]) -> Result<()>;
+
+    /// The tokens' rows, of `width` numbers each, of an embedding.
+    fn embed(
+        &self,
+        embedding: (&Self::Parameters, usize),
+        tokens: &Self::Tokens<'_>,
+        width: usize,
+    ) -> Result<Self::Array>;
+
+    /// Adds the gradient of embedded tokens to that of the embedding.
+    fn embedding_gradient(
+        &self,
+        embedding: (&Self::Parameters, usize),
+        rows: &PackedRows<'_, Self>,
+        dx: &Self::Array,
+        sums: &mut Self::Gradients,
+    ) -> Result<()>;
+
+    /// Norms of the rows of `x`, after adding those of `residual` to them.
+    fn norm(
+        &self,
+        x: &mut Self::Array,
+        residual: Option<&Self::Array>,
+        weight: (&Self::Parameters, usize),
+        eps: f32,
+    ) -> Result<Normed<Self::Array>>;
+
+    /// The norms once more.
+    fn norm_again(
+        &self,
+        x: &Self::Array,
+        inverses: &Self::Array,
+        weight: (&Self::Parameters, usize),
+    ) -> Result<Self::Array>;
+
+    /// Adds to `dx` the gradient of the norms of `x` for `grad`, and to that of the weight.
+    fn norm_backward(
+        &self,
+        of: (&Self::Array, &Self::Array),
+        weight: (&Self::Parameters, usize),
+        grad: &Self::Array,
+        dx: &mut Self::Array,
+        sums: &mut Self::Gradients,
+    ) -> Result<()>;
+
+    /// `x W^T`. With `keep` the CPU keeps the weights packed for the next pass, as sampling wants.
+    fn project(
+        &self,
+        projection: &Projection,
+        parameters: &Self::Parameters,
+        x: &Self::Array,
+        into: Output,
+        keep: bool,
+    ) -> Result<Self::Array>;
+
+    /// The same of rows `range` of `x` only, for logits.
+    fn project_rows(
+        &self,
+        projection: &Projection,
+        parameters: &Self::Parameters,
+        x: &Self::Array,
+        range: Range<usize>,
+        keep: bool,
+    ) -> Result<Self::Array>;
+
+    /// `dy W`.
+    fn input_gradient(
+        &self,
+        projection: &Projection,
+        parameters: &Self::Parameters,
+        dy: &Self::Array,
+    ) -> Result<Self::Array>;
+
+    /// Adds `dy^T x` to the gradients of a projection's weights; `x` are the rows of an array from the given one on.
+    fn weight_gradients(
+        &self,
+        projection: &Projection,
+        parameters: &Self::Parameters,
+        x: (&Self::Array, usize),
+        dy: &Self::Array,
+        sums: &mut Self::Gradients,
+    ) -> Result<()>;
+
+    /// `silu(gate) up` of rows that hold gate and up side by side.
+    fn gated(&self, rows: &Self::Array, width: usize) -> Result<Self::Array>;
+
+    /// Turns `rows` into their gradient, and `grad`, that of the result, into the result.
+    fn gated_backward(&self, rows: &mut Self::Array, grad: &mut Self::Array, width: usize) -> Result<()>;
+}
+
+/// What knows about sequences: positions, attention within a pass, and attention over a cache.
+pub trait Attention: Storage {
+    fn packed<'a>(&self, packed: Packed<'a>) -> Result<PackedRows<'a, Self>>;
+
+    fn cached<'a>(&self, rows: &'a [CachedRow<'a>], heads: Heads) -> Result<CachedRows<'a, Self>>;
+
+    /// Rotations with the given speeds, of sequences up to `context` tokens.
+    fn rotary(&self, frequencies: Vec<f64>, context: usize) -> Result<Self::Rotary>;
+
+    /// Rotates queries and keys by their positions, or back.
+    fn rotate(
+        &self,
+        rows: &mut Self::Array,
+        heads: Heads,
+        tokens: &Self::Tokens<'_>,
+        rotary: &Self::Rotary,
+        back: bool,
+    ) -> Result<()>;
+
+    /// Attention within each sequence.
+    fn packed_attention(
+        &self,
+        rows: &Self::Array,
+        heads: Heads,
+        packed: &PackedRows<'_, Self>,
+    ) -> Result<Attended<Self::Array>>;
+
+    /// The gradient of [`Self::packed_attention`].
+    fn packed_attention_backward(
+        &self,
+        rows: &Self::Array,
+        attended: &Attended<Self::Array>,
+        grad: &Self::Array,
+        heads: Heads,
+        packed: &PackedRows<'_, Self>,
+    ) -> Result<Self::Array>;
+
+    /// Memory for so many blocks of a layer, and for one more where rows that only fill a pass up need it.
+    fn cache_layer(&self, heads: Heads, blocks: usize) -> Result<Self::Layer>;
+
+    /// Bytes of one block of a layer.
+    fn block_bytes(&self, heads: Heads) -> usize;
+
+    /// Copies one block of a layer.
+    fn copy_block(&self, layer: &mut Self::Layer, heads: Heads, from: u32, to: u32) -> Result<()>;
+
+    /// Puts the rows' keys and values into a layer of the cache, then attends to what their sequences have there.
+    fn cached_attention(
+        &self,
+        rows: &Self::Array,
+        heads: Heads,
+        cached: &CachedRows<'_, Self>,
+        layer: &mut Self::Layer,
+    ) -> Result<Self::Array>;
+}
+
+/// What is read off logits.
+pub trait Head: Storage {
+    /// Reads `targets` off rows of logits.
+    fn read_rows(&self, logits: &Self::Array, targets: &[u32]) -> Result<Reading>;
+
+    /// The same beside a teacher's logits.
+    fn read_pairs(
+        &self,
+        own: &Self::Array,
+        other: &Self::Array,
+        targets: &[u32],
+        view: &TeacherView,
+    ) -> Result<Reading>;
+
+    /// The gradient of logits, for those of the log-probabilities and of the divergences, which come with the
+    /// teacher's logits and how it is looked at.
+    fn logits_gradient(
+        &self,
+        logits: Self::Array,
+        targets: &[u32],
+        of_logprobs: &[f32],
+        of_divergence: Option<(&[f32], &Self::Array, &TeacherView)>,
+    ) -> Result<Self::Array>;
+
+    /// Draws a token from each of the given rows of `logits: [N, vocabulary]`, with a number in `[0, 1)` each.
+    fn draw(
+        &self,
+        logits: (&Self::Array, usize),
+        rows: &[u32],
+        spec: &SamplingSpec,
+        uniforms: &[f64],
+    ) -> Result<Vec<Choice>>;
+
+    /// Repeats a recorded pass for `rows`, with a block of the cache that nobody reads, or records one, and draws from
+    /// every row. `logits` computes theirs, `meanwhile` is called while the backend computes. There is no choice, and
+    /// nothing was done, where such a pass is to be computed like any other.
+    fn replay(
+        &self,
+        _recordings: &mut Self::Recordings,
+        _rows: (&[CachedRow<'_>], u32),
+        _draws: Draws<'_>,
+        _logits: impl FnMut(&CachedRows<'_, Self>) -> Result<Self::Array>,
+        _meanwhile: &mut impl FnMut() -> Result<()>,
+    ) -> Result<Option<Vec<Choice>>> {
+        Ok(None)
+    }
+}
+
+/// Weights, and what becomes of their gradients.
+pub trait Training: Storage {
+    /// Takes over a model's tensors, in the order of their places.
+    fn parameters(self: &Arc<Self>, config: &ModelConfig, tensors: Vec<Tensor>) -> Result<Self::Parameters>;
+
+    /// Takes over other numbers of one weight.
+    fn write(&self, parameters: &Self::Parameters, index: usize, values: &[f32]) -> Result<()>;
+
+    /// Moments: what is known of each weight's, and else zeros.
+    fn moments(&self, parameters: &Self::Parameters, known: Vec<Option<Vec<f32>>>) -> Result<Self::Moments>;
+
+    /// The Euclidean norm over all sums, after multiplying by `scale`.
+    fn gradient_norm(&self, sums: &Self::Gradients, scale: f64) -> Result<f64>;
+
+    /// All sums in a row, tensor after tensor.
+    fn gradient_numbers(&self, sums: &Self::Gradients) -> Result<Vec<f32>>;
+
+    /// Adds up the sums of all ranks of a job, as one flat piece.
+    fn sum_over_ranks(
+        &self,
+        parameters: &Self::Parameters,
+        sums: &mut Self::Gradients,
+        ranks: &dyn Collective,
+    ) -> Result<()>;
+
+    /// One step of AdamW, with the update for matrices and that for vectors. A weight without gradient is an internal
+    /// error, because every weight takes part in every forward pass.
+    fn update(
+        &self,
+        parameters: &Self::Parameters,
+        sums: &Self::Gradients,
+        moments: &mut [Self::Moments; 2],
+        updates: [AdamW; 2],
+    ) -> Result<()>;
+}
