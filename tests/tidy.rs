@@ -1,11 +1,12 @@
-//! The architecture, checked by reading `src/**`: who may import whom, which crates may be named where, what is
-//! banned, and how long functions and files may grow. ARCHITECTURE.md gives the reasons.
+//! The architecture, checked by reading `src/**`: who may import whom, in which order the parts of a large module stand,
+//! that no files import one another in a circle, which crates may be named where, what is banned, and how long
+//! functions and files may grow. ARCHITECTURE.md gives the reasons.
 //!
 //! The rules read text and not syntax trees: comments and literals are blanked, then names are searched. That is
 //! enough to catch what is done by accident, and an accident is all that a rule like this is against. Every rule is
 //! a function over (path, text), and a test below shows it a planted violation.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::path::Path;
@@ -48,6 +49,37 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("cli", &["*"]),
     ("lib", &["*"]),
     ("main", &["*"]),
+];
+
+/// The parts (files and folders) of the large modules, lowest first: each may import those before it, and the module's
+/// own `mod.rs`, which may import all. No files of these modules import one another in a circle.
+#[rustfmt::skip]
+const ORDERS: &[(&str, &[&str])] = &[
+    ("engine", &[
+        // What everything stands on.
+        "driver", "random", "error", "kernels", "ops",
+        // What is computed, and where.
+        "rows", "projection", "choice", "gradients", "collective", "backend", "cpu", "cuda", "device",
+        // The model, sampling and learning.
+        "model", "optimizer", "memory", "batch", "sampler", "rollout", "measure", "learn", "schedule", "visits",
+        // What goes in and out.
+        "verify", "artifact", "report",
+        // Jobs.
+        "actor", "responder", "rollout_set", "regrade", "sample", "trainer", "evaluate", "evaluation", "step", "variance",
+        "state", "train",
+    ]),
+    ("api", &[
+        // Requests and answers.
+        "error", "extract", "route", "host", "connections", "etag", "labels", "deleted", "lines", "feed", "tail",
+        "download", "archive", "resolve", "row_source", "resources",
+        // Around every handler.
+        "access", "limits", "idempotency", "audit",
+        // Handlers.
+        "audit_log", "checkpoints", "datasets", "devices", "events", "health", "inference", "keys", "metrics_catalog",
+        "models", "objectives", "projects", "queue", "verifiers", "webhook_deliveries", "webhook_endpoints",
+        "rollout_sets", "evaluations", "jobs", "metrics", "openai",
+        "openapi",
+    ]),
 ];
 
 /// Modules that compute from their arguments alone, and the part of them that may do more.
@@ -131,6 +163,11 @@ fn the_sources_keep_the_architecture() {
         }
         violations.extend(gradient_cuts(path, text, ALLOWED_CUTS));
     }
+    let production: Vec<_> =
+        files.iter().filter(|(path, _)| !test_files.iter().any(|module| inside(path, module))).collect();
+    let uses = Uses::of(&production);
+    violations.extend(order(&uses, ORDERS));
+    violations.extend(circles(&uses, ORDERS));
     let known: BTreeSet<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
     let listed = LONG_FUNCTIONS.iter().map(|entry| entry.0).chain(LONG_FILES.iter().map(|entry| entry.0));
     let stale: Vec<&str> =
@@ -299,6 +336,75 @@ fn file_length(path: &str, text: &str, allowed: &[(&str, usize)]) -> Vec<Violati
         .collect()
 }
 
+/// A part of an ordered module may import the parts before it.
+fn order(uses: &Uses, orders: &[(&str, &[&str])]) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for (module, parts) in orders {
+        let place = |file: &str| {
+            let part = file.strip_prefix(module)?.strip_prefix("::")?.split("::").next()?;
+            Some((part.to_owned(), parts.iter().position(|listed| *listed == part)))
+        };
+        for (file, path) in &uses.files {
+            let Some((part, own)) = place(file) else { continue };
+            let Some(own) = own else {
+                let detail = format!("`{part}` is not in ORDERS of tests/tidy.rs");
+                violations.push(violation(path, 1, "order", detail));
+                continue;
+            };
+            for (line, target) in uses.of.get(file).into_iter().flatten() {
+                if let Some((other, Some(at))) = place(target)
+                    && at > own
+                {
+                    let detail = format!("`{part}` may not import `{other}`, which stands after it in {module}");
+                    violations.push(violation(path, *line, "order", detail));
+                }
+            }
+        }
+        let exists = |part: &&&str| uses.files.keys().any(|file| place(file).is_some_and(|(other, _)| other == **part));
+        for part in parts.iter().filter(|part| !exists(part)) {
+            let detail = format!("`{part}` is gone; strike it from ORDERS of tests/tidy.rs");
+            violations.push(violation(&format!("src/{}/mod.rs", module.replace("::", "/")), 1, "order", detail));
+        }
+    }
+    violations
+}
+
+/// Files of an ordered module that reach themselves through what they import.
+fn circles(uses: &Uses, orders: &[(&str, &[&str])]) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for (module, _) in orders {
+        let within = |file: &&str| holds(module, file);
+        let targets = |file: &str| {
+            let found = uses.of.get(file).into_iter().flatten();
+            found.map(|(_, target)| target.as_str()).filter(within).collect::<Vec<_>>()
+        };
+        let reached: BTreeMap<&str, BTreeSet<&str>> = uses
+            .files
+            .keys()
+            .map(String::as_str)
+            .filter(within)
+            .map(|file| {
+                let (mut seen, mut next) = (BTreeSet::new(), targets(file));
+                while let Some(at) = next.pop() {
+                    if seen.insert(at) {
+                        next.extend(targets(at));
+                    }
+                }
+                (file, seen)
+            })
+            .collect();
+        for (file, seen) in &reached {
+            let circle: Vec<&str> = seen.iter().filter(|other| reached[**other].contains(file)).copied().collect();
+            // The first of them tells for all.
+            if circle.first() == Some(file) {
+                let detail = format!("these import one another in a circle: {}", circle.join(", "));
+                violations.push(violation(&uses.files[*file], 1, "circles", detail));
+            }
+        }
+    }
+    violations
+}
+
 /// Holds `lines` to `most`, or to the exception in its place, which must be exact so that it can only fall.
 fn ratchet(
     path: &str,
@@ -433,6 +539,102 @@ fn from_crate_root<'a>(path: &str, names: &'a [String]) -> Option<&'a str> {
         None
     };
     target.map(String::as_str)
+}
+
+/// Which files import which, by the names of their modules (`engine::model::head`). A file may import the modules that
+/// it lies in, and these may import it: a folder's `mod.rs` is where its files are put together.
+struct Uses {
+    /// The paths of the files.
+    files: BTreeMap<String, String>,
+    /// For each file the others that it names, with the lines.
+    of: BTreeMap<String, Vec<(usize, String)>>,
+}
+
+impl Uses {
+    fn of(sources: &[&(String, String)]) -> Self {
+        let files: BTreeMap<String, String> =
+            sources.iter().map(|(path, _)| (module_name(path), path.clone())).collect();
+        let mut named: BTreeMap<String, Vec<(usize, Vec<String>)>> = BTreeMap::new();
+        let mut imported: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
+        for (path, text) in sources {
+            let (module, code) = (module_name(path), production(text));
+            let whole = |names: &[String]| from_root(&module, names, &files);
+            for names in imports_of(&code) {
+                if let (Some(last), Some(target)) = (names.last(), whole(&names)) {
+                    imported.entry(module.clone()).or_default().insert(last.clone(), target);
+                }
+            }
+            let found = paths(&code).into_iter().filter_map(|(line, names)| Some((line, whole(&names)?)));
+            named.insert(module.clone(), found.collect());
+        }
+        let mut uses = Self { files, of: BTreeMap::new() };
+        for (module, found) in named {
+            let targets = found.into_iter().filter_map(|(line, names)| Some((line, uses.file(&names, &imported, 0)?)));
+            let others = targets.filter(|(_, target)| !holds(target, &module) && !holds(&module, target));
+            let others = others.collect();
+            uses.of.insert(module, others);
+        }
+        uses
+    }
+
+    /// The file in which something is, followed through what other files import and pass on.
+    fn file(
+        &self,
+        names: &[String],
+        imported: &BTreeMap<String, BTreeMap<String, Vec<String>>>,
+        depth: usize,
+    ) -> Option<String> {
+        let length = (1..=names.len()).rev().find(|length| self.files.contains_key(&names[..*length].join("::")))?;
+        let module = names[..length].join("::");
+        let passed_on = names.get(length).and_then(|name| imported.get(&module)?.get(name));
+        if let Some(target) = passed_on.filter(|target| depth < 8 && target[..] != names[..=length]) {
+            let whole = [&target[..], &names[length + 1..]].concat();
+            return self.file(&whole, imported, depth + 1).or(Some(module));
+        }
+        Some(module)
+    }
+}
+
+/// The name of a file's module, `engine::model::head`; of the crate's root it is empty.
+fn module_name(path: &str) -> String {
+    let inner = path.strip_prefix("src/").unwrap_or(path);
+    let inner = inner.trim_end_matches(".rs").trim_end_matches("/mod");
+    if inner == "lib" { String::new() } else { inner.replace('/', "::") }
+}
+
+/// Whether a module is another or lies in it.
+fn holds(outer: &str, inner: &str) -> bool {
+    outer.is_empty() || inner == outer || inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with("::"))
+}
+
+/// A path from the crate's root, where it leads to this crate.
+fn from_root(module: &str, names: &[String], files: &BTreeMap<String, String>) -> Option<Vec<String>> {
+    let own: Vec<String> = module.split("::").filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    let ups = names.iter().take_while(|name| *name == "super").count();
+    match names[0].as_str() {
+        "crate" => Some(names[1..].to_vec()),
+        "self" => Some([&own[..], &names[1..]].concat()),
+        "super" => Some([own.get(..own.len().checked_sub(ups)?)?, &names[ups..]].concat()),
+        first => {
+            let below = if module.is_empty() { first.to_owned() } else { format!("{module}::{first}") };
+            files.contains_key(&below).then(|| [&own[..], names].concat())
+        }
+    }
+}
+
+/// The paths that `use` brings into a file; `use a::{self, b as c}` is `a` and `a::b`.
+fn imports_of(code: &str) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    for hit in pattern(r"\buse\s+(?:::\s*)?").find_iter(code) {
+        read_path(code, hit.end(), &mut Vec::new(), &mut found);
+    }
+    let own = |(_, mut names): (usize, Vec<String>)| {
+        if names.len() > 1 && names.last().is_some_and(|name| name == "self") {
+            names.pop();
+        }
+        names
+    };
+    found.into_iter().map(own).filter(|names| !names.is_empty()).collect()
 }
 
 /// Names that stand for modules of this crate in a file: what it declares and what it imports from the crate.
@@ -582,6 +784,85 @@ fn a_forbidden_import_is_found() {
     assert_eq!(hits(imports("src/engine/train.rs", fine)), [0; 0]);
     assert_eq!(hits(imports("src/job/mod.rs", &TEST_MODULE.replace("PLANTED", "use crate::store;"))), [0; 0]);
     assert_eq!(test_modules_of("src/job/mod.rs", "#[cfg(test)]\nmod fixtures;"), ["src/job/fixtures"]);
+}
+
+/// Sources in a crate of their own.
+fn crate_of(files: &[(&str, &str)]) -> Vec<(String, String)> {
+    files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
+}
+
+#[test]
+fn a_part_that_imports_a_later_one_is_found() {
+    let found = |files: &[(&str, &str)]| {
+        let sources = crate_of(files);
+        let uses = Uses::of(&sources.iter().collect::<Vec<_>>());
+        hits(order(&uses, &[("engine", &["ops", "model", "train"])]))
+    };
+    let rest = [
+        ("src/engine/mod.rs", "mod ops;\nmod model;\nmod train;\npub use train::run;\npub use ops::add;"),
+        ("src/engine/ops/mod.rs", "mod gate;\npub fn add() {}"),
+        ("src/engine/train.rs", "use super::model::head::Head;\nuse super::ops::add;"),
+        ("src/engine/model/mod.rs", "pub mod head;"),
+        ("src/engine/model/head.rs", "pub struct Head;"),
+    ];
+    let with = |path: &str, text: &str| {
+        let mut files: Vec<(&str, &str)> = rest.iter().copied().filter(|(other, _)| *other != path).collect();
+        files.push((path, text));
+        found(&files)
+    };
+    assert_eq!(found(&rest), [0; 0]);
+    for text in [
+        "\nuse crate::engine::model::head::Head;",
+        "\nuse super::super::train::run;",
+        "\nfn f() { crate::engine::run() }",
+        "\nuse super::super::{\nmodel::{head::Head as Other}};",
+    ] {
+        assert!(matches!(with("src/engine/ops/gate.rs", text)[..], [2 | 3]), "{text}");
+    }
+    for fine in ["use super::add;", "use crate::engine::add;", "use crate::engine::Other;", "// crate::engine::train"] {
+        assert_eq!(with("src/engine/ops/gate.rs", fine), [0; 0], "{fine}");
+    }
+    assert_eq!(with("src/engine/newcomer.rs", ""), [1]);
+    assert_eq!(found(&rest[..3]), [1], "a part that is gone is struck from the list");
+}
+
+#[test]
+fn files_in_a_circle_are_found() {
+    let found = |files: &[(&str, &str)]| {
+        let sources = crate_of(files);
+        let uses = Uses::of(&sources.iter().collect::<Vec<_>>());
+        circles(&uses, &[("store", &[])]).into_iter().map(|violation| violation.path).collect::<Vec<_>>()
+    };
+    let circle = [
+        (
+            "src/store/mod.rs",
+            "mod queue;
+mod events;
+mod jobs;
+pub use events::append;
+use jobs::Row;",
+        ),
+        ("src/store/queue.rs", "use super::append;"),
+        (
+            "src/store/events.rs",
+            "pub fn append() { super::jobs::status() }
+use super::Store;",
+        ),
+        ("src/store/jobs/mod.rs", "mod row;"),
+        (
+            "src/store/jobs/row.rs",
+            "use crate::store::queue::{self as line, fence};
+use std::fmt;",
+        ),
+    ];
+    // A folder's own file is where it is put together, so that this is none yet.
+    assert_eq!(found(&circle), [""; 0]);
+    let through = |text| [circle[0], circle[1], ("src/store/events.rs", text), circle[3], circle[4]];
+    for text in ["use super::jobs::row::Row;", "fn f() { crate::store::jobs::row::f() }"] {
+        assert_eq!(found(&through(text)), ["src/store/events.rs"], "{text}");
+    }
+    let in_a_test = TEST_MODULE.replace("PLANTED", "use super::super::jobs::row::Row;");
+    assert_eq!(found(&through(&in_a_test)), [""; 0]);
 }
 
 #[test]
