@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 
 from anneal_client import ApiError, DigestMismatch, connect, download_checkpoint, final_status, follow, unwrap
+from anneal_client.generated import Client
 from anneal_client.generated import models as m
 from anneal_client.generated.api.checkpoints import get_checkpoint_manifest
 from anneal_client.generated.api.datasets import create_dataset
@@ -62,6 +63,8 @@ class LifeCycle(unittest.TestCase):
         self.assertGreater(cuts(), before, "the stream was never cut")
         self.assertEqual([event.seq for event in events], list(range(1, len(events) + 1)))
         self.assertEqual(final_status(events[-1]), m.JobStatus.SUCCEEDED)
+        losses = [event.data.values["loss"] for event in events if isinstance(event, m.MetricsEvent)]
+        self.assertEqual([type(loss) for loss in losses], [float] * 12)
         self.assertEqual([e.seq for e in follow(client, first.id, after=len(events) - 2)], [len(events) - 1, len(events)])
         self.assertEqual(list(follow(client, first.id, after=len(events))), [])
 
@@ -95,6 +98,18 @@ class LifeCycle(unittest.TestCase):
             with self.assertRaises(DigestMismatch):
                 download_checkpoint(client, result.id, folder)
             self.assertFalse(part.exists() or (Path(folder) / file.path).exists())
+
+    def test_events_of_types_that_are_not_known_are_passed_over(self) -> None:
+        common = {"id": "evt_1", "object": "event", "job": "job_1", "created_at": "", "level": "info", "message": ""}
+        events = [
+            {**common, "seq": 1, "type": "telepathy", "data": {}},
+            {**common, "seq": 2, "type": "status", "data": {"status": "failed", "reason": "why"}},
+        ]
+        text = "".join(f"data: {json.dumps(event)}\n\n" for event in events)
+        transport = httpx.MockTransport(lambda request: httpx.Response(200, text=text))
+        server = Client(base_url="http://localhost")
+        server.set_httpx_client(httpx.Client(base_url="http://localhost", transport=transport))
+        self.assertEqual([event.seq for event in follow(server, "job_1")], [2])
 
     def test_a_job_is_cancelled_and_errors_have_codes(self) -> None:
         job = unwrap(create_job.sync_detailed(client=client, body=spec("builtin:arithmetic", 400)))

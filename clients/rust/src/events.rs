@@ -7,9 +7,10 @@ use futures_core::Stream;
 use futures_util::stream;
 use progenitor_client::encode_path;
 use reqwest::{Response, StatusCode};
+use serde::Deserialize;
 
 use crate::error::{ClientError, Failure, Interruption, Patience, failure, within};
-use crate::types::{JobEvent, JobStatus};
+use crate::types::{EventLevel, JobEvent, JobStatus};
 use crate::{Client, ClientInfo};
 
 /// The server sends a comment every 15 seconds; after this long without a byte the connection is dead.
@@ -19,12 +20,45 @@ const RETRIES: u32 = 10;
 
 /// The status that a job has ended with, if this is its last event.
 pub fn final_status(event: &JobEvent) -> Option<JobStatus> {
-    let status = (event.type_ == "status").then(|| event.data.get("status")?.as_str()?.parse().ok()).flatten();
-    status.filter(|status| matches!(status, JobStatus::Succeeded | JobStatus::Failed | JobStatus::Cancelled))
+    let JobEvent::StatusEvent(event) = event else { return None };
+    let status = event.data.status;
+    matches!(status, JobStatus::Succeeded | JobStatus::Failed | JobStatus::Cancelled).then_some(status)
+}
+
+macro_rules! of_each_type {
+    ($self:ident, $event:ident => $value:expr) => {
+        match $self {
+            JobEvent::StatusEvent($event) => $value,
+            JobEvent::PhaseEvent($event) => $value,
+            JobEvent::ProgressEvent($event) => $value,
+            JobEvent::MetricsEvent($event) => $value,
+            JobEvent::EvaluationEvent($event) => $value,
+            JobEvent::CheckpointEvent($event) => $value,
+            JobEvent::RolloutSetEvent($event) => $value,
+            JobEvent::LogEvent($event) => $value,
+        }
+    };
+}
+
+/// What events of all types have.
+impl JobEvent {
+    /// 1, 2, 3, ... within the job, without gaps.
+    pub fn seq(&self) -> i64 {
+        of_each_type!(self, event => event.seq)
+    }
+
+    pub fn level(&self) -> EventLevel {
+        of_each_type!(self, event => event.level)
+    }
+
+    /// A sentence for people.
+    pub fn message(&self) -> &str {
+        of_each_type!(self, event => &event.message)
+    }
 }
 
 /// Every event behind `after` once and in order; the stream ends with the job. A broken connection is taken up again
-/// behind the last event.
+/// behind the last event. Events of types that only a newer server knows are passed over.
 pub fn follow<'a>(
     client: &'a Client,
     job: &'a str,
@@ -54,25 +88,38 @@ struct Follower<'a> {
     connection: Option<Response>,
     /// Bytes of an event that is not complete yet.
     received: Vec<u8>,
-    ready: VecDeque<JobEvent>,
+    ready: VecDeque<Received>,
     ended: bool,
+}
+
+/// An event as it came.
+struct Received {
+    seq: i64,
+    /// None of a type that is not known here.
+    event: Option<JobEvent>,
+}
+
+/// The part of an event that all types have.
+#[derive(Deserialize)]
+struct Place {
+    seq: i64,
 }
 
 impl Follower<'_> {
     async fn next(&mut self) -> Result<Option<JobEvent>, ClientError> {
         loop {
-            if let Some(event) = self.ready.pop_front() {
-                if event.seq <= self.after {
+            if let Some(Received { seq, event }) = self.ready.pop_front() {
+                if seq <= self.after {
                     continue;
                 }
-                if event.seq == self.after + 1 {
-                    self.after = event.seq;
+                if seq == self.after + 1 {
+                    self.after = seq;
                     self.patience.progress();
+                    let Some(event) = event else { continue };
                     self.ended = final_status(&event).is_some();
                     return Ok(Some(event));
                 }
-                self.interrupted(Interruption::new(format!("event {} came after event {}", event.seq, self.after)))
-                    .await?;
+                self.interrupted(Interruption::new(format!("event {seq} came after event {}", self.after))).await?;
             }
             if self.ended {
                 return Ok(None);
@@ -120,7 +167,9 @@ impl Follower<'_> {
             let lines = text.lines().filter_map(|line| line.strip_prefix("data:"));
             let data: Vec<&str> = lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
             if !data.is_empty() {
-                self.ready.push_back(serde_json::from_str(&data.join("\n"))?);
+                let data = data.join("\n");
+                let Place { seq } = serde_json::from_str(&data)?;
+                self.ready.push_back(Received { seq, event: serde_json::from_str(&data).ok() });
             }
         }
         Ok(())

@@ -88,6 +88,30 @@ async fn a_file_that_is_too_long_leaves_nothing() {
     std::fs::remove_dir_all(target).unwrap();
 }
 
+#[tokio::test]
+async fn events_of_types_that_are_not_known_are_passed_over() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = connect(&format!("http://{}", listener.local_addr().unwrap()), None).unwrap();
+    std::thread::spawn(move || {
+        let (mut connection, _) = listener.accept().unwrap();
+        let event = |seq: u32, kind: &str, data: serde_json::Value| {
+            let event = serde_json::json!({
+                "id": "evt_1", "object": "event", "job": "job_1", "seq": seq, "type": kind, "created_at": "",
+                "level": "info", "message": "", "data": data,
+            });
+            format!("data: {event}\n\n")
+        };
+        let events = [
+            event(1, "telepathy", serde_json::json!({})),
+            event(2, "status", serde_json::json!({"status": "failed", "reason": "why"})),
+        ];
+        let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\n\r\n";
+        connection.write_all([head, &events.concat()].concat().as_bytes()).unwrap();
+    });
+    let events: Vec<_> = follow(&client, "job_1", 0).try_collect().await.unwrap();
+    assert_eq!(events.iter().map(|event| event.seq()).collect::<Vec<_>>(), [2]);
+}
+
 /// The clock jumps whenever there is nothing to do but to wait.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers_is_given_up() {

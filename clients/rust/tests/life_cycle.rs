@@ -64,10 +64,15 @@ async fn a_job_is_followed_through_cuts_and_its_checkpoint_arrives_whole() {
     let before = cuts().await;
     let events: Vec<_> = follow(&cutting, &first.id, 0).try_collect().await.unwrap();
     assert!(cuts().await > before, "the stream was never cut");
-    let numbers: Vec<i64> = events.iter().map(|event| event.seq).collect();
+    let numbers: Vec<i64> = events.iter().map(|event| event.seq()).collect();
     let count = numbers.len() as i64;
     assert_eq!(numbers, (1..=count).collect::<Vec<_>>());
     assert_eq!(final_status(events.last().unwrap()), Some(JobStatus::Succeeded));
+    let losses = events.iter().filter_map(|event| match event {
+        types::JobEvent::MetricsEvent(step) => step.data.values["loss"],
+        _ => None,
+    });
+    assert_eq!(losses.count(), 12);
     for (after, left) in [(count - 2, 2), (count, 0)] {
         let rest: Vec<_> = follow(&client, &first.id, after).try_collect().await.unwrap();
         assert_eq!(rest.len(), left);

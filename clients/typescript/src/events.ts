@@ -14,7 +14,8 @@ export interface FollowOptions {
 
 /** The status that a job has ended with, if this is its last event. */
 export function finalStatus(event: Schemas["JobEvent"]): Schemas["JobStatus"] | undefined {
-  const status = event.type === "status" ? event.data["status"] : undefined;
+  if (event.type !== "status") return undefined;
+  const { status } = event.data;
   return status === "succeeded" || status === "failed" || status === "cancelled" ? status : undefined;
 }
 

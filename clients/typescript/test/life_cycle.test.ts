@@ -70,6 +70,8 @@ test("a job is followed through cuts and its checkpoint arrives whole", async ()
   assert.ok((await cuts()) > before, "the stream was never cut");
   assert.deepEqual(events.map((event) => event.seq), events.map((_, index) => index + 1));
   assert.equal(finalStatus(events.at(-1)!), "succeeded");
+  const losses = events.flatMap((event) => (event.type === "metrics" ? [event.data.values["loss"]] : []));
+  assert.equal(losses.filter((loss) => typeof loss === "number").length, 12);
   assert.deepEqual((await eventsOf(anneal, first.id, events.length - 2)).length, 2);
   assert.deepEqual(await eventsOf(anneal, first.id, events.length), []);
 

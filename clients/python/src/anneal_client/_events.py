@@ -10,20 +10,52 @@ import httpx
 
 from ._http import TRANSIENT, Patience, refused
 from .generated import AuthenticatedClient, Client
-from .generated.models import JobEvent, JobStatus
+from .generated.models import (
+    CheckpointEvent,
+    EvaluationEvent,
+    JobStatus,
+    LogEvent,
+    MetricsEvent,
+    PhaseEvent,
+    ProgressEvent,
+    RolloutSetEvent,
+    StatusEvent,
+)
 
 #: The server sends a comment every 15 seconds; after this long without a byte the connection is dead.
 SILENCE_SECONDS = 45.0
+
+#: An event of a job; its class says what it tells.
+JobEvent = (
+    StatusEvent
+    | PhaseEvent
+    | ProgressEvent
+    | MetricsEvent
+    | EvaluationEvent
+    | CheckpointEvent
+    | RolloutSetEvent
+    | LogEvent
+)
+
+_TYPES: dict[str, type[JobEvent]] = {
+    "status": StatusEvent,
+    "phase": PhaseEvent,
+    "progress": ProgressEvent,
+    "metrics": MetricsEvent,
+    "evaluation": EvaluationEvent,
+    "checkpoint": CheckpointEvent,
+    "rollout_set": RolloutSetEvent,
+    "log": LogEvent,
+}
 
 _FINAL = frozenset({JobStatus.SUCCEEDED, JobStatus.FAILED, JobStatus.CANCELLED})
 
 
 def final_status(event: JobEvent) -> JobStatus | None:
     """The status that a job has ended with, if this is its last event."""
-    if event.type_ != "status":
-        return None
-    status = event.data.additional_properties.get("status")
-    return next((final for final in _FINAL if final.value == status), None)
+    if isinstance(event, StatusEvent) and event.data.status in _FINAL:
+        return event.data.status
+    return None
 
 
 def follow(
@@ -33,7 +65,8 @@ def follow(
     status (none when the job had ended and there was nothing more to tell).
 
     A broken stream is taken up again behind the last event. `retries` bounds attempts in a row without a new event;
-    then `ConnectionLost` is raised. An error of the API is raised as `ApiError`."""
+    then `ConnectionLost` is raised. An error of the API is raised as `ApiError`. Events of types that only a newer
+    server knows are passed over."""
     http = client.get_httpx_client()
     patience = Patience(retries)
     timeout = httpx.Timeout(30.0, read=SILENCE_SECONDS)
@@ -52,13 +85,18 @@ def follow(
                     retry_after = response.headers.get("retry-after")
                     raise httpx.TransportError(str(error))
                 for data in _data(response.iter_lines()):
-                    event = JobEvent.from_dict(json.loads(data))
-                    if event.seq != after + 1:
-                        if event.seq <= after:
+                    received = json.loads(data)
+                    seq = received["seq"]
+                    if seq != after + 1:
+                        if seq <= after:
                             continue
-                        raise httpx.TransportError(f"event {event.seq} came after event {after}")
-                    after = event.seq
+                        raise httpx.TransportError(f"event {seq} came after event {after}")
+                    after = seq
                     patience.progress()
+                    known = _TYPES.get(received["type"])
+                    if known is None:
+                        continue
+                    event = known.from_dict(received)
                     yield event
                     status = final_status(event)
                     if status is not None:
