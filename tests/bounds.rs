@@ -158,7 +158,8 @@ fn refusal(answer: &Answer, pointer: &str) -> Option<String> {
 
 fn with_ids(path: &str, job: &str) -> String {
     let fill = |part: &str| match part {
-        "{id}" if path.starts_with("/v1/projects") => String::from("default"),
+        // Its limits are not those of the requests to come.
+        "{id}" if path.starts_with("/v1/projects") => String::from("elsewhere"),
         "{id}" if path.starts_with("/v1/jobs") => job.to_owned(),
         part if part.starts_with('{') => String::from("0"),
         part => part.to_owned(),

@@ -1,8 +1,6 @@
 //! Request parts with errors that name what is wrong.
 
-use std::any::TypeId;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream};
@@ -90,7 +88,7 @@ pub fn read<T: DeserializeOwned + ToSchema + 'static>(body: &Value) -> Result<T,
 /// The same, for those who answer in words of their own.
 pub fn read_fields<T: DeserializeOwned + ToSchema + 'static>(body: &Value) -> Result<T, Vec<FieldError>> {
     let read = field::parse(body, "").map_err(|error| vec![error])?;
-    let schema = schema_of::<T>(|| {
+    let schema = bounds::schema_of::<T>(|| {
         let mut parts = Vec::new();
         T::schemas(&mut parts);
         let mut schema = serde_json::to_value(T::schema()).unwrap_or_default();
@@ -99,13 +97,6 @@ pub fn read_fields<T: DeserializeOwned + ToSchema + 'static>(body: &Value) -> Re
     });
     let outside = bounds::check(schema, body, "");
     if outside.is_empty() { Ok(read) } else { Err(outside) }
-}
-
-/// The schema that `make` gives for a type, made once.
-fn schema_of<T: 'static>(make: impl FnOnce() -> Value) -> &'static Value {
-    static MADE: Mutex<BTreeMap<TypeId, &'static Value>> = Mutex::new(BTreeMap::new());
-    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    made.entry(TypeId::of::<T>()).or_insert_with(|| Box::leak(Box::new(make())))
 }
 
 /// Query parameters within the bounds that the document gives; unknown ones are errors where the type denies them.
@@ -119,12 +110,17 @@ impl<T: DeserializeOwned + IntoParams + 'static, S: Send + Sync> FromRequestPart
         let refused = |error: QueryRejection| Problem::bad_request("invalid_parameter", error.body_text());
         let Query(params) = Query::<T>::try_from_uri(&parts.uri).map_err(refused)?;
         let Query(texts) = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri).map_err(refused)?;
-        let schema = schema_of::<T>(|| {
+        let schema = bounds::schema_of::<T>(|| {
             let each = T::into_params(|| None).into_iter().map(|parameter| (parameter.name, parameter.schema));
             json!({"properties": each.collect::<BTreeMap<_, _>>()})
         });
-        let number = |text: String| text.parse::<serde_json::Number>().map_or(Value::String(text), Value::Number);
-        let values = texts.into_iter().map(|(name, text)| (name, number(text))).collect();
+        let value = |name: &str, text: String| {
+            let kind = &schema["properties"][name]["type"];
+            let text_itself =
+                *kind == "string" || kind.as_array().is_some_and(|kinds| kinds.contains(&json!("string")));
+            if text_itself { Value::String(text) } else { serde_json::from_str(&text).unwrap_or(Value::Null) }
+        };
+        let values = texts.into_iter().map(|(name, text)| (name.clone(), value(&name, text))).collect();
         match bounds::check(schema, &Value::Object(values), "").first() {
             None => Ok(Self(params)),
             Some(FieldError { pointer, detail, .. }) => {

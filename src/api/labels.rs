@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::error::Problem;
 use super::extract::read;
-use crate::job::spec::check_labels;
+use crate::job::metadata::check_metadata;
 use crate::store::Labels;
 
 /// What to change; what is left out stays as it is.
@@ -32,8 +32,7 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Str
 /// Reads and checks the body of a change.
 pub fn parse(body: &Value) -> Result<Labels, Problem> {
     let UpdateLabels { name, metadata } = read(body)?;
-    let text = name.as_ref().and_then(Option::as_deref);
-    check_labels(text, 0, metadata.as_ref().unwrap_or(&BTreeMap::new())).map_err(Problem::invalid)?;
+    metadata.as_ref().map_or(Ok(()), check_metadata).map_err(Problem::invalid)?;
     Ok(Labels { name, metadata })
 }
 

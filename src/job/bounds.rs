@@ -4,6 +4,11 @@
 //! Only what a type that was read already cannot say is looked at: how large a number, how long a text or a list. Types,
 //! required fields and unknown fields are serde's.
 
+use std::any::TypeId;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use schemars::JsonSchema;
 use serde_json::Value;
 
 use super::field::FieldError;
@@ -12,6 +17,18 @@ use super::field::FieldError;
 /// `pointer`.
 pub fn check(schema: &Value, value: &Value, pointer: &str) -> Vec<FieldError> {
     Bounds { root: schema }.check(schema, value, pointer, None)
+}
+
+/// What in `value`, which was read as a `T`, lies outside the bounds that `T` states.
+pub fn of<T: JsonSchema + 'static>(value: &Value, pointer: &str) -> Vec<FieldError> {
+    check(schema_of::<T>(|| schemars::schema_for!(T).to_value()), value, pointer)
+}
+
+/// The schema that `make` gives for a type, made once.
+pub fn schema_of<T: 'static>(make: impl FnOnce() -> Value) -> &'static Value {
+    static MADE: Mutex<BTreeMap<TypeId, &'static Value>> = Mutex::new(BTreeMap::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    made.entry(TypeId::of::<T>()).or_insert_with(|| Box::leak(Box::new(make())))
 }
 
 #[derive(Clone, Copy)]
@@ -51,17 +68,20 @@ impl<'a> Bounds<'a> {
 
     /// What is wrong with the items or members of a value.
     fn inside(self, schema: &'a Value, value: &Value, pointer: &str) -> Vec<FieldError> {
-        let check = |schema, value, name: &str| {
-            let name = name.replace('~', "~0").replace('/', "~1");
-            self.check(schema, value, &format!("{pointer}/{name}"), None)
-        };
+        let at = |name: &str| format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
         match value {
             Value::Array(items) => {
-                items.iter().enumerate().flat_map(|(i, item)| check(&schema["items"], item, &i.to_string())).collect()
+                let check = |(i, item)| self.check(&schema["items"], item, &format!("{pointer}/{i}"), None);
+                items.iter().enumerate().flat_map(check).collect()
             }
             Value::Object(members) => {
-                let of = |name: &str| schema["properties"].get(name).unwrap_or(&schema["additionalProperties"]);
-                members.iter().flat_map(|(name, member)| check(of(name), member, name)).collect()
+                let check = |(name, member): (&String, &Value)| {
+                    let of = schema["properties"].get(name).unwrap_or(&schema["additionalProperties"]);
+                    let mut errors = self.check(&schema["propertyNames"], &Value::from(name.as_str()), &at(name), None);
+                    errors.extend(self.check(of, member, &at(name), None));
+                    errors
+                };
+                members.iter().flat_map(check).collect()
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
         }
@@ -190,9 +210,6 @@ fn written(bound: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use schemars::JsonSchema;
     use serde_json::json;
 
     use super::*;
@@ -239,8 +256,7 @@ mod tests {
     }
 
     fn refused(value: Value) -> Vec<(String, String)> {
-        let schema = schemars::schema_for!(Outer).to_value();
-        check(&schema, &value, "/a").into_iter().map(|error| (error.pointer, error.detail)).collect()
+        of::<Outer>(&value, "/a").into_iter().map(|error| (error.pointer, error.detail)).collect()
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! Errors that name the field they are about, and the one way every configuration is read from JSON.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -103,16 +101,6 @@ pub fn with_type(name: &str, fields: &impl Serialize) -> Value {
         object.extend(fields);
     }
     Value::Object(object)
-}
-
-/// Checks the pairs that a client puts on a thing.
-pub fn check_metadata(metadata: &BTreeMap<String, String>) -> Result<(), FieldError> {
-    let fits = |(key, value): (&String, &String)| key.chars().count() <= 64 && value.chars().count() <= 512;
-    if metadata.len() <= 16 && metadata.iter().all(fits) {
-        return Ok(());
-    }
-    let detail = "at most 16 pairs, keys up to 64 and values up to 512 characters";
-    Err(FieldError::new("/metadata", "out_of_range", detail))
 }
 
 /// Collects range errors while a configuration is checked, so that a client sees all of them at once.

@@ -16,6 +16,7 @@ pub mod id;
 pub mod inference;
 mod kinds;
 pub mod memory;
+pub mod metadata;
 pub mod metric;
 pub mod placement;
 pub mod rollout_set;

@@ -1,13 +1,13 @@
 //! The sections of specs: sampling, optimizer, training, evaluation and resources, each with defaults and bounds. The
 //! specs that they are sections of are in [`crate::spec`].
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::RolloutSetId;
+use super::bounds;
 pub use super::checkpoint::{CheckpointSpec, WeightDtype};
 use super::field::{self, FieldError, Fields};
 
@@ -34,6 +34,7 @@ pub struct DatasetSpec {
     pub system: Option<String>,
     /// Text around a plain prompt; `{prompt}` stands for the row's prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 65_536))]
     pub template: Option<String>,
 }
 
@@ -61,9 +62,9 @@ pub struct PromptSpec {
 }
 
 impl PromptSpec {
-    /// Whether a template has a place for the prompt and is not too long.
+    /// Whether a template has a place for the prompt.
     pub fn is_template(template: &str) -> bool {
-        template.contains("{prompt}") && template.len() <= 65_536
+        template.contains("{prompt}")
     }
 }
 
@@ -75,7 +76,7 @@ pub struct SamplingSpec {
     #[schemars(range(min = 0.0, max = 10.0))]
     pub temperature: f64,
     /// Keep the smallest set of tokens with at least this much probability; 1 keeps all.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
     pub top_p: f64,
     /// Keep the k most probable tokens; 0 keeps all.
     pub top_k: u32,
@@ -83,6 +84,7 @@ pub struct SamplingSpec {
     #[schemars(range(min = 1, max = 131_072))]
     pub max_new_tokens: u32,
     /// Texts that end a completion, besides the model's end-of-sequence tokens.
+    #[schemars(length(max = 16), inner(length(min = 1, max = 256)))]
     pub stop: Vec<String>,
     /// Completions sampled at the same time.
     #[schemars(range(min = 1, max = 1024))]
@@ -100,17 +102,23 @@ impl Default for SamplingSpec {
 #[serde(default, deny_unknown_fields)]
 pub struct OptimizerSpec {
     /// The peak learning rate.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
     pub learning_rate: f64,
     pub schedule: Schedule,
     /// Share of the steps over which the learning rate rises linearly from zero.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub warmup: f64,
     /// Decoupled weight decay on matrices (never on norms).
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub weight_decay: f64,
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub beta1: f64,
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub beta2: f64,
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
     pub eps: f64,
     /// Gradients are scaled down to this global norm; 0 turns clipping off.
+    #[schemars(range(min = 0.0))]
     pub max_grad_norm: f64,
 }
 
@@ -145,7 +153,7 @@ pub enum Schedule {
 #[serde(default, deny_unknown_fields)]
 pub struct TrainSpec {
     /// Optimizer steps in all.
-    #[schemars(range(min = 1, max = 1_000_000))]
+    #[schemars(range(min = 1, max = MAX_STEPS))]
     pub steps: u64,
     /// Prompts (for `sft`: rows) in one optimizer step.
     #[schemars(range(min = 1, max = 65_536))]
@@ -157,7 +165,7 @@ pub struct TrainSpec {
     /// to `max_staleness + 1` steps; by default as few as `updates_per_rollout` allows, and with `rounds` as many as
     /// a round has.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(max = 999_999))]
+    #[schemars(range(max = MAX_STEPS - 1))]
     pub max_staleness: Option<u64>,
     /// Compute `kl/reference`, the distance from the model the job started from, even when the objective does not
     /// need it: one more forward pass over each sampled completion, and a second copy of the weights. Turn it off to
@@ -284,6 +292,7 @@ pub struct MixSpec<R = String> {
     /// The rollout set (`rs_...`).
     pub rollout_set: R,
     /// Share of a step's prompts that comes from it, above 0 and below 1.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
     pub share: f64,
 }
 
@@ -297,6 +306,7 @@ pub struct EvalSpec {
     #[schemars(range(min = 1, max = 1024))]
     pub samples: u32,
     /// The k of pass@k; none may exceed `samples`.
+    #[schemars(length(min = 1), inner(range(min = 1)))]
     pub pass_at: Vec<u32>,
     /// Also evaluate before the first step.
     pub before: bool,
@@ -320,7 +330,7 @@ impl Default for EvalSpec {
 #[serde(default, deny_unknown_fields)]
 pub struct ResourceSpec {
     /// How many devices the job holds from its begin to its end. It waits until as many are free together.
-    #[schemars(range(min = 1, max = 64))]
+    #[schemars(range(min = 1, max = MAX_DEVICES))]
     pub devices: u32,
 }
 
@@ -333,49 +343,10 @@ impl Default for ResourceSpec {
     }
 }
 
-impl ResourceSpec {
-    pub fn check(&self) -> Result<(), Vec<FieldError>> {
-        let mut fields = Fields::below("/resources");
-        let detail = format!("must lie between 1 and {MAX_DEVICES}");
-        fields.require((1..=MAX_DEVICES).contains(&self.devices), "devices", detail);
-        fields.finish()
-    }
-}
-
-impl TrainSpec {
-    pub fn check(&self) -> Result<(), Vec<FieldError>> {
-        let t = self;
-        let mut fields = Fields::below("/train");
-        fields.require((1..=MAX_STEPS).contains(&t.steps), "steps", format!("must lie between 1 and {MAX_STEPS}"));
-        fields.require((1..=65_536).contains(&t.prompts_per_step), "prompts_per_step", "must lie between 1 and 65536");
-        fields.require(
-            (1..=1024).contains(&t.updates_per_rollout),
-            "updates_per_rollout",
-            "must lie between 1 and 1024",
-        );
-        fields.require(
-            !matches!(t.micro_batch_tokens, MicroBatchTokens::Tokens(count) if !(1..=1 << 20).contains(&count)),
-            "micro_batch_tokens",
-            "must lie between 1 and 1048576, or be `auto`",
-        );
-        fields.require(
-            t.max_staleness.is_none_or(|staleness| staleness < MAX_STEPS),
-            "max_staleness",
-            format!("must be below {MAX_STEPS}"),
-        );
-        fields.finish()
-    }
-}
-
 impl RolloutSpec {
     pub fn check(&self, train: &TrainSpec) -> Result<(), Vec<FieldError>> {
         let r = self;
         let mut fields = Fields::below("/rollouts");
-        fields.require(
-            r.mix.as_ref().is_none_or(|m| m.share > 0.0 && m.share < 1.0),
-            "mix/share",
-            "must lie between 0 and 1",
-        );
         fields.require(
             r.from.is_none() || (r.mix.is_none() && !r.keep),
             "from",
@@ -390,26 +361,20 @@ impl RolloutSpec {
     }
 }
 
-/// Reads a spec whose parts are all objects; serde would read a list as the fields in their order.
-pub fn parse_object<T: serde::de::DeserializeOwned>(value: &Value) -> Result<T, Vec<FieldError>> {
+/// Reads a spec whose parts are all objects, and says what of it lies outside the bounds of its type; serde would read a
+/// list as the fields in their order.
+pub fn parse_object<T>(value: &Value) -> Result<(T, Vec<FieldError>), Vec<FieldError>>
+where
+    T: DeserializeOwned + JsonSchema + 'static,
+{
     let parts = value.as_object().into_iter().flatten().map(|(key, part)| (part, format!("/{key}")));
     for (part, pointer) in std::iter::once((value, String::new())).chain(parts) {
         if part.is_array() {
             return Err(vec![FieldError::new(pointer, "wrong_type", "must be an object, not a list")]);
         }
     }
-    field::parse(value, "").map_err(|error| vec![error])
-}
-
-/// Checks what every submitted spec carries for people and for reproduction.
-pub fn check_labels(name: Option<&str>, seed: u64, metadata: &BTreeMap<String, String>) -> Result<(), Vec<FieldError>> {
-    let mut fields = Fields::below("");
-    fields.require(name.is_none_or(|name| name.len() <= 200), "name", "may have at most 200 bytes");
-    // JSON numbers above 2^53 do not survive every client.
-    fields.require(seed < 1 << 53, "seed", "must be below 2^53");
-    let mut errors = fields.finish().err().unwrap_or_default();
-    errors.extend(field::check_metadata(metadata).err());
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
+    let spec = field::parse(value, "").map_err(|error| vec![error])?;
+    Ok((spec, bounds::of::<T>(value, "")))
 }
 
 impl DatasetSpec {
@@ -422,7 +387,7 @@ impl DatasetSpec {
         fields.require(
             self.template.as_deref().is_none_or(PromptSpec::is_template),
             "template",
-            "must contain `{prompt}` and have at most 65536 bytes",
+            "must contain `{prompt}`",
         );
         fields.finish()
     }
@@ -433,60 +398,13 @@ impl SamplingSpec {
     pub fn is_whole(&self) -> bool {
         self.temperature == 1.0 && self.top_p >= 1.0 && self.top_k == 0
     }
-
-    pub fn check(&self) -> Result<(), Vec<FieldError>> {
-        let s = self;
-        let mut fields = Fields::below("/sampling");
-        fields.require((0.0..=10.0).contains(&s.temperature), "temperature", "must lie between 0 (greedy) and 10");
-        fields.require(s.top_p > 0.0 && s.top_p <= 1.0, "top_p", "must be above 0 and at most 1");
-        fields.require((1..=131_072).contains(&s.max_new_tokens), "max_new_tokens", "must lie between 1 and 131072");
-        fields.require((1..=1024).contains(&s.batch_size), "batch_size", "must lie between 1 and 1024");
-        fields.require(
-            s.stop.len() <= 16 && s.stop.iter().all(|t| !t.is_empty() && t.len() <= 256),
-            "stop",
-            "takes at most 16 non-empty texts of at most 256 bytes",
-        );
-        fields.finish()
-    }
-}
-
-impl OptimizerSpec {
-    pub fn check(&self) -> Result<(), Vec<FieldError>> {
-        let mut fields = Fields::below("/optimizer");
-        fields.require(
-            self.learning_rate > 0.0 && self.learning_rate <= 1.0,
-            "learning_rate",
-            "must be above 0 and at most 1",
-        );
-        fields.require((0.0..=1.0).contains(&self.warmup), "warmup", "is a share of the steps, between 0 and 1");
-        fields.require((0.0..=1.0).contains(&self.weight_decay), "weight_decay", "must lie between 0 and 1");
-        fields.require((0.0..1.0).contains(&self.beta1), "beta1", "must be at least 0 and below 1");
-        fields.require((0.0..1.0).contains(&self.beta2), "beta2", "must be at least 0 and below 1");
-        fields.require(self.eps > 0.0 && self.eps <= 1.0, "eps", "must be above 0 and at most 1");
-        fields.require(
-            self.max_grad_norm >= 0.0 && self.max_grad_norm.is_finite(),
-            "max_grad_norm",
-            "must be at least 0 (0 turns clipping off)",
-        );
-        fields.finish()
-    }
 }
 
 impl EvalSpec {
     pub fn check(&self) -> Result<(), Vec<FieldError>> {
         let mut fields = Fields::below("/eval");
-        fields.require((1..=1024).contains(&self.samples), "samples", "must lie between 1 and 1024");
-        fields.require(
-            !self.pass_at.is_empty() && self.pass_at.iter().all(|k| (1..=self.samples).contains(k)),
-            "pass_at",
-            "takes one or more k between 1 and `samples`",
-        );
-        fields.require(
-            self.temperature.is_none_or(|t| (0.0..=10.0).contains(&t)),
-            "temperature",
-            "must lie between 0 (greedy) and 10",
-        );
-        fields.require((1..=100_000).contains(&self.prompts), "prompts", "must lie between 1 and 100000");
+        let known = self.pass_at.iter().all(|k| *k <= self.samples);
+        fields.require(known, "pass_at", "takes k up to `samples`");
         fields.finish()
     }
 }

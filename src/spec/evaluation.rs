@@ -7,10 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Attributes, Common, ModelRef, Resolved, RowsRef, Work, reference, scorer};
-use crate::job::spec::{
-    MAX_ROLLOUTS, Precision, PromptFormat, PromptSpec, ResourceSpec, SamplingSpec, check_labels, parse_object,
-};
-use crate::job::{FieldError, Fields, field};
+use crate::job::metadata::check_metadata;
+use crate::job::spec::{MAX_ROLLOUTS, Precision, PromptFormat, PromptSpec, ResourceSpec, SamplingSpec, parse_object};
+use crate::job::{FieldError, Fields, bounds, field};
 use crate::verifier;
 
 /// Measuring a model without training it: what `POST /v1/evaluations` takes and, with every default filled in, what a
@@ -20,6 +19,7 @@ use crate::verifier;
 pub struct EvaluationSpec {
     /// A name for people; need not be unique.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 200))]
     pub name: Option<String>,
     /// The model to measure, as in a job: `mdl_...`, an inference checkpoint `ckpt_...`, or a built-in.
     pub model: String,
@@ -36,6 +36,7 @@ pub struct EvaluationSpec {
     pub system: Option<String>,
     /// Text around a plain prompt; `{prompt}` stands for the row's prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 65_536))]
     pub template: Option<String>,
     /// How completions are scored, as in a job.
     pub verifier: Value,
@@ -47,6 +48,7 @@ pub struct EvaluationSpec {
     pub samples: u32,
     /// The k of pass@k; none may exceed `samples`. By default 1 and `samples`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 32), inner(range(min = 1)))]
     pub pass_at: Option<Vec<u32>>,
     /// Rows to use, from the first on.
     #[serde(default = "default_prompts")]
@@ -86,38 +88,30 @@ fn default_prompts() -> u64 {
 }
 
 impl EvaluationSpec {
-    /// Most values of `pass_at`.
-    const MOST_KS: usize = 32;
-
     /// Reads and checks everything that needs neither the verifier nor the store, and fills in `pass_at`.
     pub fn parse(value: &Value) -> Result<Self, Vec<FieldError>> {
         // The one part that is a list is read by itself.
         let mut parts = value.clone();
         let pass_at = parts.as_object_mut().and_then(|parts| parts.shift_remove("pass_at"));
-        let mut spec: Self = parse_object(&parts)?;
+        let (mut spec, _): (Self, _) = parse_object(&parts)?;
         if let Some(pass_at) = pass_at {
             spec.pass_at = field::parse(&pass_at, "/pass_at").map_err(|error| vec![error])?;
         }
         let samples = spec.samples;
         let pass_at = spec.pass_at.get_or_insert_with(|| if samples > 1 { vec![1, samples] } else { vec![1] });
         let mut fields = Fields::below("");
-        fields.require((1..=1024).contains(&samples), "samples", "must lie between 1 and 1024");
-        let known = (1..=Self::MOST_KS).contains(&pass_at.len()) && pass_at.iter().all(|k| (1..=samples).contains(k));
-        let detail = format!("takes 1 to {} different k between 1 and `samples`", Self::MOST_KS);
-        fields.require(known && (1..pass_at.len()).all(|i| !pass_at[..i].contains(&pass_at[i])), "pass_at", detail);
+        let known = pass_at.iter().all(|k| *k <= samples);
+        let different = (1..pass_at.len()).all(|i| !pass_at[..i].contains(&pass_at[i]));
+        fields.require(known && different, "pass_at", "takes different k up to `samples`");
         fields.require(
-            (1..=100_000).contains(&spec.prompts) && spec.prompts * u64::from(samples) <= MAX_ROLLOUTS,
+            spec.prompts.saturating_mul(u64::from(samples)) <= MAX_ROLLOUTS,
             "prompts",
-            format!("must lie between 1 and 100000, with at most {MAX_ROLLOUTS} completions in all"),
+            format!("must with `samples` make at most {MAX_ROLLOUTS} completions in all"),
         );
         let template = spec.template.as_deref().is_none_or(PromptSpec::is_template);
-        fields.require(template, "template", "must contain `{prompt}` and have at most 65536 bytes");
-        field::all([
-            fields.finish(),
-            spec.sampling.check(),
-            spec.resources.check(),
-            check_labels(spec.name.as_deref(), spec.seed, &spec.metadata),
-        ])?;
+        fields.require(template, "template", "must contain `{prompt}`");
+        let outside = bounds::of::<Self>(value, "");
+        field::all([Err(outside), fields.finish(), check_metadata(&spec.metadata)])?;
         Ok(spec)
     }
 }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Attributes, Common, ModelRef, Resolved, RowsRef, Work, reference, scorer};
-use crate::job::spec::{DatasetSpec, MAX_ROLLOUTS, Precision, ResourceSpec, SamplingSpec, check_labels, parse_object};
+use crate::job::metadata::check_metadata;
+use crate::job::spec::{DatasetSpec, MAX_ROLLOUTS, Precision, ResourceSpec, SamplingSpec, parse_object};
 use crate::job::{FieldError, Fields, RolloutSetId, field};
 use crate::verifier;
 
@@ -18,6 +19,7 @@ use crate::verifier;
 pub struct RolloutSetSpec {
     /// A name for people; need not be unique.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 200))]
     pub name: Option<String>,
     /// The model to sample from, as in a job.
     pub model: String,
@@ -68,21 +70,14 @@ fn default_prompts() -> u64 {
 impl RolloutSetSpec {
     /// Reads and checks everything that needs neither the verifier nor the store.
     pub fn parse(value: &Value) -> Result<Self, Vec<FieldError>> {
-        let spec: Self = parse_object(value)?;
+        let (spec, outside): (Self, _) = parse_object(value)?;
         let mut fields = Fields::below("");
-        fields.require((1..=1024).contains(&spec.group_size), "group_size", "must lie between 1 and 1024");
         fields.require(
-            spec.prompts >= 1 && spec.prompts.saturating_mul(u64::from(spec.group_size)) <= MAX_ROLLOUTS,
+            spec.prompts.saturating_mul(u64::from(spec.group_size)) <= MAX_ROLLOUTS,
             "prompts",
-            format!("must be at least 1, with at most {MAX_ROLLOUTS} completions in all"),
+            format!("must with `group_size` make at most {MAX_ROLLOUTS} completions in all"),
         );
-        field::all([
-            fields.finish(),
-            spec.sampling.check(),
-            spec.dataset.check(),
-            spec.resources.check(),
-            check_labels(spec.name.as_deref(), spec.seed, &spec.metadata),
-        ])?;
+        field::all([Err(outside), fields.finish(), spec.dataset.check(), check_metadata(&spec.metadata)])?;
         Ok(spec)
     }
 }

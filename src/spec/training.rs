@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Attributes, Common, ModelRef, Resolved, RowsRef, TeacherRef, Work, first, reference, scorer};
+use crate::job::metadata::check_metadata;
 use crate::job::spec::{
     CheckpointSpec, DatasetSpec, EvalSpec, OptimizerSpec, ResourceSpec, RolloutSpec, SamplingSpec, TrainSpec,
-    check_labels, parse_object,
+    parse_object,
 };
 use crate::job::{BudgetSpec, FieldError, GateSpec, RolloutSetId, field};
 use crate::{objective, verifier};
@@ -20,6 +21,7 @@ use crate::{objective, verifier};
 pub struct JobSpec {
     /// A name for people; need not be unique.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 200))]
     pub name: Option<String>,
     /// The model to start from: an imported model (`mdl_...`), an inference checkpoint of an earlier job
     /// (`ckpt_...`) or a built-in (`builtin:arith-tiny`, `builtin:arith-scratch`).
@@ -94,19 +96,14 @@ pub struct Training {
 impl JobSpec {
     /// Reads and checks everything that does not need the objective, the verifier or the store.
     pub fn parse(value: &Value) -> Result<Self, Vec<FieldError>> {
-        let spec: Self = parse_object(value)?;
+        let (spec, outside): (Self, _) = parse_object(value)?;
         field::all([
-            spec.sampling.check(),
-            spec.optimizer.check(),
-            spec.train.check(),
+            Err(outside),
             spec.rollouts.check(&spec.train),
             spec.eval.check(),
-            spec.checkpoints.check(),
-            spec.budget.map_or(Ok(()), |budget| budget.check()),
             spec.gate.map_or(Ok(()), |gate| gate.check(&spec.eval)),
-            spec.resources.check(),
             spec.dataset.check(),
-            check_labels(spec.name.as_deref(), spec.seed, &spec.metadata),
+            check_metadata(&spec.metadata),
         ])?;
         Ok(spec)
     }

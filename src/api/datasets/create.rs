@@ -14,13 +14,13 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Params;
 use crate::job::DatasetId;
-use crate::job::spec::check_labels;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct CreateDataset {
     /// A name for people.
+    #[param(max_length = 200)]
     name: Option<String>,
     /// Column with the prompt: text, or an array of `{role, content}`. Default `prompt`, or else `messages`.
     prompt_column: Option<String>,
@@ -54,7 +54,6 @@ pub async fn create_dataset(
     body: Body,
 ) -> Result<(StatusCode, Json<Dataset>), Problem> {
     let id = DatasetId::generate();
-    check_labels(params.name.as_deref(), 0, &BTreeMap::new()).map_err(Problem::invalid)?;
     let CreateDataset { name, prompt_column, answer_column, completion_column } = params;
     let columns = ColumnParams { prompt_column, answer_column, completion_column };
     let version = receive(&app, id, columns, body).await?;

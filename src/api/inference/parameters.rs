@@ -13,15 +13,14 @@ use crate::api::error::Problem;
 use crate::api::extract::read_fields;
 use crate::job::FieldError;
 use crate::job::inference::{Asked, Order};
+use crate::job::metadata::check_metadata;
 
 /// The reason why a parameter is refused that the OpenAI API has and this one does not.
 pub const UNSUPPORTED: &str = "unsupported_parameter";
 
 const MOST_STOPS: usize = 4;
 const MOST_STOP_BYTES: usize = 256;
-const MOST_PAIRS: usize = 16;
-const MOST_KEY: usize = 64;
-const MOST_VALUE: usize = 512;
+const MOST_USER_BYTES: usize = 512;
 
 /// One text, or several.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
@@ -89,13 +88,9 @@ impl Parameters {
         require(lengths, "stop", format!("each text must have 1 to {MOST_STOP_BYTES} bytes"));
         let options = self.stream_options.is_none() || streamed.is;
         require(options, "stream_options", String::from("is only for `stream` true"));
-        let user = self.user.is_none_or(|user| user.len() <= MOST_VALUE);
-        require(user, "user", format!("must have at most {MOST_VALUE} bytes"));
-        let pairs = self.metadata.unwrap_or_default();
-        let short =
-            |(key, value): (&String, &String)| key.chars().count() <= MOST_KEY && value.chars().count() <= MOST_VALUE;
-        let detail = format!("must be at most {MOST_PAIRS} pairs with keys of {MOST_KEY} and values of {MOST_VALUE}");
-        require(pairs.len() <= MOST_PAIRS && pairs.iter().all(short), "metadata", detail);
+        let user = self.user.is_none_or(|user| user.len() <= MOST_USER_BYTES);
+        require(user, "user", format!("must have at most {MOST_USER_BYTES} bytes"));
+        errors.extend(self.metadata.and_then(|pairs| check_metadata(&pairs).err()).unwrap_or_default());
         if !errors.is_empty() {
             return Err(refused(errors));
         }

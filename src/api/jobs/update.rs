@@ -13,8 +13,9 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody, read};
 use crate::clock;
+use crate::job::bounds;
 use crate::job::event::LogDetail;
-use crate::job::spec::check_labels;
+use crate::job::metadata::check_metadata;
 use crate::job::{BudgetSpec, FieldError, JobId, JobKind, NewEvent, field};
 use crate::spec::Attributes;
 use crate::store::{JobChange, JobRow};
@@ -25,7 +26,7 @@ use crate::store::{JobChange, JobRow};
 pub struct UpdateJob {
     /// Null removes it.
     #[serde(default, deserialize_with = "given")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, max_length = 200)]
     name: Option<Option<String>>,
     /// Pairs to set; a null removes its key, and null for all of them removes them all.
     #[serde(default, deserialize_with = "given")]
@@ -91,7 +92,9 @@ impl UpdateJob {
                 return Err(Problem::invalid(vec![error]));
             }
         }
-        read(body)
+        let update = read(body)?;
+        let outside = body.get("budget").map(|budget| bounds::of::<BudgetSpec>(budget, "/budget")).unwrap_or_default();
+        if outside.is_empty() { Ok(update) } else { Err(Problem::invalid(outside)) }
     }
 
     /// The job with the change, unless it changes nothing.
@@ -117,13 +120,10 @@ impl UpdateJob {
         changed.name = self.name.unwrap_or(changed.name);
         changed.priority = self.priority.unwrap_or(changed.priority);
         changed.budget = self.budget.unwrap_or(changed.budget);
-        let mut checks = vec![check_labels(changed.name.as_deref(), 0, &changed.metadata)];
-        if let Some(budget) = self.budget.flatten() {
-            checks.push(budget.check());
-            if row.kind != JobKind::Train {
-                let detail = "only jobs that train have a budget";
-                checks.push(Err(vec![FieldError::new("/budget", "not_a_training_job", detail)]));
-            }
+        let mut checks = vec![check_metadata(&changed.metadata)];
+        if self.budget.flatten().is_some() && row.kind != JobKind::Train {
+            let detail = "only jobs that train have a budget";
+            checks.push(Err(vec![FieldError::new("/budget", "not_a_training_job", detail)]));
         }
         field::all(checks).map_err(Problem::invalid)?;
         let fields = differences(&row.attributes, &changed);

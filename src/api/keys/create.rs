@@ -13,7 +13,7 @@ use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{JsonBody, read};
 use crate::clock;
 use crate::job::access::check_project;
-use crate::job::field::check_metadata;
+use crate::job::metadata::check_metadata;
 use crate::job::{FieldError, Scope};
 use crate::store::{ApiKeyRow, NewApiKey};
 
@@ -48,7 +48,7 @@ impl CreateApiKey {
         let mut errors = Vec::new();
         let project = self.project.unwrap_or_else(|| own.to_owned());
         errors.extend(check_project(&project, "/project").err());
-        errors.extend(check_metadata(&self.metadata).err());
+        errors.extend(check_metadata(&self.metadata).err().unwrap_or_default());
         let mut scopes: Vec<Scope> = Vec::new();
         for (i, text) in self.scopes.iter().enumerate() {
             match text.parse() {

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{pascal, refer, referred, walk};
 use crate::job::device::DeviceStatus;
+use crate::job::metadata::METADATA;
 use crate::job::{ArtifactKind, EventLevel, FailureKind, JobKind, JobStatus, Phase, RolloutSetStatus};
 
 /// The table of errors that people read is also the list of codes here.
@@ -142,15 +143,7 @@ pub fn tidy(document: &mut Value) {
             String::from("JsonObject"),
             json!({"type": "object", "description": "Any JSON object.", "additionalProperties": true}),
         );
-        schemas.insert(
-            String::from("Metadata"),
-            json!({
-                "type": "object",
-                "description": "Pairs of your own: at most 16, keys of at most 64 characters, values of at most 512.",
-                "additionalProperties": {"type": "string", "maxLength": 512},
-                "maxProperties": 16,
-            }),
-        );
+        schemas.insert(String::from("Metadata"), METADATA.clone());
         for schema in schemas.values_mut() {
             free_form(schema);
         }

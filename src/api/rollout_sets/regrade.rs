@@ -16,7 +16,8 @@ use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody, read};
 use crate::api::idempotency;
 use crate::api::resolve::{self, collect};
-use crate::job::spec::{ResourceSpec, check_labels};
+use crate::job::metadata::check_metadata;
+use crate::job::spec::ResourceSpec;
 use crate::job::{RolloutSetId, RolloutSummary};
 use crate::spec::{Attributes, Common, Regrading, Resolved, Work};
 use crate::store::{NewJob, Store, StoreError};
@@ -29,6 +30,7 @@ pub struct Regrade {
     #[schema(value_type = Object, example = json!({"type": "numeric"}))]
     verifier: Value,
     /// Of the new set.
+    #[schema(max_length = 200)]
     name: Option<String>,
     /// Of the job that scores.
     #[serde(default)]
@@ -80,7 +82,7 @@ async fn job(store: &Store, id: RolloutSetId, body: Value) -> Result<NewJob, Pro
     let sampled_by = store.job(set.job).await?.resolved;
     let (model_digest, tokenizer_digest) = (set.model_digest.clone(), set.tokenizer_digest.clone());
     let regrading = regrading(id, &sampled_by.work, &content(set)?.summary)?;
-    let mut errors = check_labels(name.as_deref(), 0, &metadata).err().unwrap_or_default();
+    let mut errors = check_metadata(&metadata).err().unwrap_or_default();
     let scoring = collect(resolve::verifier(store, Some(&verifier), true).await?, &mut errors).unwrap_or_default();
     let rows = regrading.rows.to_string();
     collect(resolve::training_rows(store, &rows, scoring.config.as_ref(), false).await?, &mut errors);

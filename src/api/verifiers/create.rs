@@ -13,7 +13,7 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{JsonBody, read};
 use crate::clock;
-use crate::job::spec::check_labels;
+use crate::job::metadata::check_metadata;
 use crate::job::{VerifierId, digest};
 use crate::store::VerifierRow;
 use crate::verifier;
@@ -23,6 +23,7 @@ use crate::verifier;
 #[serde(deny_unknown_fields)]
 pub struct CreateVerifier {
     /// A name for people.
+    #[schema(max_length = 200)]
     name: Option<String>,
     /// `{"type": "numeric", ...}`, as it would stand in a job spec.
     #[schema(value_type = Object)]
@@ -51,7 +52,7 @@ pub async fn create_verifier(
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<Verifier>), Problem> {
     let request: CreateVerifier = read(&body)?;
-    check_labels(request.name.as_deref(), 0, &request.metadata).map_err(Problem::invalid)?;
+    check_metadata(&request.metadata).map_err(Problem::invalid)?;
     let config = verifier::Config::parse(&request.config, "/config").map_err(Problem::invalid)?.resolved();
     let row = VerifierRow {
         id: VerifierId::generate(),

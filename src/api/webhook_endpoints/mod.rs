@@ -18,8 +18,9 @@ use utoipa::ToSchema;
 
 use crate::api::App;
 use crate::api::error::Problem;
+use crate::job::FieldError;
+use crate::job::metadata::check_metadata;
 use crate::job::webhook::{Secret, check_subscriptions};
-use crate::job::{FieldError, Fields};
 use crate::store::WebhookEndpointRow;
 use crate::webhook::{self, Refusal};
 
@@ -94,13 +95,7 @@ async fn check(
     events: Option<&[String]>,
     metadata: Option<&BTreeMap<String, String>>,
 ) -> Result<(), Problem> {
-    let mut fields = Fields::below("");
-    fields.require(
-        metadata.is_none_or(|m| m.len() <= 16 && m.iter().all(|(k, v)| k.len() <= 64 && v.len() <= 512)),
-        "metadata",
-        "at most 16 pairs, keys of at most 64 and values of at most 512 bytes",
-    );
-    let mut errors = fields.finish().err().unwrap_or_default();
+    let mut errors = metadata.and_then(|pairs| check_metadata(pairs).err()).unwrap_or_default();
     errors.extend(events.map(|events| check_subscriptions(events, "/events")).unwrap_or_default());
     if let Some(url) = url {
         errors.extend(check_url(app, url).await?);

@@ -34,6 +34,7 @@ pub struct CreateFineTuningJob {
     /// Held-out rows, which are evaluated where the method has a grader.
     validation_file: Option<String>,
     /// The job's name.
+    #[schema(max_length = 200)]
     suffix: Option<String>,
     seed: Option<u64>,
     metadata: Option<BTreeMap<String, String>>,
