@@ -68,6 +68,19 @@ const ORDERS: &[(&str, &[&str])] = &[
         "actor", "responder", "rollout_set", "regrade", "sample", "trainer", "evaluate", "evaluation", "step", "variance",
         "state", "train",
     ]),
+    ("store", &[
+        // Rows that stand by themselves.
+        "files", "memo", "attempts", "audit", "keys", "metrics", "projects", "requests", "workers",
+        // A job's log, its status, and the right to run it.
+        "events", "devices", "transitions", "lease", "reports", "inputs",
+        // What jobs use and what they make.
+        "artifacts", "datasets", "models", "verifiers", "uploaded_files", "uploads",
+        // Jobs.
+        "jobs", "rollout_sets", "evaluations", "derived", "submissions", "fine_tuning", "deletion", "queue", "lifecycle",
+        "placement", "line",
+        // What others are told.
+        "webhook_endpoints", "webhook_deliveries", "webhook_fan_out",
+    ]),
     ("api", &[
         // Requests and answers.
         "error", "extract", "route", "host", "connections", "etag", "labels", "deleted", "lines", "feed", "tail",

@@ -7,8 +7,6 @@
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::queue::{Loss, lose};
-use super::transitions::held;
 use super::{Result, Store, StoreError, read, read_json, write_json};
 use crate::job::event::LogDetail;
 use crate::job::placement::Slot;
@@ -135,31 +133,6 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         rows.iter().map(device).collect()
-    }
-
-    /// A device has failed: it takes no jobs, and the one that it ran is lost. Failing twice is the same as once.
-    pub async fn fault_device(&self, name: &str, reason: &str, now: Timestamp) -> Result<()> {
-        let mut tx = self.begin().await?;
-        let job = mark_faulted(tx.connection(), name, reason, now).await?;
-        if let Some(job) = job {
-            let held = sqlx::query(concat!(
-                "select id, attempt, status, crashes from job where id = $1 and status in ",
-                held!()
-            ))
-            .bind(&job)
-            .fetch_optional(tx.connection())
-            .await?;
-            if let Some(row) = held {
-                let loss = Loss {
-                    kind: FailureKind::DeviceLost,
-                    reason: format!("{name} failed: {reason}"),
-                    device: None,
-                    blameless: false,
-                };
-                lose(tx.connection(), &row, &loss, now).await?;
-            }
-        }
-        tx.commit().await
     }
 
     /// A check of a failed device begins.

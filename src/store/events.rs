@@ -6,11 +6,9 @@ use serde_json::Value;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::queue::fence;
-use super::transitions::{Transition, move_job};
-use super::{Lease, Result, Store, StoreError, read, write_json};
-use crate::job::event::{LogDetail, Logged, StepMetrics};
-use crate::job::{Event, EventBody, EventId, EventKind, JobId, JobStatus, NewEvent, Timestamp};
+use super::{Result, Store, StoreError, read, write_json};
+use crate::job::event::{LogDetail, Logged};
+use crate::job::{Event, EventBody, EventId, EventKind, JobId, NewEvent, Timestamp};
 
 /// Adds an event with the job's next number, within the transaction of the change it reports.
 pub(super) async fn append(
@@ -51,35 +49,6 @@ pub struct EventFilter {
 }
 
 impl Store {
-    /// Adds events of a running attempt and what follows from them: phase, step and metrics. All or none.
-    pub async fn record(&self, lease: Lease, events: &[NewEvent], now: Timestamp) -> Result<()> {
-        let mut tx = self.begin().await?;
-        if fence(tx.connection(), lease, now).await? == JobStatus::Starting {
-            let begun = Transition::to(JobStatus::Running, format!("attempt {}", lease.attempt));
-            move_job(tx.connection(), lease.job, &begun, now).await?;
-        }
-        for event in events {
-            append(tx.connection(), lease.job, event, now).await?;
-            match &event.body {
-                EventBody::Phase(change) => {
-                    sqlx::query("update job set phase = $2 where id = $1")
-                        .bind(lease.job.to_string())
-                        .bind(change.phase.as_str())
-                        .execute(tx.connection())
-                        .await?;
-                }
-                EventBody::Metrics(metrics) => record_metrics(tx.connection(), lease.job, metrics).await?,
-                EventBody::Status(_)
-                | EventBody::Progress(_)
-                | EventBody::Evaluation(_)
-                | EventBody::Checkpoint(_)
-                | EventBody::RolloutSet(_)
-                | EventBody::Log(_) => {}
-            }
-        }
-        tx.commit().await
-    }
-
     /// At most `limit` events of a job behind number `after`.
     pub async fn events(&self, job: JobId, after: i64, limit: u32) -> Result<Vec<Event>> {
         let rows = sqlx::query("select * from event where job_id = $1 and seq > $2 order by seq limit $3")
@@ -173,31 +142,6 @@ impl Store {
         let ids: std::collections::BTreeSet<String> = ids.into_iter().collect();
         ids.iter().map(|id| read("job id", id)).collect()
     }
-}
-
-async fn record_metrics(connection: &mut SqliteConnection, job: JobId, metrics: &StepMetrics) -> Result<()> {
-    let step = i64::try_from(metrics.step).unwrap_or(i64::MAX);
-    sqlx::query("update job set step = $2 where id = $1")
-        .bind(job.to_string())
-        .bind(step)
-        .execute(&mut *connection)
-        .await?;
-    for (name, value) in metrics.values.iter() {
-        // One that is not finite is in the event as null, and not in the table.
-        let Some(value) = value else { continue };
-        // A resumed attempt repeats the steps behind its checkpoint; the later value stands.
-        sqlx::query(
-            "insert into metric (job_id, name, step, value) values ($1, $2, $3, $4)
-             on conflict (job_id, name, step) do update set value = excluded.value",
-        )
-        .bind(job.to_string())
-        .bind(name)
-        .bind(step)
-        .bind(value)
-        .execute(&mut *connection)
-        .await?;
-    }
-    Ok(())
 }
 
 pub(super) fn event(row: &SqliteRow) -> Result<Event> {

@@ -1,8 +1,7 @@
 //! Attempts: who may run which job, and what becomes of it. How a job comes to its devices is in `placement`.
 //!
-//! The right to run a job is its lease, the pair (job, attempt). Every write of a worker names it and changes nothing
-//! once another attempt has begun. A lease that runs out, or whose worker is known to be dead, sends the job back to
-//! the queue; after [`MAX_CRASHES`] such ends the job is taken for poison.
+//! A lease that runs out, or whose worker is known to be dead, sends the job back to the queue; after [`MAX_CRASHES`]
+//! such ends the job is taken for poison.
 
 use std::sync::Arc;
 
@@ -13,6 +12,7 @@ use sqlx::sqlite::SqliteConnection;
 use super::derived::{Verification, verification};
 use super::events::append;
 use super::jobs::{CANCELLED_BY_CLIENT, stored_budget, stored_spec};
+use super::lease::{Lease, fence};
 use super::transitions::{Transition, held, move_job};
 use super::{Location, Result, Store, StoreError, devices, read, read_json};
 use crate::job::{Failure, FailureKind, JobId, JobStatus, Timestamp, WorkerId};
@@ -20,13 +20,6 @@ use crate::spec::{Attributes, Resolved};
 
 /// Workers that one job may end before it is given up.
 pub const MAX_CRASHES: u32 = 3;
-
-/// The right to run one job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lease {
-    pub job: JobId,
-    pub attempt: u32,
-}
 
 /// A claimed job.
 #[derive(Clone, Debug)]
@@ -234,6 +227,31 @@ impl Store {
         Ok(rows.len())
     }
 
+    /// A device has failed: it takes no jobs, and the one that it ran is lost. Failing twice is the same as once.
+    pub async fn fault_device(&self, name: &str, reason: &str, now: Timestamp) -> Result<()> {
+        let mut tx = self.begin().await?;
+        let job = devices::mark_faulted(tx.connection(), name, reason, now).await?;
+        if let Some(job) = job {
+            let held = sqlx::query(concat!(
+                "select id, attempt, status, crashes from job where id = $1 and status in ",
+                held!()
+            ))
+            .bind(&job)
+            .fetch_optional(tx.connection())
+            .await?;
+            if let Some(row) = held {
+                let loss = Loss {
+                    kind: FailureKind::DeviceLost,
+                    reason: format!("{name} failed: {reason}"),
+                    device: None,
+                    blameless: false,
+                };
+                lose(tx.connection(), &row, &loss, now).await?;
+            }
+        }
+        tx.commit().await
+    }
+
     /// Jobs by status, for overviews.
     pub async fn count_jobs(&self) -> Result<Vec<(JobStatus, u64)>> {
         let rows = sqlx::query(
@@ -248,22 +266,6 @@ impl Store {
             })
             .collect()
     }
-}
-
-/// Checks within a transaction that `lease` is still good, and returns the job's status.
-pub(super) async fn fence(connection: &mut SqliteConnection, lease: Lease, now: Timestamp) -> Result<JobStatus> {
-    let row = sqlx::query(concat!(
-        "update job set updated_at = $3 where id = $1 and attempt = $2 and status in ",
-        held!(),
-        " returning status"
-    ))
-    .bind(lease.job.to_string())
-    .bind(lease.attempt)
-    .bind(now.0)
-    .fetch_optional(connection)
-    .await?
-    .ok_or(StoreError::LeaseLost)?;
-    read("job status", row.try_get("status")?)
 }
 
 async fn end_attempt_row(connection: &mut SqliteConnection, lease: Lease, outcome: &str, now: Timestamp) -> Result<()> {

@@ -65,7 +65,7 @@ impl NewJob {
     /// A job whose spec is resolved as it stands.
     #[cfg(test)]
     pub fn of_kind(kind: crate::job::JobKind, spec: Value) -> Self {
-        let (attributes, resolved) = Resolved::parse(kind, &spec).unwrap();
+        let (attributes, resolved) = Resolved::parse(kind, &spec).expect("the spec is resolved");
         Self::of(spec, attributes, resolved, 0)
     }
 

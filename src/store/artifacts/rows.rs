@@ -11,7 +11,7 @@ use crate::job::{
     Timestamp,
 };
 use crate::store::events::append;
-use crate::store::queue::fence;
+use crate::store::lease::fence;
 use crate::store::{Lease, Page, Result, Store, StoreError, read, read_json, write_json};
 
 /// An artifact about to become visible.
