@@ -1,8 +1,8 @@
 //! The store: the only module that talks to the database, and the one that knows where files lie.
 //!
 //! SQLite in WAL mode with `synchronous=FULL`: an acknowledged write survives a power cut. There is one writer
-//! connection; a transaction holds it, and any error on the way drops it, because after a failed commit (a full disk)
-//! a connection's state cannot be trusted. Reads go through a pool.
+//! connection, which a transaction holds. What is not committed is rolled back; a connection whose commit or rollback
+//! failed (a full disk) is closed, because its state cannot be trusted. Reads go through a pool.
 //!
 //! SQL is lower case, portable, and static but for the number of rows and conditions; what differs for another database
 //! stays in this file and in `migrations/`.
@@ -51,6 +51,7 @@ use std::time::Duration;
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, SqlitePool};
+use tokio::runtime::Handle;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 pub use artifacts::{Added, Artifact, CheckpointRow, Content, Keep, Location, NewArtifact, Place, Staged};
@@ -239,32 +240,62 @@ impl Store {
 
     /// Begins a write transaction, waiting for the one under way.
     async fn begin(&self) -> Result<WriteTransaction> {
-        let mut guard = Arc::clone(&self.writer).lock_owned().await;
-        let mut connection = match guard.take() {
+        let mut slot = Arc::clone(&self.writer).lock_owned().await;
+        let mut connection = match slot.take() {
             Some(connection) => connection,
             None => SqliteConnection::connect_with(&self.options).await?,
         };
         // `immediate`: a read followed by a write must not find that another process wrote in between.
         sqlx::query("begin immediate").execute(&mut connection).await?;
-        Ok(WriteTransaction { guard, connection: Some(connection) })
+        Ok(WriteTransaction { writer: Some(Writer { connection, slot }) })
     }
 }
 
-/// A write transaction. Unless it is committed, its connection is closed with it, which rolls it back.
+/// The writer's connection, and where it waits for its next transaction. Dropped, it is closed.
+struct Writer {
+    connection: SqliteConnection,
+    slot: OwnedMutexGuard<Option<SqliteConnection>>,
+}
+
+impl Writer {
+    /// Ends the transaction and gives the connection back, unless this fails.
+    async fn end(mut self, statement: &'static str) -> Result<()> {
+        sqlx::query(statement).execute(&mut self.connection).await?;
+        *self.slot = Some(self.connection);
+        Ok(())
+    }
+}
+
+/// A write transaction. Unless it is committed, it is rolled back; the next one waits until it is.
 struct WriteTransaction {
-    guard: OwnedMutexGuard<Option<SqliteConnection>>,
-    connection: Option<SqliteConnection>,
+    writer: Option<Writer>,
 }
 
 impl WriteTransaction {
     fn connection(&mut self) -> &mut SqliteConnection {
-        self.connection.as_mut().expect("the connection is only taken by commit, which consumes the transaction")
+        &mut self
+            .writer
+            .as_mut()
+            .expect("the writer is only taken by commit, which consumes the transaction")
+            .connection
     }
 
     async fn commit(mut self) -> Result<()> {
-        sqlx::query("commit").execute(self.connection()).await?;
-        *self.guard = self.connection.take();
-        Ok(())
+        let writer = self.writer.take().expect("a transaction is committed once");
+        writer.end("commit").await
+    }
+}
+
+impl Drop for WriteTransaction {
+    fn drop(&mut self) {
+        // Without a runtime the program is about to end, and the connection closes.
+        if let (Some(writer), Ok(runtime)) = (self.writer.take(), Handle::try_current()) {
+            runtime.spawn(async move {
+                if let Err(error) = writer.end("rollback").await {
+                    tracing::debug!(error = %error, "a transaction that had ended by itself; its connection is closed");
+                }
+            });
+        }
     }
 }
 
@@ -316,5 +347,62 @@ impl Page {
             (Some(after), false) => (after, "~"),
             (None, _) => ("", "~"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::ModelId;
+
+    /// Marks the writer's connection; the mark is gone when the connection is.
+    async fn mark(store: &Store) {
+        let mut tx = store.begin().await.unwrap();
+        sqlx::query("create temp table mark (id integer)").execute(tx.connection()).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    async fn marked(store: &Store) -> bool {
+        let mut tx = store.begin().await.unwrap();
+        sqlx::query("select * from mark").execute(tx.connection()).await.is_ok()
+    }
+
+    async fn workers(store: &Store) -> i64 {
+        sqlx::query_scalar("select count(*) from worker").fetch_one(&store.readers).await.unwrap()
+    }
+
+    const WORKER: &str = "insert into worker (id, device, description, pid, started_at, seen_at)
+                          values ('wrk_1', 'cpu', '', 1, 1, 1)";
+
+    #[tokio::test]
+    async fn a_refused_write_leaves_nothing_and_keeps_its_connection() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        mark(&store).await;
+        let refused = store.delete_model(ModelId::generate()).await;
+        assert!(matches!(refused, Err(StoreError::NotFound { .. })), "{refused:?}");
+        let mut tx = store.begin().await.unwrap();
+        sqlx::query(WORKER).execute(tx.connection()).await.unwrap();
+        drop(tx);
+        assert!(marked(&store).await, "the connection was closed");
+        assert_eq!(workers(&store).await, 0);
+    }
+
+    #[tokio::test]
+    async fn a_commit_that_fails_closes_its_connection_and_writing_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        mark(&store).await;
+        let mut tx = store.begin().await.unwrap();
+        sqlx::query("pragma defer_foreign_keys = on").execute(tx.connection()).await.unwrap();
+        let of_no_job =
+            "insert into attempt (job_id, number, worker, device, started_at) values ('job_1', 1, '', '', 1)";
+        sqlx::query(of_no_job).execute(tx.connection()).await.unwrap();
+        assert!(matches!(tx.commit().await, Err(StoreError::Database(_))));
+        assert!(!marked(&store).await, "the connection was kept");
+        let mut tx = store.begin().await.unwrap();
+        sqlx::query(WORKER).execute(tx.connection()).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(workers(&store).await, 1);
     }
 }
