@@ -43,6 +43,14 @@ macro_rules! job_rows {
     };
 }
 
+/// A page of a project's jobs by id. Jobs with a rare status are found by an index, from whose use SQLite would be kept
+/// by a condition that may hold for all, and by a second bound.
+macro_rules! job_listing {
+    ($status:literal, $bound:literal, $order:literal) => {
+        concat!(job_rows!(), " where project = $2 and ", $status, " ", $bound, " order by id ", $order, " limit $3")
+    };
+}
+
 /// A job.
 #[derive(Clone, Debug)]
 pub struct JobRow {
@@ -104,27 +112,17 @@ impl Store {
 
     pub async fn jobs(&self, filter: &JobFilter, page: &Page) -> Result<Vec<JobRow>> {
         let (low, high) = page.bounds();
-        let statement = if page.newest_first {
-            concat!(
-                job_rows!(),
-                " where id > $1 and id < $2 and status = coalesce($3, status) and project = $5
-                 order by id desc limit $4"
-            )
-        } else {
-            concat!(
-                job_rows!(),
-                " where id > $1 and id < $2 and status = coalesce($3, status) and project = $5
-                 order by id limit $4"
-            )
+        let (statement, bound) = match (filter.status.is_some(), page.newest_first) {
+            (false, true) => (job_listing!("", "id < $1", "desc"), high),
+            (false, false) => (job_listing!("", "id > $1", "asc"), low),
+            (true, true) => (job_listing!("status = $4 and", "id < $1", "desc"), high),
+            (true, false) => (job_listing!("status = $4 and", "id > $1", "asc"), low),
         };
-        let rows = sqlx::query(statement)
-            .bind(low)
-            .bind(high)
-            .bind(filter.status.map(JobStatus::as_str))
-            .bind(page.limit)
-            .bind(self.own_project())
-            .fetch_all(&self.readers)
-            .await?;
+        let mut query = sqlx::query(statement).bind(bound).bind(self.own_project()).bind(page.limit);
+        if let Some(status) = filter.status {
+            query = query.bind(status.as_str());
+        }
+        let rows = query.fetch_all(&self.readers).await?;
         rows.iter().map(job).collect()
     }
 
@@ -221,4 +219,28 @@ fn job(row: &SqliteRow) -> Result<JobRow> {
         forked_from: json("forked_from")?.map(|text| read("job id", &text)).transpose()?,
         verifies: json("verifies")?.map(|text| read("job id", &text)).transpose()?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn listings_walk_no_other_jobs_than_those_that_they_show() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let listings = [
+            (job_listing!("", "id < $1", "desc"), "job_project (project=? AND id<?)"),
+            (job_listing!("", "id > $1", "asc"), "job_project (project=? AND id>?)"),
+            (job_listing!("status = $4 and", "id < $1", "desc"), "job_status (project=? AND status=? AND id<?)"),
+            (job_listing!("status = $4 and", "id > $1", "asc"), "job_status (project=? AND status=? AND id>?)"),
+        ];
+        for (statement, index) in listings {
+            let plan = sqlx::AssertSqlSafe(format!("explain query plan {statement}"));
+            let steps = sqlx::query(plan).fetch_all(&store.readers).await.unwrap();
+            let steps: Vec<String> = steps.iter().map(|step| step.get("detail")).collect();
+            assert!(steps.contains(&format!("SEARCH job USING INDEX {index}")), "{statement}\n{steps:#?}");
+            assert!(!steps.iter().any(|step| step.contains("TEMP B-TREE") || step.starts_with("SCAN")), "{steps:#?}");
+        }
+    }
 }
