@@ -90,6 +90,11 @@ impl JobStatus {
             Self::Cancelled => &[Self::Queued, Self::Starting, Self::Running, Self::Paused, Self::Cancelling],
         }
     }
+
+    /// Whether nothing more happens to the job unless a client asks for it.
+    pub fn is_at_rest(self) -> bool {
+        self == Self::Paused || self.is_final()
+    }
 }
 
 names!(

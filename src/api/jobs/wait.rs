@@ -7,7 +7,7 @@ use serde::Deserialize;
 use tokio::time::Instant;
 use utoipa::IntoParams;
 
-use super::Job;
+use super::{Job, shown};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, Params};
@@ -29,7 +29,7 @@ fn default_timeout() -> u64 {
 
 /// Wait for a job to finish
 ///
-/// Returns the job as soon as it is finished, or as it stands when the time is up; look at `status`.
+/// Returns the job as soon as it is finished or paused, or as it stands when the time is up; look at `status`.
 #[utoipa::path(
     get,
     path = "/v1/jobs/{id}/wait",
@@ -51,8 +51,8 @@ pub async fn wait_for_job(
     let mut follower = app.feed.follow(Some(id));
     loop {
         let job = app.store.job(id).await?;
-        if job.status.is_final() || Instant::now() >= deadline || *shutdown.borrow() {
-            return Ok(Json(job.into()));
+        if job.status.is_at_rest() || Instant::now() >= deadline || *shutdown.borrow() {
+            return Ok(Json(shown(&app.store, job).await?));
         }
         tokio::select! {
             () = follower.wait_until(deadline) => {}
