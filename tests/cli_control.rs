@@ -176,8 +176,13 @@ fn evaluations_are_made_once_for_a_key_and_compared() {
     let ((low, high), (back_low, back_high)) = (compare(base, trained), compare(trained, base));
     assert!((low + back_high).abs() < 1e-9 && (high + back_low).abs() < 1e-9 && low <= high);
     let far = ["evaluations", "compare", "--baseline", base, "--candidate", trained, "--min-improvement", "1"];
-    assert_eq!(program.json(&far)["gate"]["passed"], false);
-    assert!(program.text(&far).contains("gate        failed"), "{}", program.text(&far));
+    let missed = program.run(&far);
+    assert!(missed.code == Some(10) && missed.out.contains("gate        failed"), "{}", missed.out);
+    let missed = program.run(&[&far[..], &["--json"]].concat());
+    let comparison: Value = serde_json::from_str(&missed.out).unwrap();
+    assert_eq!((missed.code, &comparison["gate"]["passed"]), (Some(10), &json!(false)));
+    let near = ["evaluations", "compare", "--baseline", base, "--candidate", base, "--min-improvement", "0"];
+    assert_eq!(program.run(&near).code, Some(10), "an improvement by nothing is none");
 }
 
 #[test]

@@ -147,7 +147,7 @@ def compare(options, champion, candidate):
     """The verdict on the candidate with the interval of the difference, for these demands on it."""
     answer = anneal(options, "compare", "evaluations", "compare", "--baseline", champion["id"],
                     "--candidate", candidate["id"], "--confidence", str(options.confidence),
-                    "--min-improvement", str(options.min_improvement))
+                    "--min-improvement", str(options.min_improvement), gate=True)
     low, high, differing = answer["low"], answer["high"], answer["differing"]
     # As the server does: where few prompts differ, the interval is too narrow.
     enough = 2 * 0.5 ** differing <= 1 - options.confidence

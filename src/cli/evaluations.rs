@@ -45,7 +45,7 @@ enum Command {
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes with --wait: 0 succeeded, 20 failed, 30 cancelled, 50 --timeout passed,\n130 interrupted."
+    after_help = "Exit codes with --wait: 0 succeeded, 20 failed, 30 cancelled, 40 paused, 50 --timeout passed,\n130 interrupted."
 )]
 struct CreateArgs {
     /// What to evaluate: mdl_..., ckpt_..., builtin:...
@@ -87,6 +87,9 @@ struct GetArgs {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit codes: 0 compared, 10 compared and the gate of --min-improvement failed, 1 anything else."
+)]
 struct CompareArgs {
     /// The evaluation to be better than
     #[arg(long, value_name = "EVALUATION")]
@@ -180,7 +183,8 @@ fn compare(client: &Client, output: Output, args: &CompareArgs) -> anyhow::Resul
         }
         fields.text()
     });
-    Ok(ExitCode::SUCCESS)
+    let missed = comparison["gate"]["passed"] == false;
+    Ok(ExitCode::from(if missed { exit::GATE_FAILED } else { 0 }))
 }
 
 /// The members that have a value.
