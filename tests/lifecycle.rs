@@ -213,6 +213,13 @@ fn a_raised_priority_goes_first_and_is_in_the_log() {
     server.wait_until(&running, |job| job["status"] == "running");
     let (first, second) = (server.submit(&small_spec()), server.submit(&small_spec()));
     assert_eq!(server.job(&second)["waiting"]["position"], 2);
+    for listed in server.get("/v1/jobs?status=queued").json()["data"].as_array().unwrap() {
+        let alone = server.job(listed["id"].as_str().unwrap());
+        assert!(listed["waiting"]["message"].is_string(), "{listed}");
+        for member in ["code", "message", "position", "behind"] {
+            assert_eq!(listed["waiting"][member], alone["waiting"][member]);
+        }
+    }
     let raised = server.patch(&format!("/v1/jobs/{second}"), &json!({"priority": 5}), &[]).json();
     assert_eq!((&raised["priority"], &raised["waiting"]["position"]), (&json!(5), &json!(1)));
     let events = server.get(&format!("/v1/jobs/{second}/events")).json();

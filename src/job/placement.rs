@@ -7,6 +7,8 @@
 //! for ever by jobs for one. A job that no running job's end would help (its devices are broken, taken, or not there)
 //! keeps nothing.
 
+use std::cmp::Reverse;
+
 use super::device::gibibytes;
 use super::status::names;
 use super::{DeviceStatus, JobId, Timestamp};
@@ -62,6 +64,13 @@ pub struct Request {
     pub devices: u32,
     /// How many bytes it needs on each of them.
     pub memory: u64,
+}
+
+impl Request {
+    /// What the queue is ordered by.
+    pub fn rank(&self) -> (Reverse<i32>, JobId) {
+        (Reverse(self.priority), self.job)
+    }
 }
 
 /// Who a free device is for.

@@ -1,6 +1,8 @@
 //! Placement on the stored queue: which job a worker gets, and why the others wait. The rules are in
 //! [`crate::job::placement`]; here devices and jobs are read, and what was decided is written down.
 
+use std::collections::BTreeMap;
+
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
@@ -71,80 +73,67 @@ impl Store {
         Ok(next_on(&mut reader, device, now).await?.is_some())
     }
 
-    /// The jobs that wait, in the order of the queue, each with the reason why.
+    /// The first jobs that wait, in the order of the queue, each with the reason why.
     pub async fn queue(&self, limit: u32, now: Timestamp) -> Result<Vec<QueueEntry>> {
-        let mut reader = self.readers.acquire().await?;
-        let mut placement = Placement::new(slots(&mut reader, None, now).await?);
         let rows = sqlx::query(
-            "select id, name, priority, created_at, devices, memory_bytes, project from job where status = 'queued'
+            "select id, name, created_at, project from job where status = 'queued'
              order by priority desc, id limit $1",
         )
         .bind(limit)
-        .fetch_all(&mut *reader)
+        .fetch_all(&self.readers)
         .await?;
-        let mut ahead = None;
         let mut entries = Vec::with_capacity(rows.len());
-        for (row, position) in rows.iter().zip(1..) {
-            let request = request(row)?;
-            placement.offer(&request);
-            let mut waiting = explain(&placement, &request, ahead, position, now);
-            if fits(placement.slots(), &request) {
-                ahead = Some(request.job);
+        for row in &rows {
+            if self.project().is_none_or(|own| row.try_get::<&str, _>("project").is_ok_and(|other| own == other)) {
+                let id: JobId = read("job id", row.try_get("id")?)?;
+                entries.push((id, row.try_get("name")?, Timestamp(row.try_get("created_at")?)));
             }
-            if self.project().is_some_and(|own| row.try_get::<&str, _>("project").is_ok_and(|other| own != other)) {
-                continue;
-            }
-            self.narrow(&mut reader, &mut waiting).await?;
-            let created_at = Timestamp(row.try_get("created_at")?);
-            entries.push(QueueEntry { name: row.try_get("name")?, created_at, waiting });
         }
-        Ok(entries)
+        let jobs: Vec<JobId> = entries.iter().map(|(id, ..)| *id).collect();
+        let mut waiting = self.waiting(&jobs, now).await?;
+        let entry =
+            |(id, name, created_at)| waiting.remove(&id).map(|waiting| QueueEntry { name, created_at, waiting });
+        Ok(entries.into_iter().filter_map(entry).collect())
     }
 
-    /// Why a job waits; none when it does not.
-    pub async fn waiting(&self, job: JobId, now: Timestamp) -> Result<Option<Waiting>> {
+    /// Why jobs wait, of those that do. The queue is gone through once, however many are asked for.
+    pub async fn waiting(&self, jobs: &[JobId], now: Timestamp) -> Result<BTreeMap<JobId, Waiting>> {
         let mut reader = self.readers.acquire().await?;
-        let row =
-            sqlx::query("select id, priority, devices, memory_bytes from job where id = $1 and status = 'queued'")
-                .bind(job.to_string())
-                .fetch_optional(&mut *reader)
-                .await?;
-        let Some(row) = row else { return Ok(None) };
-        let request = request(&row)?;
-        let before: i64 = sqlx::query_scalar(
-            "select count(*) from job where status = 'queued' and (priority > $1 or (priority = $1 and id < $2))",
-        )
-        .bind(request.priority)
-        .bind(job.to_string())
-        .fetch_one(&mut *reader)
-        .await?;
-        let mut placement = Placement::new(slots(&mut reader, None, now).await?);
-        let ahead: Option<String> = sqlx::query_scalar(
-            "select id from job where status = 'queued' and (priority > $1 or (priority = $1 and id < $2))
-               and devices <= $3 and memory_bytes <= $4 order by priority, id desc limit 1",
-        )
-        .bind(request.priority)
-        .bind(job.to_string())
-        .bind(count(placement.slots()))
-        .bind(largest(&placement))
-        .fetch_optional(&mut *reader)
-        .await?;
-        let ahead = ahead.map(|id| read("job id", &id)).transpose()?;
-        let behind = |other: &Request| (-i64::from(other.priority), other.job) >= (-i64::from(request.priority), job);
-        offer_until(&mut reader, &mut placement, behind).await?;
-        if !placement.is_exhausted() {
-            placement.offer(&request);
+        let requests = queued(&mut reader, jobs).await?;
+        if requests.is_empty() {
+            return Ok(BTreeMap::new());
         }
-        let mut waiting = explain(&placement, &request, ahead, before.unsigned_abs() + 1, now);
+        let mut placement = Placement::new(slots(&mut reader, None, now).await?);
+        let places = places(&mut reader, &placement, requests).await?;
+        let told = |placement: &Placement, place: &Place| {
+            let mut placement = placement.clone();
+            placement.offer(&place.request);
+            explain(&placement, &place.request, place.ahead, place.position, now)
+        };
+        let mut waiting = Vec::with_capacity(places.len());
+        let mut rest = places.iter().peekable();
+        offer_each(&mut reader, &mut placement, |placement, request| {
+            while let Some(place) = rest.next_if(|place| place.request.rank() <= request.rank()) {
+                waiting.push(told(placement, place));
+            }
+            placement.offer(request);
+            rest.peek().is_none()
+        })
+        .await?;
+        waiting.extend(rest.map(|place| told(&placement, place)));
         self.narrow(&mut reader, &mut waiting).await?;
-        Ok(Some(waiting))
+        Ok(waiting.into_iter().map(|waiting| (waiting.request.job, waiting)).collect())
     }
 
     /// The free devices that are kept for waiting jobs.
     pub async fn reserved(&self, now: Timestamp) -> Result<Vec<Reserved>> {
         let mut reader = self.readers.acquire().await?;
         let mut placement = Placement::new(slots(&mut reader, None, now).await?);
-        offer_until(&mut reader, &mut placement, |_| false).await?;
+        offer_each(&mut reader, &mut placement, |placement, request| {
+            placement.offer(request);
+            false
+        })
+        .await?;
         let kept = placement.slots().iter().zip(placement.claimants());
         Ok(kept
             .filter_map(|(slot, claimant)| match claimant {
@@ -178,22 +167,6 @@ async fn offer_until_taken(
     })
     .await?;
     Ok(start)
-}
-
-/// Offers devices in the order of the queue, until `stop` says so of a job, which is offered none, or none is left.
-async fn offer_until(
-    connection: &mut SqliteConnection,
-    placement: &mut Placement,
-    stop: impl Fn(&Request) -> bool,
-) -> Result<()> {
-    offer_each(connection, placement, |placement, request| {
-        let stopped = stop(request);
-        if !stopped {
-            placement.offer(request);
-        }
-        stopped
-    })
-    .await
 }
 
 /// Goes through the waiting jobs until `visit` returns true or no free device is left. Jobs are passed over that need
@@ -290,9 +263,97 @@ fn request(row: &SqliteRow) -> Result<Request> {
     })
 }
 
-/// Whether a job could run on this server at all.
-fn fits(slots: &[Slot], request: &Request) -> bool {
-    slots.iter().filter(|slot| slot.memory_total >= request.memory).count() >= request.devices as usize
+/// A waiting job's place in the queue.
+struct Place {
+    request: Request,
+    /// 1 is next.
+    position: u64,
+    /// The job before it that could run here.
+    ahead: Option<JobId>,
+}
+
+/// Those of some jobs that wait, in the order of the queue.
+async fn queued(connection: &mut SqliteConnection, jobs: &[JobId]) -> Result<Vec<Request>> {
+    // With the status in the condition SQLite would go through the whole queue.
+    let rows = sqlx::query(
+        "select id, status, priority, devices, memory_bytes from job where id in (select value from json_each($1))",
+    )
+    .bind(write_json(&jobs)?)
+    .fetch_all(connection)
+    .await?;
+    let mut requests = Vec::with_capacity(rows.len());
+    for row in &rows {
+        if read::<JobStatus>("job status", row.try_get("status")?)? == JobStatus::Queued {
+            requests.push(request(row)?);
+        }
+    }
+    requests.sort_by_key(Request::rank);
+    Ok(requests)
+}
+
+/// The places of jobs that are in the order of the queue. Between two of them only what lies between is counted.
+async fn places(
+    connection: &mut SqliteConnection,
+    placement: &Placement,
+    requests: Vec<Request>,
+) -> Result<Vec<Place>> {
+    let (devices, memory) = (count(placement.slots()), largest(placement));
+    let fits = |request: &Request| {
+        i64::from(request.devices) <= devices && i64::try_from(request.memory).is_ok_and(|needed| needed <= memory)
+    };
+    let mut places: Vec<Place> = Vec::with_capacity(requests.len());
+    for request in requests {
+        let before = places.last();
+        let level = before.filter(|before| before.request.priority == request.priority);
+        let between: i64 = sqlx::query_scalar(
+            "select count(*) from job where status = 'queued' and priority = $1 and id >= $2 and id < $3",
+        )
+        .bind(request.priority)
+        .bind(level.map(|before| before.request.job.to_string()).unwrap_or_default())
+        .bind(request.job.to_string())
+        .fetch_one(&mut *connection)
+        .await?;
+        let first = match level {
+            Some(before) => before.position,
+            None => 1 + more_urgent(connection, request.priority).await?,
+        };
+        let position = first + between.unsigned_abs();
+        let ahead = match before {
+            Some(before) if before.position + 1 == position && fits(&before.request) => Some(before.request.job),
+            Some(_) | None => job_ahead(connection, &request, devices, memory).await?,
+        };
+        places.push(Place { request, position, ahead });
+    }
+    Ok(places)
+}
+
+/// How many waiting jobs have a higher priority.
+async fn more_urgent(connection: &mut SqliteConnection, priority: i32) -> Result<u64> {
+    let counted: i64 = sqlx::query_scalar("select count(*) from job where status = 'queued' and priority > $1")
+        .bind(priority)
+        .fetch_one(connection)
+        .await?;
+    Ok(counted.unsigned_abs())
+}
+
+/// The last job before `request` that needs at most so many devices and so much memory.
+async fn job_ahead(
+    connection: &mut SqliteConnection,
+    request: &Request,
+    devices: i64,
+    memory: i64,
+) -> Result<Option<JobId>> {
+    let ahead: Option<String> = sqlx::query_scalar(
+        "select id from job where status = 'queued' and (priority > $1 or (priority = $1 and id < $2))
+           and devices <= $3 and memory_bytes <= $4 order by priority, id desc limit 1",
+    )
+    .bind(request.priority)
+    .bind(request.job.to_string())
+    .bind(devices)
+    .bind(memory)
+    .fetch_optional(connection)
+    .await?;
+    ahead.map(|id| read("job id", &id)).transpose()
 }
 
 fn count(slots: &[Slot]) -> i64 {
@@ -383,7 +444,7 @@ mod tests {
         }
 
         async fn code(&self, job: JobId) -> Option<WaitCode> {
-            self.store.waiting(job, NOW).await.unwrap().map(|waiting| waiting.code)
+            self.store.waiting(&[job], NOW).await.unwrap().get(&job).map(|waiting| waiting.code)
         }
     }
 
@@ -415,7 +476,7 @@ mod tests {
                 }
             }
             assert_eq!(machine.statuses().await, [Idle; 3]);
-            if machine.store.waiting(job, NOW).await.unwrap().is_some() {
+            if machine.store.waiting(&[job], NOW).await.unwrap().contains_key(&job) {
                 machine.store.cancel_job(job, NOW).await.unwrap();
             }
         }
@@ -467,6 +528,30 @@ mod tests {
         machine.store.end_attempt(running.lease, Ended::Succeeded { result: json!({}) }, NOW).await.unwrap();
         assert_eq!(machine.claim(0).await.unwrap().lease.job, wide);
         assert_eq!(machine.code(narrow).await, Some(WaitCode::DevicesBusy));
+    }
+
+    #[tokio::test]
+    async fn many_jobs_are_told_what_each_is_told_alone() {
+        let machine = Machine::new(&[24, 24]).await;
+        machine.submit(0, 1, 1).await;
+        machine.claim(0).await.unwrap();
+        let mut jobs = Vec::new();
+        for (priority, devices, gib) in
+            [(0, 1, 1), (3, 1, 100), (0, 2, 1), (3, 3, 1), (-1, 1, 1), (0, 1, 1), (3, 1, 1), (0, 1, 1), (9, 1, 100)]
+        {
+            jobs.push(machine.submit(priority, devices, gib).await);
+        }
+        let running = machine.claim(1).await.unwrap().lease.job;
+        assert_eq!(running, jobs.remove(6));
+        let together = machine.store.waiting(&[&jobs[..], &[running]].concat(), NOW).await.unwrap();
+        assert_eq!(together.len(), jobs.len(), "one runs");
+        for job in &jobs {
+            let alone = machine.store.waiting(&[*job], NOW).await.unwrap();
+            assert_eq!(alone.get(job), together.get(job));
+        }
+        let mut places: Vec<u64> = together.values().map(|waiting| waiting.position).collect();
+        places.sort_unstable();
+        assert_eq!(places, (1..=8).collect::<Vec<u64>>());
     }
 
     #[tokio::test]
@@ -570,7 +655,7 @@ mod tests {
         let lease = machine.claim(0).await.unwrap().lease;
         let waiting = machine.submit(0, 1, 1).await;
         let later = NOW.plus_seconds(4);
-        let expected = async || machine.store.waiting(waiting, later).await.unwrap().unwrap().expected_start;
+        let expected = async || machine.store.waiting(&[waiting], later).await.unwrap()[&waiting].expected_start;
         assert_eq!(expected().await, None, "no step is taken yet");
         let values = std::iter::empty::<(&str, f64)>().collect();
         let step = NewEvent::info("step", EventBody::Metrics(StepMetrics { step: 2, values }));

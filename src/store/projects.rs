@@ -1,6 +1,6 @@
 //! What projects may use, and what they use.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -151,30 +151,40 @@ impl Store {
         own_jobs(&mut reader, self.own_project(), &jobs).await
     }
 
-    /// Adds to the reasons why a job waits what its project has to do with it, and leaves out the jobs of others.
-    pub(super) async fn narrow(&self, connection: &mut SqliteConnection, waiting: &mut Waiting) -> Result<()> {
-        let limited = sqlx::query_scalar::<_, i64>(
-            "select max_devices from job join project on project.name = job.project
-             where job.id = $1 and max_devices < job.devices
+    /// Adds to the reasons why jobs wait what their projects have to do with it, and leaves out the jobs of others.
+    pub(super) async fn narrow(&self, connection: &mut SqliteConnection, waiting: &mut [Waiting]) -> Result<()> {
+        let limited: Vec<(String, i64)> = sqlx::query_as(
+            "select job.id, max_devices from job join project on project.name = job.project
+             where job.id in (select value from json_each($1)) and max_devices < job.devices
                    + (select count(*) from device join job as other on other.id = device.job_id
                        where other.project = job.project)",
-        );
-        if let Some(limit) = limited.bind(waiting.request.job.to_string()).fetch_optional(&mut *connection).await? {
-            waiting.code = WaitCode::ProjectLimit;
-            waiting.message = format!("its project may hold {limit} devices at a time, and would hold more with it");
-            (waiting.behind, waiting.expected_start) = (None, None);
+        )
+        .bind(write_json(&waiting.iter().map(|waiting| waiting.request.job).collect::<Vec<_>>())?)
+        .fetch_all(&mut *connection)
+        .await?;
+        let limits: HashMap<String, i64> = limited.into_iter().collect();
+        for waiting in waiting.iter_mut() {
+            if let Some(limit) = limits.get(&waiting.request.job.to_string()) {
+                waiting.code = WaitCode::ProjectLimit;
+                waiting.message =
+                    format!("its project may hold {limit} devices at a time, and would hold more with it");
+                (waiting.behind, waiting.expected_start) = (None, None);
+            }
         }
         let Some(project) = self.project() else { return Ok(()) };
-        let named = waiting.candidates.iter().filter_map(|slot| slot.job).chain(waiting.behind);
-        let named: Vec<String> = named.map(|job| job.to_string()).collect();
+        let devices = waiting.iter().flat_map(|waiting| waiting.candidates.iter().filter_map(|slot| slot.job));
+        let named: BTreeSet<JobId> = devices.chain(waiting.iter().filter_map(|waiting| waiting.behind)).collect();
+        let named: Vec<String> = named.iter().map(JobId::to_string).collect();
         let own = own_jobs(connection, project, &named).await?;
-        for foreign in named.iter().filter(|job| !own.contains(*job)) {
-            waiting.message = waiting.message.replace(foreign, "a job of another project");
-        }
         let is_foreign = |job: &mut JobId| !own.contains(&job.to_string());
-        waiting.behind.take_if(is_foreign);
-        for slot in &mut waiting.candidates {
-            slot.job.take_if(is_foreign);
+        for waiting in waiting {
+            for foreign in named.iter().filter(|job| !own.contains(*job)) {
+                waiting.message = waiting.message.replace(foreign, "a job of another project");
+            }
+            waiting.behind.take_if(is_foreign);
+            for slot in &mut waiting.candidates {
+                slot.job.take_if(is_foreign);
+            }
         }
         Ok(())
     }

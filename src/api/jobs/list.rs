@@ -5,7 +5,7 @@ use axum::response::Response;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::Job;
+use super::{Job, with_waiting};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::etag::Tagged;
@@ -48,8 +48,8 @@ pub async fn list_jobs(
     let status = status.map_err(|error| Problem::bad_request("invalid_parameter", format!("`status`: {error}")))?;
     let (filter, place) = (JobFilter { status }, page.page());
     let answer = app.answers.get(&app.store, uri.to_string(), async || {
-        let rows = app.store.jobs(&filter, &place).await?;
-        Tagged::new(&List::new(rows.into_iter().map(Job::from), page.limit, |job| job.id.clone()))
+        let jobs = with_waiting(&app.store, app.store.jobs(&filter, &place).await?).await?;
+        Tagged::new(&List::new(jobs, page.limit, |job| job.id.clone()))
     });
     Ok(answer.await?.respond(&headers))
 }

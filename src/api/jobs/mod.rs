@@ -75,7 +75,7 @@ pub struct Job {
     pub devices: Vec<String>,
     /// Seconds of attempts times the devices that they held; of an attempt under way only whole seconds count.
     pub device_seconds: f64,
-    /// Why a queued job waits, and for what; only here and not in listings.
+    /// Why a queued job waits, and for what; null in the answer to a submission.
     pub waiting: Option<Waiting>,
     /// The number of the newest event.
     pub last_seq: i64,
@@ -166,9 +166,16 @@ impl Job {
     }
 }
 
-/// A job as it is shown alone: with the reason why it waits.
+/// Jobs as clients read them: those that are queued with the reason why.
+async fn with_waiting(store: &Store, rows: Vec<JobRow>) -> Result<Vec<Job>, Problem> {
+    let queued: Vec<_> = rows.iter().filter(|row| row.status == JobStatus::Queued).map(|row| row.id).collect();
+    let mut waiting = if queued.is_empty() { BTreeMap::new() } else { store.waiting(&queued, clock::now()).await? };
+    let job = |row: JobRow| Job { waiting: waiting.remove(&row.id).map(Waiting::from), ..Job::from(row) };
+    Ok(rows.into_iter().map(job).collect())
+}
+
+/// One job in the same way.
 async fn shown(store: &Store, row: JobRow) -> Result<Job, Problem> {
-    let waits = row.status == JobStatus::Queued;
-    let waiting = if waits { store.waiting(row.id, clock::now()).await?.map(Waiting::from) } else { None };
-    Ok(Job { waiting, ..Job::from(row) })
+    let jobs = with_waiting(store, vec![row]).await?;
+    Ok(jobs.into_iter().next().expect("there is a job for every row"))
 }
