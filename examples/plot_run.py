@@ -69,9 +69,9 @@ def main():
         below = max(at, below + 15)
         out.append(f'<text x="{x(steps) + 8:.1f}" y="{below:.1f}" fill="{COLORS[name]}">{LABELS[name]}</text>')
     for e in evaluations:
-        mean, half = e["pass_at"][0]["mean"], e["pass_at"][0]["half_width"]
+        mean, low, high = (e["pass_at"][0][name] for name in ("mean", "low", "high"))
         at = f"{x(e['step']):.1f}"
-        out.append(f'<line x1="{at}" x2="{at}" y1="{y(min(mean + half, 1)):.1f}" y2="{y(max(mean - half, 0)):.1f}" '
+        out.append(f'<line x1="{at}" x2="{at}" y1="{y(high):.1f}" y2="{y(low):.1f}" '
                    f'stroke="{COLORS["pass@1"]}"/>')
         out.append(f'<circle cx="{at}" cy="{y(mean):.1f}" r="3.5" fill="{COLORS["pass@1"]}"/>')
     out.append("</svg>")

@@ -1,4 +1,4 @@
-//! Held-out accuracy: pass@k with 95 % intervals over prompts.
+//! Held-out accuracy: pass@k with 95 % intervals over prompts ([`rate_interval`]).
 
 use super::actor::RolloutRequest;
 use super::backend::Backend;
@@ -9,7 +9,7 @@ use super::rollout::RolloutGroup;
 use super::sampler::FinishReason;
 use super::trainer::Trainer;
 use crate::job::{PassAtK, Phase, PolicyEvaluation};
-use crate::objective::math::{mean, mean_with_interval, pass_at_k};
+use crate::objective::math::{RateInterval, mean, pass_at_k, rate_interval};
 
 /// pass@k with its interval for each k, from how many of a prompt's completions passed: `(completions, passed)` for
 /// each prompt. Prompts with fewer than k completions say nothing about k.
@@ -17,8 +17,8 @@ pub(super) fn pass_at(ks: &[u32], counts: &[(u32, u32)]) -> Vec<PassAtK> {
     let of = |k: u32| {
         let told = counts.iter().filter(|(completions, _)| *completions >= k);
         let estimates: Vec<f64> = told.map(|(completions, passed)| pass_at_k(*completions, *passed, k)).collect();
-        let (mean, half_width) = mean_with_interval(&estimates);
-        PassAtK { k, mean, half_width }
+        let RateInterval { mean, low, high } = rate_interval(&estimates);
+        PassAtK::new(k, mean, low, high)
     };
     ks.iter().map(|k| of(*k)).collect()
 }

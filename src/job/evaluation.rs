@@ -34,14 +34,25 @@ pub struct PromptResult {
     pub truncated: u32,
 }
 
-/// The probability that at least one of k completions passes; `mean - half_width..mean + half_width` is its 95 %
-/// interval.
+/// The probability that at least one of k completions passes, with its 95 % interval over prompts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "PassRate")]
 pub struct PassAtK {
     pub k: u32,
     pub mean: f64,
+    /// None of what was found before intervals had bounds of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// From the mean to the bound that is further away.
     pub half_width: f64,
+}
+
+impl PassAtK {
+    pub fn new(k: u32, mean: f64, low: f64, high: f64) -> Self {
+        Self { k, mean, low: Some(low), high: Some(high), half_width: (mean - low).max(high - mean) }
+    }
 }
 
 /// What an evaluation in the course of training found.

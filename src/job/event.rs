@@ -416,7 +416,7 @@ mod tests {
     }
 
     fn pass_at() -> Vec<PassAtK> {
-        vec![PassAtK { k: 1, mean: 0.5, half_width: 0.25 }]
+        vec![PassAtK::new(1, 0.5, 0.25, 0.625), PassAtK { k: 2, mean: 0.75, low: None, high: None, half_width: 0.5 }]
     }
 
     fn evaluations() -> [(EventBody, &'static str); 2] {
@@ -445,11 +445,11 @@ mod tests {
         [
             (
                 EventBody::Evaluation(EvaluationFound::Policy(policy)),
-                r#"{"step":10,"prompts":2,"samples":4,"pass_at":[{"k":1,"mean":0.5,"half_width":0.25}],"reward_mean":0.5,"tokens_mean":3.0,"truncated":0.0}"#,
+                r#"{"step":10,"prompts":2,"samples":4,"pass_at":[{"k":1,"mean":0.5,"low":0.25,"high":0.625,"half_width":0.25},{"k":2,"mean":0.75,"half_width":0.5}],"reward_mean":0.5,"tokens_mean":3.0,"truncated":0.0}"#,
             ),
             (
                 EventBody::Evaluation(EvaluationFound::Job(EvaluationComplete { summary, step: 0 })),
-                r#"{"prompts":2,"samples":4,"completions":7,"unscored":1,"passed":3,"unparsable":0,"pass_at":[{"k":1,"mean":0.5,"half_width":0.25}],"reward_mean":0.1,"tokens_mean":3.25,"truncated":0.5,"rows_digest":"sha256:00","step":0}"#,
+                r#"{"prompts":2,"samples":4,"completions":7,"unscored":1,"passed":3,"unparsable":0,"pass_at":[{"k":1,"mean":0.5,"low":0.25,"high":0.625,"half_width":0.25},{"k":2,"mean":0.75,"half_width":0.5}],"reward_mean":0.1,"tokens_mean":3.25,"truncated":0.5,"rows_digest":"sha256:00","step":0}"#,
             ),
         ]
     }

@@ -62,14 +62,38 @@ pub fn pass_at_k(n: u32, correct: u32, k: u32) -> f64 {
     1.0 - (n - correct + 1..=n).map(|i| 1.0 - f64::from(k) / f64::from(i)).product::<f64>()
 }
 
-/// Mean of per-prompt estimates with the half width of its 95 % interval (normal approximation over prompts).
-pub fn mean_with_interval(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    if n < 2.0 {
-        return (mean(values), 1.0);
+/// A mean of rates with its 95 % interval, `0 <= low <= mean <= high <= 1`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateInterval {
+    pub mean: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+/// The mean of one rate between 0 and 1 for each of n prompts, with its 95 % interval over prompts.
+///
+/// Wilson's score interval of a proportion (Wilson 1927) among as many yes-or-no answers as the rates are worth: n / d,
+/// where d is the rates' variance as a share of the most that it could be, `s^2 / (m (1 - m))`. So that d cannot vanish
+/// with the luck of few prompts, its m and s^2 are those of the rates together with one 0 and one 1. When all rates are
+/// 0 or 1, d is 1. Rates that are all the same still have an interval, because of the prompts that were not asked.
+pub fn rate_interval(rates: &[f64]) -> RateInterval {
+    // The quantile of the normal distribution at 0.975.
+    const Z: f64 = 1.959_963_984_540_054;
+    if rates.is_empty() {
+        return RateInterval { mean: 0.0, low: 0.0, high: 1.0 };
     }
-    let sample_variance = population_std(values).powi(2) * n / (n - 1.0);
-    (mean(values), 1.96 * (sample_variance / n).sqrt())
+    let (n, mean_rate) = (rates.len() as f64, mean(rates));
+    let smoothed = [rates, &[0.0, 1.0]].concat();
+    let (m, s) = (mean(&smoothed), population_std(&smoothed));
+    let worth = n * m * (1.0 - m) / (s * s);
+    let z2 = Z * Z / worth;
+    let center = (mean_rate + z2 / 2.0) / (1.0 + z2);
+    let spread = (mean_rate * (1.0 - mean_rate) * z2 + z2 * z2 / 4.0).sqrt() / (1.0 + z2);
+    RateInterval {
+        mean: mean_rate,
+        low: (center - spread).clamp(0.0, mean_rate),
+        high: (center + spread).clamp(mean_rate, 1.0),
+    }
 }
 
 #[cfg(test)]
@@ -113,5 +137,62 @@ mod tests {
     fn ess_share_is_one_for_equal_and_one_nth_for_single_weights() {
         assert!((ess_share(&[2.0, 2.0, 2.0]) - 1.0).abs() < 1e-12);
         assert!((ess_share(&[0.0, 5.0, 0.0, 0.0]) - 0.25).abs() < 1e-12);
+    }
+
+    /// import numpy as np; from scipy.stats import norm
+    /// x = np.array(rates); y = np.append(x, [0, 1]); m = y.mean(); z2n = norm.ppf(.975)**2 * y.var() / (m * (1 - m)) / len(x)
+    /// np.roots([1 + z2n, -(2 * x.mean() + z2n), x.mean()**2]), where the quadratic is (mean - rate)^2 = z2n rate (1 - rate);
+    /// of rates that are 0 or 1 also scipy.stats.binomtest(9, 10).proportion_ci(.95, "wilson")
+    #[test]
+    fn the_interval_of_rates_agrees_with_an_independent_one() {
+        let nine_of_ten = [[1.0; 9].as_slice(), &[0.0]].concat();
+        let all_but_one = [[1.0; 31].as_slice(), &[0.875]].concat();
+        let mixed = [0.0, 0.25, 0.5, 1.0, 0.75, 0.0, 0.5, 0.25, 1.0, 0.125];
+        let table: [(&[f64], [f64; 3]); 7] = [
+            (&[1.0; 100], [1.0, 0.9630065017930145, 1.0]),
+            (&[0.0; 8], [0.0, 0.0, 0.32440756488388023]),
+            (&nine_of_ten, [0.9, 0.5958499732047615, 0.9821237869049271]),
+            (&[0.5; 4], [0.5, 0.2537815976337061, 0.7462184023662939]),
+            (&mixed, [0.4375, 0.23352615028038556, 0.6650492654247901]),
+            (&[1.0], [1.0, 0.20654931437723742, 1.0]),
+            (&all_but_one, [0.99609375, 0.8956281581877279, 0.999868050811886]),
+        ];
+        for (rates, expected) in table {
+            let RateInterval { mean, low, high } = rate_interval(rates);
+            for (found, expected) in [mean, low, high].into_iter().zip(expected) {
+                assert!((found - expected).abs() < 1e-12, "{rates:?}: {found} {expected}");
+            }
+        }
+        assert_eq!(rate_interval(&[]), RateInterval { mean: 0.0, low: 0.0, high: 1.0 });
+    }
+
+    /// The normal approximation holds it in 63 to 94 of a hundred.
+    #[test]
+    fn ninety_five_of_a_hundred_intervals_hold_the_true_rate() {
+        let mut state = 1_u64;
+        let mut uniform = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        // The share of prompts of a hard kind, and the rates with which prompts of both kinds pass.
+        for (prompts, samples, hard, rates) in [
+            (100, 4, 0.03, (0.0, 0.99)),
+            (32, 8, 0.3, (0.1, 0.9)),
+            (100, 4, 0.01, (0.0, 1.0)),
+            (32, 4, 0.5, (0.0, 0.1)),
+        ] {
+            let truth = hard * rates.0 + (1.0 - hard) * rates.1;
+            let held = (0..2000).filter(|_| {
+                let of_prompt = |_| {
+                    let rate = if uniform() < hard { rates.0 } else { rates.1 };
+                    let passed = (0..samples).filter(|_| uniform() < rate).count() as u32;
+                    pass_at_k(samples, passed, 1)
+                };
+                let interval = rate_interval(&(0..prompts).map(of_prompt).collect::<Vec<_>>());
+                interval.low <= truth && truth <= interval.high
+            });
+            let held = held.count();
+            assert!((1800..=1995).contains(&held), "{prompts} prompts, {samples} samples: {held} of 2000");
+        }
     }
 }

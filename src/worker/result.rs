@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn a_score_belongs_to_the_first_checkpoint_of_its_step() {
         let mut result = ResultBuilder::new(None, None);
-        let pass = |k, mean| PassAtK { k, mean, half_width: 0.0 };
+        let pass = |k, mean| PassAtK::new(k, mean, 0.0, 1.0);
         let found = PolicyEvaluation {
             step: 10,
             prompts: 1,

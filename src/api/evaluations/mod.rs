@@ -82,13 +82,17 @@ pub struct EvaluationResult {
 pub struct PassRate {
     pub k: u32,
     pub mean: f64,
-    /// `mean - half_width` to `mean + half_width` is the 95 % interval over prompts (normal approximation).
+    /// The 95 % interval over prompts: Wilson's score interval, for as many yes-or-no prompts as the estimates are
+    /// worth. Null in evaluations that are older than these fields.
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    /// From `mean` to the bound that is further away, so that `mean` ± `half_width` holds the interval.
     pub half_width: f64,
 }
 
 impl From<EvaluationSummary> for EvaluationResult {
     fn from(summary: EvaluationSummary) -> Self {
-        let rate = |PassAtK { k, mean, half_width }| PassRate { k, mean, half_width };
+        let rate = |PassAtK { k, mean, low, high, half_width }| PassRate { k, mean, low, high, half_width };
         Self {
             prompts: summary.prompts,
             samples: summary.samples,
