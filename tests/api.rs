@@ -484,6 +484,45 @@ fn a_verifier_that_compares_needs_answers() {
 }
 
 #[test]
+fn a_column_that_a_verifier_names_is_in_every_row() {
+    let rows = "{\"prompt\": \"1+1=\", \"sum\": 2}\n{\"prompt\": \"1+2=\", \"sum\": null}\n";
+    let (holes, whole) = (upload(rows, "").json(), upload(&rows.replace("null", "3"), "").json());
+    let template = |column: &str| {
+        json!({"type": "string_check", "input": "{{ sample.output_text }}", "reference": format!("{{{{ item.{column} }}}}"),
+               "operation": "eq"})
+    };
+    let sum = json!({"type": "numeric", "answer_column": "sum"});
+    // Where the error is, and what it says of the rows and of the verifier.
+    let refused = |answer: common::Answer, pointer: &str, told: [&str; 3]| {
+        let error = &answer.json()["errors"][0];
+        assert_eq!((&error["code"], &error["pointer"]), (&json!("row_missing_column"), &json!(pointer)), "{error}");
+        let detail = error["detail"].as_str().unwrap();
+        assert!(told.iter().all(|part| detail.contains(part)), "{detail}");
+    };
+    let submit = |dataset: Value, verifier: &Value| {
+        let mut spec = small_spec();
+        (spec["dataset"], spec["verifier"]) = (dataset, verifier.clone());
+        server().post("/v1/jobs?dry_run=validate", &spec)
+    };
+    let train = json!({"train": holes["id"]});
+    refused(submit(train, &sum), "/dataset/train", ["1 of 2 rows", "`sum`, which `answer_column`", "`prompt`, `sum`"]);
+    let train = json!({"train": whole["id"]});
+    assert_eq!(submit(train.clone(), &sum).status, 200);
+    assert_eq!(submit(train.clone(), &template("sum")).status, 200);
+    refused(
+        submit(train, &template("total")),
+        "/dataset/train",
+        ["0 of 2 rows", "`total`, which `reference`", "`sum`"],
+    );
+    let eval = json!({"train": whole["id"], "eval": holes["id"]});
+    refused(submit(eval, &sum), "/dataset/eval", ["1 of 2 rows", "`sum`", "`prompt`, `sum`"]);
+    let builtin = json!({"train": "builtin:arithmetic"});
+    refused(submit(builtin, &sum), "/dataset/train", ["0 of ", "`sum`, which `answer_column`", "`answer`"]);
+    let evaluation = json!({"model": "builtin:arith-tiny", "dataset": holes["id"], "verifier": sum});
+    refused(server().post("/v1/evaluations", &evaluation), "/dataset", ["1 of 2 rows", "`sum`", "`prompt`, `sum`"]);
+}
+
+#[test]
 fn sft_needs_completions() {
     let dataset = upload("{\"prompt\": \"1+1=\", \"answer\": 2}\n", "").json();
     let mut spec = small_spec();

@@ -41,6 +41,7 @@ pub mod rollout_sets;
 mod route;
 mod row_source;
 mod tail;
+mod verifiable;
 mod verifiers;
 mod webhook_deliveries;
 mod webhook_endpoints;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::error::Problem;
+use super::verifiable;
 use crate::dataset;
 use crate::job::{ArtifactKind, DatasetId, DatasetVersionId, FieldError, VerifierId};
 use crate::modelfile::builtin::Builtin;
@@ -154,8 +155,8 @@ fn sha256_of(row: &CheckpointRow, file: &str) -> Result<String, Problem> {
     })
 }
 
-/// The rows to train on or to sample for. They need an answer each where the verifier compares with it, and a
-/// completion each where `completions` says that one is learnt from.
+/// The rows to train on or to sample for. They need what the verifier reads, and a completion each where `completions`
+/// says that one is learnt from.
 pub async fn training_rows(
     store: &Store,
     name: &str,
@@ -163,63 +164,56 @@ pub async fn training_rows(
     completions: bool,
 ) -> Result<Result<RowsRef, Vec<FieldError>>, Problem> {
     const POINTER: &str = "/dataset/train";
-    let version = match find_dataset(store, name, POINTER).await? {
-        Ok(Found::Builtin(name)) => return Ok(Ok(RowsRef::Builtin(name))),
-        Ok(Found::Version(version)) => version,
+    let found = match find_dataset(store, name, POINTER).await? {
+        Ok(found) => found,
         Err(error) => return Ok(Err(vec![error])),
     };
-    let mut errors: Vec<FieldError> = unanswered(&version, verifier, POINTER).into_iter().collect();
-    if completions && version.completions < version.rows {
+    let mut errors: Vec<FieldError> = found.check(verifier, POINTER).err().into_iter().collect();
+    if let Found::Version(version) = &found
+        && completions
+        && version.completions < version.rows
+    {
         let detail = format!(
             "only {} of {} rows have a completion, which this objective learns from",
             version.completions, version.rows
         );
         errors.push(FieldError::new(POINTER, "row_missing_column", detail));
     }
-    Ok(if errors.is_empty() { Ok(RowsRef::Version(version.id)) } else { Err(errors) })
+    Ok(if errors.is_empty() { Ok(found.reference()) } else { Err(errors) })
 }
 
-/// The rows to evaluate on beside training.
-pub async fn held_out_rows(store: &Store, name: &str) -> Result<Result<RowsRef, FieldError>, Problem> {
-    Ok(find_dataset(store, name, "/dataset/eval").await?.map(|found| match found {
-        Found::Builtin(name) => RowsRef::Builtin(name),
-        Found::Version(version) => RowsRef::Version(version.id),
-    }))
-}
-
-/// The rows that `name` stands for; they need an answer each where the verifier compares with it.
+/// The rows that `name` stands for; they need what the verifier reads.
 pub async fn scored_rows(
     store: &Store,
     name: &str,
     verifier: Option<&verifier::Config>,
     pointer: &str,
 ) -> Result<Result<RowsRef, FieldError>, Problem> {
-    Ok(match find_dataset(store, name, pointer).await? {
-        Ok(Found::Builtin(name)) => Ok(RowsRef::Builtin(name)),
-        Ok(Found::Version(version)) => match unanswered(&version, verifier, pointer) {
-            None => Ok(RowsRef::Version(version.id)),
-            Some(error) => Err(error),
-        },
-        Err(error) => Err(error),
-    })
-}
-
-/// Why a verifier cannot judge the rows of a version.
-fn unanswered(version: &DatasetVersionRow, verifier: Option<&verifier::Config>, pointer: &str) -> Option<FieldError> {
-    let lacking = verifier.is_some_and(verifier::Config::needs_answer) && version.answers < version.rows;
-    lacking.then(|| {
-        let detail = format!(
-            "only {} of {} rows have an answer, which the verifier compares with; name the column with \
-             `answer_column` when uploading, or in the verifier",
-            version.answers, version.rows
-        );
-        FieldError::new(pointer, "row_missing_column", detail)
-    })
+    let found = find_dataset(store, name, pointer).await?;
+    Ok(found.and_then(|found| found.check(verifier, pointer).map(|()| found.reference())))
 }
 
 enum Found {
     Builtin(&'static str),
     Version(Box<DatasetVersionRow>),
+}
+
+impl Found {
+    fn reference(&self) -> RowsRef {
+        match self {
+            Self::Builtin(name) => RowsRef::Builtin(name),
+            Self::Version(version) => RowsRef::Version(version.id),
+        }
+    }
+
+    /// Whether each row has what a verifier reads, if there is one.
+    fn check(&self, verifier: Option<&verifier::Config>, pointer: &str) -> Result<(), FieldError> {
+        match (self, verifier) {
+            (_, None) => Ok(()),
+            (Self::Builtin(name), Some(verifier)) => verifiable::builtin(name, verifier, pointer),
+            (Self::Version(version), Some(verifier)) => verifiable::version(version, verifier, pointer),
+        }
+    }
 }
 
 async fn find_dataset(store: &Store, name: &str, pointer: &str) -> Result<Result<Found, FieldError>, Problem> {

@@ -7,6 +7,7 @@
 //! Tolerated, because editors and spreadsheets write them: blank lines, a byte order mark, CR LF, and a last line
 //! without its end. Everything else is refused with the line it is on, and nothing is repaired by guessing.
 
+use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -27,6 +28,10 @@ use crate::job::digest::hex;
 pub const MOST_ROW_BYTES: usize = 64 << 20;
 /// No limit on rows may be higher: the index of an open file takes 8 bytes a row.
 pub const MOST_ROWS: u64 = 100_000_000;
+
+/// Columns that are counted; of files with more, or with longer names, nothing is known.
+const MOST_COLUMNS: usize = 256;
+const LONGEST_NAME: usize = 256;
 
 /// At a time when lines are counted.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -58,6 +63,8 @@ pub struct Summary {
     /// Rows with a reference completion.
     pub has_completion: u64,
     pub columns: Columns,
+    /// The rows that have a value in each column that any row has; none where there are too many columns.
+    pub filled: Option<BTreeMap<String, u64>>,
     /// Rows whose prompt repeats an earlier one. Prompts are compared by a 64-bit hash: among 10 million different
     /// prompts, one is counted wrongly with a probability of 3e-6.
     pub duplicates: u64,
@@ -85,6 +92,7 @@ impl Validator {
                 rows: 0,
                 has_answer: 0,
                 has_completion: 0,
+                filled: Some(BTreeMap::new()),
                 prompts: Vec::new(),
             },
             digest: Sha256::new(),
@@ -127,6 +135,7 @@ struct Tally {
     rows: u64,
     has_answer: u64,
     has_completion: u64,
+    filled: Option<BTreeMap<String, u64>>,
     /// Hashes of the prompts; sorted at the end, which takes less memory than a set.
     prompts: Vec<u64>,
 }
@@ -143,7 +152,22 @@ impl Tally {
         self.rows += 1;
         self.has_answer += u64::from(row.answer.is_some());
         self.has_completion += u64::from(row.completion.is_some());
+        self.count_columns(&row);
         Ok(())
+    }
+
+    fn count_columns(&mut self, row: &Row) {
+        let Some(filled) = &mut self.filled else { return };
+        for (name, _) in row.fields.iter().filter(|(_, value)| !value.is_null()) {
+            if let Some(rows) = filled.get_mut(name) {
+                *rows += 1;
+            } else if filled.len() < MOST_COLUMNS && name.len() <= LONGEST_NAME {
+                filled.insert(name.clone(), 1);
+            } else {
+                self.filled = None;
+                return;
+            }
+        }
     }
 
     fn summary(mut self, bytes: u64, sha256: String) -> Summary {
@@ -156,6 +180,7 @@ impl Tally {
             has_answer: self.has_answer,
             has_completion: self.has_completion,
             columns: self.columns,
+            filled: self.filled,
             duplicates: self.rows - self.prompts.len() as u64,
         }
     }
@@ -395,6 +420,7 @@ mod tests {
             has_answer: 1,
             has_completion: 1,
             columns: Columns::default(),
+            filled: Some([("prompt", 3), ("answer", 1), ("completion", 1)].map(|(k, n)| (k.to_owned(), n)).into()),
             duplicates: 1,
         };
         assert_eq!(summary, expected);
@@ -487,5 +513,20 @@ mod tests {
                 prop_assert!((0..file.len()).all(|index| file.row(index).is_ok()));
             }
         }
+    }
+
+    #[test]
+    fn values_are_counted_for_each_column_unless_there_are_too_many() {
+        let rows = b"{\"prompt\":\"a\",\"x\":1}\n{\"prompt\":\"b\",\"x\":null,\"y\":[]}\n";
+        let filled = validate(rows, Limits::default()).unwrap().filled.unwrap();
+        let filled: Vec<_> = filled.iter().map(|(name, rows)| (name.as_str(), *rows)).collect();
+        assert_eq!(filled, [("prompt", 2), ("x", 1), ("y", 1)]);
+        let wide = |columns: usize| {
+            let columns: String = (1..columns).map(|i| format!(",\"{i}\":0")).collect();
+            validate(format!("{{\"prompt\":\"a\"{columns}}}").as_bytes(), Limits::default()).unwrap().filled
+        };
+        assert_eq!((wide(MOST_COLUMNS).map(|filled| filled.len()), wide(MOST_COLUMNS + 1)), (Some(MOST_COLUMNS), None));
+        let long = format!("{{\"prompt\":\"a\",\"{}\":0}}", "n".repeat(LONGEST_NAME + 1));
+        assert_eq!(validate(long.as_bytes(), Limits::default()).unwrap().filled, None);
     }
 }

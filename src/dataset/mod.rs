@@ -303,19 +303,20 @@ fn read_completion(value: Option<&Value>) -> Result<Option<String>, String> {
 
 /// The columns of a row as a sentence of bounded length.
 fn present_columns(fields: &Map<String, Value>) -> String {
+    if fields.is_empty() { "the row has no columns".into() } else { format!("the row has {}", named(fields.keys())) }
+}
+
+/// Columns as a message names them: not all of many, and not all of a long name.
+pub fn named<'a>(columns: impl ExactSizeIterator<Item = &'a String>) -> String {
     const MOST_NAMED: usize = 20;
     const LONGEST_NAME: usize = 60;
-    if fields.is_empty() {
-        return "the row has no columns".into();
-    }
-    let named: Vec<String> = fields
-        .keys()
+    let more = columns.len().saturating_sub(MOST_NAMED);
+    let named: Vec<String> = columns
         .take(MOST_NAMED)
         .map(|name| format!("`{}`", name.chars().take(LONGEST_NAME).collect::<String>()))
         .collect();
-    let more = fields.len() - named.len();
     let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
-    format!("the row has {}{rest}", named.join(", "))
+    format!("{}{rest}", named.join(", "))
 }
 
 fn kind(value: &Value) -> &'static str {

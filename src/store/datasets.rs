@@ -35,6 +35,9 @@ pub struct DatasetVersionRow {
     pub duplicates: u64,
     /// The column map, as JSON.
     pub columns: Value,
+    /// The rows that have a value in each column that any row has. None when that was not counted: the version is older
+    /// than the count, or has too many columns.
+    pub filled: Option<BTreeMap<String, u64>>,
     pub created_at: Timestamp,
 }
 
@@ -219,8 +222,8 @@ impl Store {
 async fn insert_version(connection: &mut SqliteConnection, version: &DatasetVersionRow, number: i64) -> Result<()> {
     sqlx::query(
         "insert into dataset_version (id, dataset_id, number, sha256, row_count, bytes, answers, completions,
-                                      duplicates, columns, created_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+                                      duplicates, columns, created_at, filled)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
     )
     .bind(version.id.to_string())
     .bind(version.dataset.to_string())
@@ -233,6 +236,7 @@ async fn insert_version(connection: &mut SqliteConnection, version: &DatasetVers
     .bind(version.duplicates as i64)
     .bind(write_json(&version.columns)?)
     .bind(version.created_at.0)
+    .bind(version.filled.as_ref().map(write_json).transpose()?)
     .execute(connection)
     .await?;
     Ok(())
@@ -250,6 +254,7 @@ fn dataset(row: &SqliteRow) -> Result<DatasetRow> {
 
 fn version(row: &SqliteRow) -> Result<DatasetVersionRow> {
     let count = |column| -> Result<u64> { Ok(row.try_get::<i64, _>(column)?.unsigned_abs()) };
+    let filled: Option<String> = row.try_get("filled")?;
     Ok(DatasetVersionRow {
         id: read("data set version id", row.try_get("id")?)?,
         dataset: read("data set id", row.try_get("dataset_id")?)?,
@@ -261,6 +266,7 @@ fn version(row: &SqliteRow) -> Result<DatasetVersionRow> {
         completions: count("completions")?,
         duplicates: count("duplicates")?,
         columns: read_json("column map", row.try_get("columns")?)?,
+        filled: filled.map(|text| read_json("column counts", &text)).transpose()?,
         created_at: Timestamp(row.try_get("created_at")?),
     })
 }

@@ -126,10 +126,10 @@ trait Settings {
     fn answer_column(&self) -> Option<&str> {
         None
     }
-
-    /// The columns that it reads by name.
-    fn columns(&self) -> Vec<&str> {
-        self.answer_column().into_iter().collect()
+    /// The columns that it reads by name, each behind the field that names it.
+    fn columns(&self) -> Vec<(String, String)> {
+        let column = self.answer_column().filter(|_| self.compares_answer());
+        column.map(|column| (String::from("answer_column"), column.to_owned())).into_iter().collect()
     }
 
     /// Whether it compares with the data set's answer column.
@@ -192,8 +192,9 @@ impl Config {
         self.settings().members(case)
     }
 
-    /// Columns that every row must have besides the data set's own.
-    pub fn required_columns(&self) -> Vec<&str> {
+    /// Columns that every row must have besides the data set's own, each behind the field that names it, such as
+    /// `answer_column` or `graders.style.reference`.
+    pub fn required_columns(&self) -> Vec<(String, String)> {
         self.settings().columns()
     }
 
@@ -310,6 +311,14 @@ fn check_templates(pointer: &str, input: &str, reference: &str) -> Result<(), Ve
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
+/// The columns that two templates name.
+fn template_columns(input: &str, reference: &str) -> Vec<(String, String)> {
+    let of = |field: &str, text: &str| -> Vec<(String, String)> {
+        checked_template(text).columns().map(|column| (field.to_owned(), column.to_owned())).collect()
+    };
+    [of("input", input), of("reference", reference)].concat()
+}
+
 fn checked_template(text: &str) -> Template {
     Template::parse(text).expect("the configuration was checked, and the check reads every template")
 }
@@ -395,12 +404,22 @@ mod tests {
     fn the_columns_a_row_needs_follow_the_configuration() {
         let columns = |value: Value| {
             let config = Config::parse(&value, "").unwrap();
-            (config.required_columns().join(","), config.needs_answer())
+            let named = config.required_columns().into_iter().map(|(field, column)| format!("{field}={column}"));
+            (named.collect::<Vec<_>>().join(" "), config.needs_answer())
         };
+        let named = |text: &str| text.to_owned();
         assert_eq!(columns(json!({"type": "numeric"})), (String::new(), true));
-        assert_eq!(columns(json!({"type": "exact", "answer_column": "label"})), ("label".to_owned(), false));
+        assert_eq!(columns(json!({"type": "exact", "answer_column": "a"})), (named("answer_column=a"), false));
         assert_eq!(columns(json!({"type": "regex", "pattern": "a"})), (String::new(), false));
         assert_eq!(columns(json!({"type": "regex", "pattern": "(a)", "group": 1})), (String::new(), true));
+        let check = json!({"type": "string_check", "input": "{{sample.output_text}} {{item.q}}",
+                           "reference": "{{ item.meta.level }}", "operation": "eq"});
+        assert_eq!(columns(check.clone()), (named("input=q reference=meta"), false));
+        let graders =
+            json!({"style": check, "number": {"type": "numeric", "answer_column": "n"}, "text": {"type": "exact"}});
+        let multi = json!({"type": "multi", "graders": graders, "calculate_output": "style + number + text"});
+        let members = "graders.number.answer_column=n graders.style.input=q graders.style.reference=meta";
+        assert_eq!(columns(multi), (named(members), true));
     }
 
     #[test]

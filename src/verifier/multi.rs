@@ -102,6 +102,14 @@ impl Settings for Config {
         })
     }
 
+    fn columns(&self) -> Vec<(String, String)> {
+        let of = |(name, member): (&String, &Member)| -> Vec<(String, String)> {
+            let columns = member.checked().required_columns().into_iter();
+            columns.map(|(field, column)| (format!("graders.{name}.{field}"), column)).collect()
+        };
+        self.graders.iter().flat_map(of).collect()
+    }
+
     fn needs_answer(&self) -> bool {
         self.graders.values().any(|member| member.checked().needs_answer())
     }

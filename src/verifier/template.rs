@@ -48,6 +48,14 @@ impl Template {
         Ok(Self { pieces })
     }
 
+    /// The columns that it names.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Item(path) => path.first().map(String::as_str),
+            Piece::Text(_) | Piece::Completion => None,
+        })
+    }
+
     /// The text for one case; an error says which value is missing.
     pub fn fill(&self, case: &Case<'_>) -> Result<String, String> {
         let mut text = String::new();

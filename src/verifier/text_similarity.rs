@@ -94,6 +94,10 @@ impl Settings for Config {
         false
     }
 
+    fn columns(&self) -> Vec<(String, String)> {
+        super::template_columns(&self.input, &self.reference)
+    }
+
     fn time_limit_seconds(&self) -> f64 {
         self.time_limit_seconds
     }

@@ -89,6 +89,7 @@ pub fn describe(dataset: DatasetId, summary: Summary) -> DatasetVersionRow {
         completions: summary.has_completion,
         duplicates: summary.duplicates,
         columns: serde_json::json!(summary.columns),
+        filled: summary.filled,
         created_at: clock::now(),
     }
 }

@@ -14,6 +14,7 @@ use crate::job::{FieldError, RolloutSetId, VerifierId};
 use crate::objective::{self, Needs, Sections};
 use crate::spec::{Attributes, Common, JobSpec, Pinned, Resolved, RowsRef, Training};
 use crate::store::{NewJob, NewRolloutSet, Store};
+use crate::verifier;
 
 /// A spec that can run, and what was found on the way.
 #[derive(Debug)]
@@ -49,7 +50,7 @@ pub async fn resolve(store: &Store, import_roots: &[PathBuf], submitted: Value) 
     let model = collect(model.map_err(Some), &mut errors);
     let train = resolve::training_rows(store, &spec.dataset.train, scoring.config.as_ref(), needs.completions).await?;
     let rows = collect(train, &mut errors);
-    let held_out = held_out_rows(store, &spec, rows, &mut errors).await?;
+    let held_out = held_out_rows(store, &spec, rows, scoring.config.as_ref(), &mut errors).await?;
     errors.extend(unmeasured_gate(&spec, held_out));
     let (mut teacher, mut stored) = (None, None);
     if let (Some(objective), Some(model)) = (&objective, &model) {
@@ -84,10 +85,14 @@ async fn held_out_rows(
     store: &Store,
     spec: &JobSpec,
     train: Option<RowsRef>,
+    verifier: Option<&verifier::Config>,
     errors: &mut Vec<FieldError>,
 ) -> Result<Option<RowsRef>, Problem> {
     match (&spec.dataset.eval, train) {
-        (Some(name), _) => Ok(collect(resolve::held_out_rows(store, name).await?.map_err(Some), errors)),
+        (Some(name), _) => {
+            let rows = resolve::scored_rows(store, name, verifier, "/dataset/eval").await?;
+            Ok(collect(rows.map_err(Some), errors))
+        }
         (None, Some(rows @ RowsRef::Builtin(_))) => Ok(Some(rows)),
         (None, Some(RowsRef::Version(_)) | None) => Ok(None),
     }
