@@ -3,6 +3,7 @@
 
 mod common;
 
+use anneal::job::{DatasetId, DatasetVersionId, EvaluationId, RolloutSetId, UploadId, VerifierId, WebhookEndpointId};
 use common::{Answer, Server, data_dir, small_spec};
 use serde_json::{Value, json};
 
@@ -156,15 +157,22 @@ fn refusal(answer: &Answer, pointer: &str) -> Option<String> {
     errors.iter().find(against).map(|error| error["detail"].as_str().unwrap().to_owned())
 }
 
+/// A path with ids of the right kinds: a job that is there, and of all else what is not, for bounds come first.
 fn with_ids(path: &str, job: &str) -> String {
-    let fill = |part: &str| match part {
+    let id = match path.split('/').nth(2).unwrap_or_default() {
+        "jobs" | "fine_tuning" => job.to_owned(),
         // Its limits are not those of the requests to come.
-        "{id}" if path.starts_with("/v1/projects") => String::from("elsewhere"),
-        "{id}" if path.starts_with("/v1/jobs") => job.to_owned(),
-        part if part.starts_with('{') => String::from("0"),
-        part => part.to_owned(),
+        "projects" => String::from("elsewhere"),
+        "datasets" => DatasetId::generate().to_string(),
+        "dataset-versions" => DatasetVersionId::generate().to_string(),
+        "verifiers" => VerifierId::generate().to_string(),
+        "rollout-sets" => RolloutSetId::generate().to_string(),
+        "evaluations" => EvaluationId::generate().to_string(),
+        "uploads" => UploadId::generate().to_string(),
+        "webhook_endpoints" => WebhookEndpointId::generate().to_string(),
+        _ => String::from("0"),
     };
-    path.split('/').map(fill).collect::<Vec<_>>().join("/")
+    path.split('/').map(|part| if part.starts_with('{') { id.as_str() } else { part }).collect::<Vec<_>>().join("/")
 }
 
 #[test]
