@@ -26,6 +26,7 @@ mod lifecycle;
 pub mod line;
 mod memo;
 mod metrics;
+mod migrations;
 mod models;
 mod placement;
 mod projects;
@@ -186,7 +187,7 @@ impl Store {
             .busy_timeout(Duration::from_secs(30))
             .disable_statement_logging();
         let mut writer = SqliteConnection::connect_with(&options).await?;
-        sqlx::migrate!("migrations/sqlite").run(&mut writer).await.map_err(|e| StoreError::Database(e.into()))?;
+        migrations::migrator(i64::MAX).run(&mut writer).await.map_err(|e| StoreError::Database(e.into()))?;
         let readers = SqlitePoolOptions::new()
             .max_connections(8)
             .acquire_timeout(Duration::from_secs(10))

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use sqlx::migrate::Migrator;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Connection};
 
@@ -11,6 +10,7 @@ use super::*;
 use crate::job::{
     ArtifactKind, EvaluationId, FileId, JobId, JobKind, JobStatus, ModelId, RolloutSetId, RolloutSetStatus,
 };
+use crate::store::migrations::migrator;
 use crate::store::{Page, Store};
 
 /// The last schema in which checkpoints, rollout sets and evaluations had a table each.
@@ -19,9 +19,7 @@ const THREE_TABLES: i64 = 11;
 async fn old_database(folder: &Path) -> SqliteConnection {
     let options = SqliteConnectOptions::new().filename(folder.join("anneal.db")).create_if_missing(true);
     let mut database = options.foreign_keys(true).connect().await.unwrap();
-    let all = sqlx::migrate!("migrations/sqlite");
-    let old = all.iter().filter(|migration| migration.version <= THREE_TABLES).cloned().collect();
-    Migrator::with_migrations(old).run(&mut database).await.unwrap();
+    migrator(THREE_TABLES).run(&mut database).await.unwrap();
     database
 }
 
