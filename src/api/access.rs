@@ -64,24 +64,24 @@ impl FromRequestParts<App> for Everything {
     }
 }
 
-/// Whether requests need a key.
+/// Whether requests without a key are admitted.
 #[derive(Clone, Debug)]
-pub struct Door {
-    open: Arc<AtomicBool>,
+pub struct AnonymousAccess {
+    allowed: Arc<AtomicBool>,
 }
 
-impl Door {
-    /// An open door closes for good once there is a key. Without `may_open`, as for a server that others can reach, it
-    /// is closed from the start.
-    pub fn start(store: Store, may_open: bool, mut shutdown: watch::Receiver<bool>) -> Self {
-        let open = Arc::new(AtomicBool::new(may_open));
-        let door = Self { open: Arc::clone(&open) };
-        if may_open {
+impl AnonymousAccess {
+    /// Allowed until there is a key, and then never again. Without `may_allow`, as for a server that others can reach, it
+    /// is forbidden from the start.
+    pub fn start(store: Store, may_allow: bool, mut shutdown: watch::Receiver<bool>) -> Self {
+        let allowed = Arc::new(AtomicBool::new(may_allow));
+        let anonymous = Self { allowed: Arc::clone(&allowed) };
+        if may_allow {
             tokio::spawn(async move {
-                while open.load(Ordering::Acquire) && !*shutdown.borrow() {
+                while allowed.load(Ordering::Acquire) && !*shutdown.borrow() {
                     match store.has_api_keys().await {
                         Ok(false) => {}
-                        Ok(true) => open.store(false, Ordering::Release),
+                        Ok(true) => allowed.store(false, Ordering::Release),
                         Err(error) => tracing::warn!(%error, "keys cannot be looked for"),
                     }
                     // An error means that the time is up.
@@ -89,15 +89,15 @@ impl Door {
                 }
             });
         }
-        door
+        anonymous
     }
 
-    pub fn close(&self) {
-        self.open.store(false, Ordering::Release);
+    pub fn forbid(&self) {
+        self.allowed.store(false, Ordering::Release);
     }
 
-    fn is_open(&self) -> bool {
-        self.open.load(Ordering::Acquire)
+    fn is_allowed(&self) -> bool {
+        self.allowed.load(Ordering::Acquire)
     }
 }
 
@@ -133,7 +133,7 @@ pub async fn check(State(app): State<App>, mut request: Request, next: Next) -> 
 type Refusal = (Problem, Option<Caller>);
 
 async fn admit(app: &App, authorization: Option<HeaderValue>, scope: Scope) -> Result<Caller, Refusal> {
-    if app.door.is_open() {
+    if app.anonymous.is_allowed() {
         return Ok(Caller::default());
     }
     let refuse = |code, detail: &str| (Problem::new(StatusCode::UNAUTHORIZED, code, detail), None);

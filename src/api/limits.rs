@@ -37,7 +37,7 @@ struct Bucket {
 
 /// What a bucket says to one request.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Taken {
+struct Admission {
     admitted: bool,
     remaining: u64,
     /// Until the bucket is full, or until the next request is admitted.
@@ -46,7 +46,7 @@ struct Taken {
 
 impl Bucket {
     /// Takes one request out of a bucket that holds `per_minute` when it is full.
-    fn take(&mut self, per_minute: u64, now: Instant) -> Taken {
+    fn take(&mut self, per_minute: u64, now: Instant) -> Admission {
         let (capacity, rate) = (per_minute as f64, per_minute as f64 / 60.0);
         self.tokens = (self.tokens + now.duration_since(self.at).as_secs_f64() * rate).min(capacity);
         self.at = now;
@@ -55,12 +55,12 @@ impl Bucket {
             self.tokens -= 1.0;
         }
         let missing = if admitted { capacity - self.tokens } else { 1.0 - self.tokens };
-        Taken { admitted, remaining: self.tokens as u64, wait: Duration::from_secs_f64(missing / rate) }
+        Admission { admitted, remaining: self.tokens as u64, wait: Duration::from_secs_f64(missing / rate) }
     }
 }
 
 impl Limits {
-    fn take(&self, key: ApiKeyId, per_minute: u64, now: Instant) -> Taken {
+    fn take(&self, key: ApiKeyId, per_minute: u64, now: Instant) -> Admission {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if buckets.len() >= REMEMBERED {
             buckets.retain(|_, bucket| now.duration_since(bucket.at) < Duration::from_secs(60));
@@ -82,8 +82,8 @@ pub async fn check(State(app): State<App>, request: Request, next: Next) -> Resp
     if per_minute == 0 {
         return next.run(request).await;
     }
-    let taken = app.limits.take(key, per_minute, Instant::now());
-    let mut response = if taken.admitted {
+    let admission = app.limits.take(key, per_minute, Instant::now());
+    let mut response = if admission.admitted {
         next.run(request).await
     } else {
         drain_little(request.into_body()).await;
@@ -92,12 +92,12 @@ pub async fn check(State(app): State<App>, request: Request, next: Next) -> Resp
     };
     let headers = response.headers_mut();
     headers.insert(LIMIT, HeaderValue::from(per_minute));
-    headers.insert(REMAINING, HeaderValue::from(taken.remaining));
-    if let Ok(reset) = HeaderValue::from_str(&format!("{:.3}s", taken.wait.as_secs_f64())) {
+    headers.insert(REMAINING, HeaderValue::from(admission.remaining));
+    if let Ok(reset) = HeaderValue::from_str(&format!("{:.3}s", admission.wait.as_secs_f64())) {
         headers.insert(RESET, reset);
     }
-    if !taken.admitted {
-        headers.insert(header::RETRY_AFTER, HeaderValue::from(taken.wait.as_secs_f64().ceil() as u64));
+    if !admission.admitted {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(admission.wait.as_secs_f64().ceil() as u64));
     }
     response
 }
@@ -111,8 +111,8 @@ mod tests {
         let begin = Instant::now();
         let mut bucket = Bucket { tokens: 60.0, at: begin };
         for left in (0..60).rev() {
-            let taken = bucket.take(60, begin);
-            assert!(taken.admitted && taken.remaining == left, "{taken:?}");
+            let admission = bucket.take(60, begin);
+            assert!(admission.admitted && admission.remaining == left, "{admission:?}");
         }
         let refused = bucket.take(60, begin);
         assert_eq!((refused.admitted, refused.wait), (false, Duration::from_secs(1)));

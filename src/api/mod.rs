@@ -64,7 +64,7 @@ use utoipa_axum::routes;
 
 use crate::store::Store;
 use crate::webhook::Guard;
-use access::Door;
+use access::AnonymousAccess;
 use datasets::rows::RowIndexes;
 use error::Problem;
 use etag::Answers;
@@ -83,9 +83,9 @@ pub struct App {
     pub store: Store,
     pub settings: Arc<ApiSettings>,
     feed: Feed,
-    door: Door,
+    anonymous: AnonymousAccess,
     limits: Limits,
-    desks: inference::desk::Desks,
+    dispatcher: inference::dispatch::Dispatcher,
     answers: Answers,
     row_indexes: RowIndexes,
     /// Places for open event streams.
@@ -238,12 +238,12 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
     let feed = Feed::start(store.clone(), shutdown.clone());
     openai::sweep::start(store.clone(), shutdown.clone());
     let hosts: Arc<[String]> = settings.allowed_hosts.clone().into();
-    let door = Door::start(store.clone(), settings.open_without_keys, shutdown.clone());
+    let anonymous = AnonymousAccess::start(store.clone(), settings.open_without_keys, shutdown.clone());
     let (entries, audit) = audit::start(store.clone());
-    let (limits, desks) = (Limits::default(), inference::desk::Desks::default());
+    let (limits, dispatcher) = (Limits::default(), inference::dispatch::Dispatcher::default());
     let (answers, streams) = (Answers::default(), Arc::new(Semaphore::new(tail::MOST_STREAMS)));
     let (settings, row_indexes) = (Arc::new(settings), RowIndexes::default());
-    let app = App { store, settings, feed, door, limits, desks, answers, row_indexes, streams, shutdown };
+    let app = App { store, settings, feed, anonymous, limits, dispatcher, answers, row_indexes, streams, shutdown };
     let (router, _, kinds) = routes().into_parts();
     let request_id = HeaderName::from_static("x-request-id");
     let router = router

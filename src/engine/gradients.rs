@@ -16,7 +16,7 @@ pub struct GradientSum {
 
 /// One weight's sum on its way through a backward pass.
 #[derive(Debug)]
-pub struct Taken {
+pub struct PartialSum {
     pub values: Buffer,
     /// Whether it holds a sum already; otherwise its numbers mean nothing.
     pub begun: bool,
@@ -24,10 +24,10 @@ pub struct Taken {
 
 impl GradientSum {
     /// Takes out the sum of one weight of `len` numbers; [`Self::put`] brings it back.
-    pub fn take(&mut self, index: usize, len: usize) -> Taken {
+    pub fn take(&mut self, index: usize, len: usize) -> PartialSum {
         match self.sums.get_mut(index).and_then(Option::take) {
-            Some(values) => Taken { values, begun: true },
-            None => Taken { values: Buffer::new(len), begun: false },
+            Some(values) => PartialSum { values, begun: true },
+            None => PartialSum { values: Buffer::new(len), begun: false },
         }
     }
 

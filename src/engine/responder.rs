@@ -17,7 +17,9 @@ use super::random::{Purpose, Stream};
 use super::sampler::{Request, Sampler, UnderWay};
 use crate::dataset::Message;
 use crate::job::digest::sha256_hex;
-use crate::job::inference::{Asked, DEFAULT_MAX_TOKENS, DrawnToken, Fault, FaultCode, Order, Piece, Reply, Turn};
+use crate::job::inference::{
+    CompletionInput, DEFAULT_MAX_TOKENS, DrawnToken, Fault, FaultCode, Order, Piece, Reply, Turn,
+};
 use crate::job::spec::{Precision, SamplingSpec};
 use crate::modelfile::builtin::BUILTINS;
 use crate::text::chat::ChatTemplate;
@@ -185,9 +187,9 @@ impl<B: Backend> Model<B> {
     /// The tokens of the order's prompts.
     fn prompts(&self, order: &Order) -> Result<Vec<Arc<[u32]>>, RespondError> {
         let context = self.decoder.config().max_position_embeddings;
-        let texts = match &order.asked {
-            Asked::Texts(texts) => texts.clone(),
-            Asked::Chat(turns) => vec![self.conversation(turns)?],
+        let texts = match &order.input {
+            CompletionInput::Texts(texts) => texts.clone(),
+            CompletionInput::Chat(turns) => vec![self.conversation(turns)?],
         };
         let mut prompts = Vec::with_capacity(texts.len());
         for text in texts {
@@ -261,7 +263,7 @@ mod tests {
     fn order(prompts: &[&str]) -> Order {
         Order {
             model: String::from("builtin:arith-tiny"),
-            asked: Asked::Texts(prompts.iter().map(|text| (*text).to_owned()).collect()),
+            input: CompletionInput::Texts(prompts.iter().map(|text| (*text).to_owned()).collect()),
             samples: 1,
             max_tokens: None,
             temperature: 1.0,
@@ -341,7 +343,7 @@ mod tests {
         assert_eq!(code(&order(&["1+1=", ""])), FaultCode::PromptEmpty);
         assert_eq!(code(&order(&[&"1+".repeat(200)])), FaultCode::ContextLengthExceeded);
         let turn = |role: &str| Turn { role: role.to_owned(), content: String::from("1+1=") };
-        let chat = |turns| Order { asked: Asked::Chat(turns), ..order(&[]) };
+        let chat = |turns| Order { input: CompletionInput::Chat(turns), ..order(&[]) };
         assert_eq!(code(&chat(vec![turn("system"), turn("user")])), FaultCode::ChatTemplateMissing);
         assert!(responder.respond(&chat(vec![turn("user")]), |_| Ok(())).is_ok());
         let stopped = responder.respond(&order(&["1+1="]), |_| Err(EngineError::Stopped(Stop::Cancel)));

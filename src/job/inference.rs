@@ -19,7 +19,7 @@ const HEAD: usize = 4;
 pub struct Order {
     /// `builtin:...`, `mdl_...` or `ckpt_...`, which the API has found.
     pub model: String,
-    pub asked: Asked,
+    pub input: CompletionInput,
     /// Completions of each prompt.
     pub samples: u32,
     /// The longest completion in tokens; without it what fits, up to [`DEFAULT_MAX_TOKENS`].
@@ -39,7 +39,7 @@ pub const DEFAULT_MAX_TOKENS: u32 = 256;
 /// What the model is asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Asked {
+pub enum CompletionInput {
     /// A conversation, for the model's chat template.
     Chat(Vec<Turn>),
     /// Prompts as they stand.

@@ -40,7 +40,7 @@ const ALIVE: Duration = Duration::from_secs(5);
 const REPLY_QUEUE: usize = 64;
 
 /// Where an idle worker takes requests.
-pub struct Desk<'a> {
+pub struct InferenceServer<'a> {
     store: &'a Store,
     options: &'a Options,
     device: &'a Device,
@@ -85,21 +85,21 @@ enum Cut {
     Still,
 }
 
-/// Whether the device has something else to do.
+/// How much jobs need the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wanted {
-    No,
-    /// By a job that could start on it.
+enum Demand {
+    None,
+    /// A job could start on it.
     Soon,
-    /// By a job that holds it, or by a check.
-    Taken,
+    /// A job holds it, or it is being checked.
+    Now,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> InferenceServer<'a> {
     pub fn open(store: &'a Store, options: &'a Options, device: &'a Device) -> Self {
-        let mut desk = Self { store, options, device, listener: None, loaded: None };
-        desk.reopen();
-        desk
+        let mut server = Self { store, options, device, listener: None, loaded: None };
+        server.reopen();
+        server
     }
 
     /// Takes requests again.
@@ -134,7 +134,7 @@ impl<'a> Desk<'a> {
     /// Lets go of a model that nobody asks, or whose device a job on several devices has.
     pub async fn tidy(&mut self) {
         let Some(loaded) = &self.loaded else { return };
-        if loaded.used.elapsed() >= KEEP || self.wanted().await == Wanted::Taken {
+        if loaded.used.elapsed() >= KEEP || self.demand().await == Demand::Now {
             self.loaded = None;
         }
     }
@@ -153,7 +153,7 @@ impl<'a> Desk<'a> {
         if timeout(Duration::ZERO, line.receiving.receive::<Order>()).await.is_ok() {
             return Ok(());
         }
-        if self.wanted().await != Wanted::No {
+        if self.demand().await != Demand::None {
             say(&mut line.sending, &Reply::Busy).await;
             return Ok(());
         }
@@ -221,11 +221,11 @@ impl<'a> Desk<'a> {
                 _ = receiving.receive::<Order>() => return Some(Cut::Gone),
                 _ = shutdown.wait_for(|down| *down) => return Some(Cut::Shutdown),
                 _ = polls.tick() => {
-                    match self.wanted().await {
-                        Wanted::No => {}
-                        Wanted::Soon if late == Cut::Job => {}
-                        Wanted::Soon => (deadline, late) = (deadline.min(Instant::now() + GRACE), Cut::Job),
-                        Wanted::Taken => return Some(Cut::Job),
+                    match self.demand().await {
+                        Demand::None => {}
+                        Demand::Soon if late == Cut::Job => {}
+                        Demand::Soon => (deadline, late) = (deadline.min(Instant::now() + GRACE), Cut::Job),
+                        Demand::Now => return Some(Cut::Job),
                     }
                     if pulse.is_still(self.options.watchdog) {
                         return Some(Cut::Still);
@@ -270,21 +270,21 @@ impl<'a> Desk<'a> {
         }
     }
 
-    async fn wanted(&self) -> Wanted {
+    async fn demand(&self) -> Demand {
         let (now, name) = (clock::now(), &self.options.name);
         let answer = async {
             match self.store.device(name).await?.status {
                 DeviceStatus::Idle | DeviceStatus::Reserved => {}
                 DeviceStatus::Busy | DeviceStatus::Foreign | DeviceStatus::Faulted | DeviceStatus::Checking => {
-                    return Ok(Wanted::Taken);
+                    return Ok(Demand::Now);
                 }
             }
             self.store.reap_expired(now).await?;
-            Ok(if self.store.starts_on(name, now).await? { Wanted::Soon } else { Wanted::No })
+            Ok(if self.store.starts_on(name, now).await? { Demand::Soon } else { Demand::None })
         };
         answer.await.unwrap_or_else(|error: crate::store::StoreError| {
             tracing::warn!(error = chain(&error), "whether a job waits cannot be looked up");
-            Wanted::No
+            Demand::None
         })
     }
 

@@ -25,7 +25,7 @@ use crate::engine::device::Device;
 use crate::engine::{self, EngineError, Outcome, Reporter, Stop};
 use crate::job::{ArtifactSummary, EventBody, Failure, FailureKind, NewEvent, WorkerId};
 use crate::store::{Claim, Ended, Heartbeat, Keep, Lease, Loss, NewArtifact, Store, StoreError, WorkerRow};
-use inference::Desk;
+use inference::InferenceServer;
 use pulse::Pulse;
 use result::ResultBuilder;
 
@@ -75,20 +75,20 @@ pub async fn run(store: Store, options: Options, mut shutdown: watch::Receiver<b
     let mut ticks = interval(POLL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut seen = Instant::now();
-    let mut desk = Desk::open(&store, &options, &device);
+    let mut inference = InferenceServer::open(&store, &options, &device);
     while !*shutdown.borrow() {
         tokio::select! {
             _ = ticks.tick() => {}
             _ = shutdown.changed() => continue,
-            line = desk.caller() => desk.serve(line, &mut shutdown).await?,
+            line = inference.caller() => inference.serve(line, &mut shutdown).await?,
         }
-        desk.tidy().await;
+        inference.tidy().await;
         let attempt = next_claim(&store, &options).await;
         match attempt {
             Ok(Some(claim)) => {
-                desk.close();
+                inference.close();
                 run_claim(&store, &options, claim, &device, &mut shutdown).await?;
-                desk.reopen();
+                inference.reopen();
             }
             Ok(None) => {}
             Err(error) => {

@@ -66,7 +66,7 @@ pub struct Launch {
 }
 
 /// A device and what is needed to tend it.
-struct Post {
+struct DeviceSupervisor {
     store: Store,
     launch: Launch,
     machine: Arc<Machine>,
@@ -88,22 +88,22 @@ pub async fn supervise(
 ) {
     let (seen_as, variable) = device::seen_by_its_process(&reading.name, reading.number, reading.uuid.as_deref());
     let (device, pace) = (reading.name.clone(), Pace::of(&reading.name));
-    let post = Post { store, launch, machine, device, seen_as, variable, pace };
+    let supervisor = DeviceSupervisor { store, launch, machine, device, seen_as, variable, pace };
     let mut pause = FIRST_PAUSE;
     while !*shutdown.borrow() {
-        if post.has_failed().await {
-            post.heal(&mut shutdown).await;
+        if supervisor.has_failed().await {
+            supervisor.heal(&mut shutdown).await;
             continue;
         }
         let id = WorkerId::generate();
         let began = Instant::now();
-        match post.start(id) {
-            Err(error) => tracing::error!(%error, device = post.device, "a worker could not be started"),
+        match supervisor.start(id) {
+            Err(error) => tracing::error!(%error, device = supervisor.device, "a worker could not be started"),
             Ok(child) => {
-                let how = post.tend(child, &mut shutdown).await;
+                let how = supervisor.tend(child, &mut shutdown).await;
                 // What the end of the server cuts off is no fault of the job's.
                 let ended_by_us = *shutdown.borrow();
-                release(&post.store, id, &how, ended_by_us).await;
+                release(&supervisor.store, id, &how, ended_by_us).await;
             }
         }
         if *shutdown.borrow() {
@@ -121,7 +121,7 @@ enum Turn {
     Look,
 }
 
-impl Post {
+impl DeviceSupervisor {
     /// A process of this program that sees the device as its only one.
     fn command(&self) -> Command {
         let mut command = Command::new(&self.launch.program);

@@ -16,7 +16,7 @@ use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::JsonBody;
 use crate::clock;
 use crate::job::FieldError;
-use crate::job::inference::{Asked, DrawnToken, FinishReason, Piece, Turn};
+use crate::job::inference::{CompletionInput, DrawnToken, FinishReason, Piece, Turn};
 
 /// Messages in one conversation.
 const MOST_MESSAGES: usize = 1024;
@@ -256,11 +256,11 @@ impl ChatLogprobs {
 )]
 pub async fn create_chat_completion(Access(app): Access, JsonBody(body): JsonBody) -> Result<Response, Problem> {
     let request: ChatRequest = read(body, NEUTRAL)?;
-    let asked = Asked::Chat(turns(&request)?);
+    let input = CompletionInput::Chat(turns(&request)?);
     let model = model(&app, &request.model).await?;
     let name = request.model.clone();
-    let (order, streamed) = request.parameters()?.order(&model.name, asked)?;
-    let answer = app.desks.ask(&app, &order, "/messages").await?;
+    let (order, streamed) = request.parameters()?.order(&model.name, input)?;
+    let answer = app.dispatcher.ask(&app, &order, "/messages").await?;
     let shape = Shape {
         id: format!("chatcmpl-{}", uuid::Uuid::now_v7().simple()),
         created: clock::now().unix_seconds(),

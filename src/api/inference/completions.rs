@@ -16,7 +16,7 @@ use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::JsonBody;
 use crate::clock;
 use crate::job::FieldError;
-use crate::job::inference::{Asked, DrawnToken, FinishReason, Piece};
+use crate::job::inference::{CompletionInput, DrawnToken, FinishReason, Piece};
 
 /// Prompts in one request.
 const MOST_PROMPTS: usize = 16;
@@ -155,11 +155,11 @@ pub async fn create_completion(Access(app): Access, JsonBody(body): JsonBody) ->
     let request: CompletionRequest = read(body, NEUTRAL)?;
     let model = model(&app, &request.model).await?;
     let name = request.model.clone();
-    let (asked, parameters) = request.into_parts()?;
-    let prompts = asked.len() as u32;
-    let (order, streamed) = parameters.order(&model.name, Asked::Texts(asked))?;
+    let (input, parameters) = request.into_parts()?;
+    let prompts = input.len() as u32;
+    let (order, streamed) = parameters.order(&model.name, CompletionInput::Texts(input))?;
     let choices = prompts * order.samples;
-    let answer = app.desks.ask(&app, &order, "/prompt").await?;
+    let answer = app.dispatcher.ask(&app, &order, "/prompt").await?;
     let shape = Shape {
         id: format!("cmpl-{}", uuid::Uuid::now_v7().simple()),
         created: clock::now().unix_seconds(),

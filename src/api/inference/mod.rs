@@ -1,9 +1,9 @@
 //! Completions in the shapes of the OpenAI API: a request is checked here, answered by the worker of an idle device
-//! (`desk`), and its answer put into the shapes that clients of that API read, whole or as a stream.
+//! (`dispatch`), and its answer put into the shapes that clients of that API read, whole or as a stream.
 
 pub mod chat;
 pub mod completions;
-pub mod desk;
+pub mod dispatch;
 mod parameters;
 mod stream;
 
@@ -16,7 +16,7 @@ use super::error::Problem;
 use super::resolve;
 use crate::job::inference::{DrawnToken, Fault, FaultCode, FinishReason, Reply};
 use crate::job::{CheckpointId, FieldError};
-use desk::Answer;
+use dispatch::Answer;
 
 /// Tokens that were read and drawn.
 #[derive(Clone, Copy, Debug, Default, Serialize, ToSchema)]

@@ -12,7 +12,7 @@ use super::refused;
 use crate::api::error::Problem;
 use crate::api::extract::read_fields;
 use crate::job::FieldError;
-use crate::job::inference::{Asked, Order};
+use crate::job::inference::{CompletionInput, Order};
 use crate::job::metadata::check_metadata;
 
 /// The reason why a parameter is refused that the OpenAI API has and this one does not.
@@ -69,7 +69,7 @@ pub struct Parameters {
 
 impl Parameters {
     /// Checks what the document does not say and makes the order; the client's mistakes otherwise.
-    pub fn order(self, model: &str, asked: Asked) -> Result<(Order, Streamed), Problem> {
+    pub fn order(self, model: &str, input: CompletionInput) -> Result<(Order, Streamed), Problem> {
         let mut errors = Vec::new();
         let mut require = |holds: bool, field: &str, detail: String| {
             if !holds {
@@ -96,7 +96,7 @@ impl Parameters {
         }
         let order = Order {
             model: model.to_owned(),
-            asked,
+            input,
             samples,
             max_tokens: self.max_tokens,
             temperature,

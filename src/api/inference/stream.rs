@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Usage;
-use super::desk::Answer;
+use super::dispatch::Answer;
 use crate::api::error::Problem;
 use crate::job::inference::{FinishReason, Piece, Reply};
 

@@ -3,7 +3,7 @@
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 
-use super::{Job, shown};
+use super::{Job, one_with_waiting};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Id;
@@ -33,7 +33,8 @@ pub async fn get_job(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let path = uri.path().to_owned();
-    let answer =
-        app.answers.get(&app.store, path, async || shown(&app.store, app.store.job(id).await?).await?.tagged());
+    let answer = app
+        .answers
+        .get(&app.store, path, async || one_with_waiting(&app.store, app.store.job(id).await?).await?.tagged());
     Ok(answer.await?.respond(&headers))
 }

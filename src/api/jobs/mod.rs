@@ -175,7 +175,7 @@ async fn with_waiting(store: &Store, rows: Vec<JobRow>) -> Result<Vec<Job>, Prob
 }
 
 /// One job in the same way.
-async fn shown(store: &Store, row: JobRow) -> Result<Job, Problem> {
+async fn one_with_waiting(store: &Store, row: JobRow) -> Result<Job, Problem> {
     let jobs = with_waiting(store, vec![row]).await?;
     Ok(jobs.into_iter().next().expect("there is a job for every row"))
 }

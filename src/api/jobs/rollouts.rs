@@ -230,8 +230,8 @@ impl Source {
             let mut shown = begin.map(|after| after.item);
             while let Some(line) = lines.next()? {
                 let before = shown.take().unwrap_or(usize::MAX);
-                let (step, items) = self.wanted(&line.text, filter)?;
-                if filter.step.is_some_and(|wanted| step < wanted) {
+                let (step, items) = self.selected(&line.text, filter)?;
+                if filter.step.is_some_and(|least| step < least) {
                     // Steps only become fewer from here on.
                     return Ok(page);
                 }
@@ -251,7 +251,7 @@ impl Source {
     }
 
     /// A line's step and its completions, with none in the place of those that are not wanted.
-    fn wanted(&self, line: &[u8], filter: &RolloutFilter) -> io::Result<(u64, Vec<Option<RolloutLine>>)> {
+    fn selected(&self, line: &[u8], filter: &RolloutFilter) -> io::Result<(u64, Vec<Option<RolloutLine>>)> {
         if self.complete {
             let head: RolloutHead = serde_json::from_slice(line)?;
             let rollout = if filter.holds(&head) { Some(serde_json::from_slice(line)?) } else { None };

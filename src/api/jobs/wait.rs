@@ -7,7 +7,7 @@ use serde::Deserialize;
 use tokio::time::Instant;
 use utoipa::IntoParams;
 
-use super::{Job, shown};
+use super::{Job, one_with_waiting};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, Params};
@@ -52,7 +52,7 @@ pub async fn wait_for_job(
     loop {
         let job = app.store.job(id).await?;
         if job.status.is_at_rest() || Instant::now() >= deadline || *shutdown.borrow() {
-            return Ok(Json(shown(&app.store, job).await?));
+            return Ok(Json(one_with_waiting(&app.store, job).await?));
         }
         tokio::select! {
             () = follower.wait_until(deadline) => {}

@@ -91,6 +91,6 @@ pub async fn create_api_key(
     let new: CreateApiKey = read(&body)?;
     let (row, secret) = ApiKeyRow::generate(new.check(&caller.project).map_err(Problem::invalid)?, clock::now())?;
     app.store.add_api_key(&row).await?;
-    app.door.close();
+    app.anonymous.forbid();
     Ok((StatusCode::CREATED, Json(ApiKey { key: Some(secret), ..row.into() })))
 }

@@ -51,7 +51,7 @@ impl Received {
 
 /// What a form is to hold.
 #[derive(Debug)]
-pub struct Wanted<'a> {
+pub struct ExpectedForm<'a> {
     /// The field of the file.
     pub file: &'a str,
     /// The other fields.
@@ -61,8 +61,8 @@ pub struct Wanted<'a> {
 }
 
 /// Reads a form, with its file to `staged`.
-pub async fn receive(Form(mut form): Form, staged: Staged, wanted: &Wanted<'_>) -> Result<Received, Problem> {
-    let result = read(&mut form, staged, wanted).await;
+pub async fn receive(Form(mut form): Form, staged: Staged, expected: &ExpectedForm<'_>) -> Result<Received, Problem> {
+    let result = read(&mut form, staged, expected).await;
     if result.is_err() {
         let rest = async { while let Ok(Some(_)) = form.next_field().await {} };
         // Whoever is slower than this has to live with a broken connection.
@@ -71,25 +71,26 @@ pub async fn receive(Form(mut form): Form, staged: Staged, wanted: &Wanted<'_>) 
     result
 }
 
-async fn read(form: &mut Multipart, staged: Staged, wanted: &Wanted<'_>) -> Result<Received, Problem> {
+async fn read(form: &mut Multipart, staged: Staged, expected: &ExpectedForm<'_>) -> Result<Received, Problem> {
     let (mut staged, mut received, mut texts) = (Some(staged), None, Vec::new());
     for _ in 0..MAX_FIELDS {
         let Some(field) = form.next_field().await.map_err(cut_off)? else {
             let Some((file, filename, bytes, sha256)) = received else {
-                return Err(refused(wanted.file, "missing_field", "add a form field with the file"));
+                return Err(refused(expected.file, "missing_field", "add a form field with the file"));
             };
             return Ok(Received { file, filename, bytes, sha256, texts });
         };
         let name = field.name().unwrap_or_default().to_owned();
-        if name == wanted.file
+        if name == expected.file
             && let Some(staged) = staged.take()
         {
-            received = Some(read_file(field, staged, wanted).await?);
-        } else if wanted.texts.contains(&name.as_str()) {
+            received = Some(read_file(field, staged, expected).await?);
+        } else if expected.texts.contains(&name.as_str()) {
             texts.push((name.clone(), read_text(field, &name).await?));
         } else {
             let name: String = name.chars().take(80).collect();
-            let detail = format!("is not expected here; the fields are {}, {}", wanted.file, wanted.texts.join(", "));
+            let detail =
+                format!("is not expected here; the fields are {}, {}", expected.file, expected.texts.join(", "));
             return Err(refused(&name, "unknown_field", detail.trim_end_matches(", ")));
         }
     }
@@ -99,22 +100,22 @@ async fn read(form: &mut Multipart, staged: Staged, wanted: &Wanted<'_>) -> Resu
 async fn read_file(
     mut field: Field<'_>,
     file: Staged,
-    wanted: &Wanted<'_>,
+    expected: &ExpectedForm<'_>,
 ) -> Result<(Staged, String, u64, String), Problem> {
     let filename = super::clean_name(field.file_name().unwrap_or_default());
     let mut writer = file.writer().await?;
     let (mut bytes, mut digest) = (0_u64, Sha256::new());
     while let Some(chunk) = field.chunk().await.map_err(cut_off)? {
         bytes += chunk.len() as u64;
-        if bytes > wanted.limit {
-            let detail = format!("the file is larger than {} bytes, the most that is taken at once", wanted.limit);
+        if bytes > expected.limit {
+            let detail = format!("the file is larger than {} bytes, the most that is taken at once", expected.limit);
             return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "upload_too_large", detail));
         }
         digest.update(&chunk);
         writer.write_all(&chunk).await?;
     }
     if bytes == 0 {
-        return Err(refused(wanted.file, "out_of_range", "is empty"));
+        return Err(refused(expected.file, "out_of_range", "is empty"));
     }
     writer.flush().await?;
     writer.sync_all().await?;

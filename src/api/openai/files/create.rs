@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use super::FileObject;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::openai::receive::{Form, Received, Wanted, receive};
+use crate::api::openai::receive::{ExpectedForm, Form, Received, receive};
 use crate::api::openai::{check_expiry, check_purpose};
 use crate::clock;
 use crate::job::{FieldError, FileId};
@@ -49,8 +49,8 @@ pub struct CreateFile {
 pub async fn create_file(Access(app): Access, form: Form) -> Result<(StatusCode, Json<FileObject>), Problem> {
     app.store.check_storage().await?;
     let texts = ["purpose", "expires_after[anchor]", "expires_after[seconds]"];
-    let wanted = Wanted { file: "file", texts: &texts, limit: app.settings.max_upload_bytes };
-    let received = receive(form, app.store.place().stage(), &wanted).await?;
+    let expected = ExpectedForm { file: "file", texts: &texts, limit: app.settings.max_upload_bytes };
+    let received = receive(form, app.store.place().stage(), &expected).await?;
     let row = describe(&received)?;
     received.file.publish(&Location::file(row.id)).await?;
     app.store.add_file(&row).await?;

@@ -9,7 +9,7 @@ use super::MAX_PART_BYTES;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Id;
-use crate::api::openai::receive::{Form, Wanted, receive};
+use crate::api::openai::receive::{ExpectedForm, Form, receive};
 use crate::clock;
 use crate::job::{PartId, UploadId};
 use crate::store::{Location, PartRow};
@@ -62,8 +62,8 @@ pub async fn create_upload_part(
 ) -> Result<(StatusCode, Json<UploadPart>), Problem> {
     app.store.check_storage().await?;
     let upload = app.store.upload(id).await?;
-    let wanted = Wanted { file: "data", texts: &[], limit: upload.bytes.min(MAX_PART_BYTES) };
-    let received = receive(form, app.store.place().stage(), &wanted).await?;
+    let expected = ExpectedForm { file: "data", texts: &[], limit: upload.bytes.min(MAX_PART_BYTES) };
+    let received = receive(form, app.store.place().stage(), &expected).await?;
     let now = clock::now();
     upload.require_pending(now)?;
     let part = PartRow { id: PartId::generate(), upload: id, bytes: received.bytes, created_at: now };

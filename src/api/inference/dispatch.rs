@@ -33,14 +33,14 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// The workers as requests see them; clones are the same.
 #[derive(Clone, Default)]
-pub struct Desks(Arc<Inner>);
+pub struct Dispatcher(Arc<Inner>);
 
 struct Inner {
     places: Semaphore,
     /// Whoever holds it is the next to get a worker; others wait for it in order.
     turn: tokio::sync::Mutex<()>,
     freed: Notify,
-    devices: Mutex<HashMap<String, Desk>>,
+    devices: Mutex<HashMap<String, WorkerSlot>>,
 }
 
 impl Default for Inner {
@@ -56,13 +56,13 @@ impl Default for Inner {
 
 /// What is known of a device's worker.
 #[derive(Default)]
-struct Desk {
-    taken: bool,
+struct WorkerSlot {
+    busy: bool,
     /// The model that it answered with last, which it may still have loaded.
     model: String,
 }
 
-impl Desks {
+impl Dispatcher {
     /// Hands an order to an idle worker; when this is ready, the worker has read the prompts and begun. `prompt` is
     /// the pointer of the field with the prompt.
     pub async fn ask(&self, app: &App, order: &Order, prompt: &'static str) -> Result<Answer, Problem> {
@@ -78,8 +78,8 @@ impl Desks {
             line
         };
         drop(place);
-        let (seat, line) = line;
-        let mut answer = Answer { _seat: seat, line, prompt, prompt_tokens: 0 };
+        let (reservation, line) = line;
+        let mut answer = Answer { _reservation: reservation, line, prompt, prompt_tokens: 0 };
         loop {
             if let Reply::Began { prompt_tokens } = answer.next().await? {
                 answer.prompt_tokens = prompt_tokens;
@@ -95,16 +95,16 @@ impl Desks {
         order: &Order,
         arrived: Instant,
         mut shutdown: watch::Receiver<bool>,
-    ) -> Result<(Seat, Line), Problem> {
+    ) -> Result<(Reservation, Line), Problem> {
         let mut hopeful = arrived;
         loop {
             let devices = store.devices(clock::now()).await?;
             let idle: Vec<&DeviceRow> =
                 devices.iter().filter(|row| row.status == DeviceStatus::Idle && row.worker.is_some()).collect();
-            for mut seat in self.free(&idle, &order.model) {
-                if let Some(line) = open(store.files(), &seat.device, order).await {
-                    seat.used = true;
-                    return Ok((seat, line));
+            for mut reservation in self.free(&idle, &order.model) {
+                if let Some(line) = open(store.files(), &reservation.device, order).await {
+                    reservation.used = true;
+                    return Ok((reservation, line));
                 }
             }
             let now = Instant::now();
@@ -128,50 +128,50 @@ impl Desks {
         }
     }
 
-    /// Takes the desks that are free one by one, those first that had the model last.
-    fn free<'a>(&'a self, idle: &[&'a DeviceRow], model: &str) -> impl Iterator<Item = Seat> + 'a {
-        let desks = self.lock();
-        let had = |row: &&DeviceRow| desks.get(&row.name).is_some_and(|desk| desk.model == model);
+    /// Takes the slots that are free one by one, those first that had the model last.
+    fn free<'a>(&'a self, idle: &[&'a DeviceRow], model: &str) -> impl Iterator<Item = Reservation> + 'a {
+        let slots = self.lock();
+        let had = |row: &&DeviceRow| slots.get(&row.name).is_some_and(|slot| slot.model == model);
         let (first, last): (Vec<_>, Vec<_>) = idle.iter().copied().partition(had);
-        drop(desks);
+        drop(slots);
         let model = model.to_owned();
         first.into_iter().chain(last).filter_map(move |row| {
-            let mut desks = self.lock();
-            let desk = desks.entry(row.name.clone()).or_default();
-            if desk.taken {
+            let mut slots = self.lock();
+            let slot = slots.entry(row.name.clone()).or_default();
+            if slot.busy {
                 return None;
             }
-            *desk = Desk { taken: true, model: model.clone() };
-            Some(Seat { desks: self.clone(), device: row.name.clone(), used: false })
+            *slot = WorkerSlot { busy: true, model: model.clone() };
+            Some(Reservation { dispatcher: self.clone(), device: row.name.clone(), used: false })
         })
     }
 
     fn answers_others(&self, idle: &[&DeviceRow]) -> bool {
-        let desks = self.lock();
-        idle.iter().any(|row| desks.get(&row.name).is_some_and(|desk| desk.taken))
+        let slots = self.lock();
+        idle.iter().any(|row| slots.get(&row.name).is_some_and(|slot| slot.busy))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Desk>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, WorkerSlot>> {
         // The map is whole between any two statements.
         self.0.devices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A worker that is ours until this is dropped.
-struct Seat {
-    desks: Desks,
+struct Reservation {
+    dispatcher: Dispatcher,
     device: String,
     /// Whether the worker took the order, so that there is news when it is free.
     used: bool,
 }
 
-impl Drop for Seat {
+impl Drop for Reservation {
     fn drop(&mut self) {
-        if let Some(desk) = self.desks.lock().get_mut(&self.device) {
-            desk.taken = false;
+        if let Some(slot) = self.dispatcher.lock().get_mut(&self.device) {
+            slot.busy = false;
         }
         if self.used {
-            self.desks.0.freed.notify_one();
+            self.dispatcher.0.freed.notify_one();
         }
     }
 }
@@ -220,7 +220,7 @@ fn none_idle(devices: &[DeviceRow]) -> Problem {
 
 /// A worker's answer as it comes. When it is dropped, the worker stops.
 pub struct Answer {
-    _seat: Seat,
+    _reservation: Reservation,
     line: Line,
     prompt: &'static str,
     prompt_tokens: u64,
