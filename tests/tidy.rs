@@ -84,7 +84,7 @@ const ORDERS: &[(&str, &[&str])] = &[
     ("api", &[
         // Requests and answers.
         "error", "extract", "route", "host", "connections", "etag", "labels", "deleted", "lines", "feed", "tail",
-        "download", "archive", "resolve", "row_source", "resources",
+        "download", "archive", "verifiable", "resolve", "row_source", "resources",
         // Around every handler.
         "access", "limits", "idempotency", "audit",
         // Handlers.

@@ -1,0 +1,299 @@
+//! Jobs come to their devices in their order, nobody takes what another holds, and whoever waits is told why.
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::*;
+use crate::job::event::StepMetrics;
+use crate::job::placement::WaitCode;
+use crate::job::{DeviceReading, DeviceStatus, EventBody, EventKind, FailureKind, JobKind, NewEvent};
+use crate::store::{Ended, Loss, NewJob};
+
+const NOW: Timestamp = Timestamp(1_750_000_000_000);
+const GIB: u64 = 1 << 30;
+const LEASE_SECONDS: u64 = 60;
+
+fn reading(number: u32, gib: u64) -> DeviceReading {
+    DeviceReading {
+        name: format!("simulated:{number}"),
+        number,
+        description: String::from("a device"),
+        uuid: None,
+        memory_total: gib * GIB,
+        memory_free: gib * GIB,
+        compute_capability: None,
+        driver_version: None,
+        processes: Vec::new(),
+        fault: None,
+    }
+}
+
+/// A server's store with a worker for each of the devices.
+struct Machine {
+    store: Store,
+    workers: Vec<WorkerId>,
+    _folder: TempDir,
+}
+
+impl Machine {
+    async fn new(memories: &[u64]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let readings: Vec<DeviceReading> = (0..).zip(memories).map(|(number, gib)| reading(number, *gib)).collect();
+        store.set_devices(&readings, NOW).await.unwrap();
+        let mut workers = Vec::new();
+        for reading in readings {
+            let (id, description) = (WorkerId::generate(), String::new());
+            let row = crate::store::WorkerRow {
+                id,
+                device: reading.name,
+                description,
+                pid: 1,
+                started_at: NOW,
+                seen_at: NOW,
+            };
+            store.add_worker(&row).await.unwrap();
+            workers.push(id);
+        }
+        Self { store, workers, _folder: folder }
+    }
+
+    async fn submit(&self, priority: i32, devices: u32, gib: u64) -> JobId {
+        let spec = json!({
+            "model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"},
+            "objective": {"type": "sft"}, "priority": priority, "resources": {"devices": devices},
+        });
+        let new = NewJob { memory_bytes: gib * GIB, ..NewJob::of_kind(JobKind::Train, spec) };
+        self.store.submit_job(new, None, NOW).await.unwrap().job.id
+    }
+
+    /// What the worker of a device gets.
+    async fn claim(&self, device: usize) -> Option<Claim> {
+        let name = format!("simulated:{device}");
+        self.store.claim(self.workers[device], &name, LEASE_SECONDS, NOW).await.unwrap()
+    }
+
+    async fn statuses(&self) -> Vec<DeviceStatus> {
+        self.store.devices(NOW).await.unwrap().into_iter().map(|row| row.status).collect()
+    }
+
+    async fn code(&self, job: JobId) -> Option<WaitCode> {
+        self.store.waiting(&[job], NOW).await.unwrap().get(&job).map(|waiting| waiting.code)
+    }
+}
+
+use DeviceStatus::{Busy, Faulted, Foreign, Idle};
+
+#[tokio::test]
+async fn devices_are_taken_together_and_given_back_together_however_it_ends() {
+    let machine = Machine::new(&[24, 24, 24]).await;
+    let ends: [&dyn Fn() -> Option<Ended>; 4] = [
+        &|| Some(Ended::Succeeded { result: json!({}) }),
+        &|| Some(Ended::Drained),
+        &|| Some(Ended::Cancelled),
+        &|| None,
+    ];
+    for end in ends {
+        let job = machine.submit(0, 2, 1).await;
+        assert!(machine.claim(1).await.is_none(), "the first device leads");
+        let claim = machine.claim(0).await.unwrap();
+        assert_eq!(
+            (claim.lease.job, claim.devices.as_slice()),
+            (job, &["simulated:0", "simulated:1"].map(String::from)[..])
+        );
+        assert_eq!(machine.statuses().await, [Busy, Busy, Idle]);
+        assert_eq!(machine.store.job(job).await.unwrap().devices, claim.devices);
+        match end() {
+            Some(ended) => machine.store.end_attempt(claim.lease, ended, NOW).await.unwrap(),
+            None => {
+                assert_eq!(machine.store.release_worker(machine.workers[0], "killed", false, NOW).await.unwrap(), 1)
+            }
+        }
+        assert_eq!(machine.statuses().await, [Idle; 3]);
+        if machine.store.waiting(&[job], NOW).await.unwrap().contains_key(&job) {
+            machine.store.cancel_job(job, NOW).await.unwrap();
+        }
+    }
+    let job = machine.submit(0, 3, 1).await;
+    machine.claim(0).await.unwrap();
+    let later = NOW.plus_seconds(LEASE_SECONDS + 1);
+    assert_eq!(machine.store.reap_expired(later).await.unwrap(), 1);
+    assert_eq!((machine.statuses().await, machine.store.job(job).await.unwrap().attempt), (vec![Idle; 3], 1));
+}
+
+#[tokio::test]
+async fn restarts_of_the_server_give_no_job_up_and_crashes_do() {
+    let machine = Machine::new(&[24]).await;
+    let job = machine.submit(0, 1, 1).await;
+    for (blameless, times) in [(true, 5), (false, 3)] {
+        for _ in 0..times {
+            assert_eq!(machine.store.job(job).await.unwrap().status, JobStatus::Queued);
+            machine.claim(0).await.unwrap();
+            machine.store.release_worker(machine.workers[0], "ended", blameless, NOW).await.unwrap();
+        }
+    }
+    assert_eq!(machine.store.job(job).await.unwrap().status, JobStatus::Failed);
+}
+
+#[tokio::test]
+async fn a_wide_job_is_not_starved_and_priority_goes_first() {
+    let machine = Machine::new(&[24, 24]).await;
+    let first = machine.submit(0, 1, 1).await;
+    let running = machine.claim(0).await.unwrap();
+    assert_eq!(running.lease.job, first);
+    let wide = machine.submit(0, 2, 1).await;
+    let narrow = machine.submit(0, 1, 1).await;
+    for _ in 0..3 {
+        assert!(machine.claim(1).await.is_none(), "the free device is kept for the wide job");
+    }
+    assert_eq!(machine.code(narrow).await, Some(WaitCode::DevicesReserved));
+    assert_eq!(machine.code(wide).await, Some(WaitCode::DevicesBusy));
+    let queue = machine.store.queue(10, NOW).await.unwrap();
+    let told: Vec<_> = queue.iter().map(|entry| (entry.waiting.request.job, entry.waiting.position)).collect();
+    assert_eq!(told, [(wide, 1), (narrow, 2)]);
+    let kept = machine.store.reserved(NOW).await.unwrap();
+    assert_eq!(kept, [Reserved { device: String::from("simulated:1"), job: wide }]);
+    // What is more urgent comes before the wide job all the same.
+    let urgent = machine.submit(5, 1, 1).await;
+    let claim = machine.claim(1).await.unwrap();
+    assert_eq!(claim.lease.job, urgent);
+    machine.store.end_attempt(claim.lease, Ended::Drained, NOW).await.unwrap();
+    machine.store.cancel_job(urgent, NOW).await.unwrap();
+    machine.store.end_attempt(running.lease, Ended::Succeeded { result: json!({}) }, NOW).await.unwrap();
+    assert_eq!(machine.claim(0).await.unwrap().lease.job, wide);
+    assert_eq!(machine.code(narrow).await, Some(WaitCode::DevicesBusy));
+}
+
+#[tokio::test]
+async fn many_jobs_are_told_what_each_is_told_alone() {
+    let machine = Machine::new(&[24, 24]).await;
+    machine.submit(0, 1, 1).await;
+    machine.claim(0).await.unwrap();
+    let mut jobs = Vec::new();
+    for (priority, devices, gib) in
+        [(0, 1, 1), (3, 1, 100), (0, 2, 1), (3, 3, 1), (-1, 1, 1), (0, 1, 1), (3, 1, 1), (0, 1, 1), (9, 1, 100)]
+    {
+        jobs.push(machine.submit(priority, devices, gib).await);
+    }
+    let running = machine.claim(1).await.unwrap().lease.job;
+    assert_eq!(running, jobs.remove(6));
+    let together = machine.store.waiting(&[&jobs[..], &[running]].concat(), NOW).await.unwrap();
+    assert_eq!(together.len(), jobs.len(), "one runs");
+    for job in &jobs {
+        let alone = machine.store.waiting(&[*job], NOW).await.unwrap();
+        assert_eq!(alone.get(job), together.get(job));
+    }
+    let mut places: Vec<u64> = together.values().map(|waiting| waiting.position).collect();
+    places.sort_unstable();
+    assert_eq!(places, (1..=8).collect::<Vec<u64>>());
+}
+
+#[tokio::test]
+async fn memory_decides_where_a_job_runs_and_what_fits_nowhere_blocks_nobody() {
+    let machine = Machine::new(&[24, 80]).await;
+    // More than a page of them, as after a restart with smaller devices.
+    for _ in 0..300 {
+        machine.submit(9, 1, 100).await;
+    }
+    let (small, large) = (machine.submit(0, 1, 8).await, machine.submit(0, 1, 40).await);
+    assert_eq!(machine.claim(0).await.unwrap().lease.job, small);
+    assert_eq!(machine.code(large).await, Some(WaitCode::Starting));
+    let taken = DeviceReading { memory_free: 39 * GIB, ..reading(1, 80) };
+    machine.store.observe_device(&taken, NOW).await.unwrap();
+    assert!(machine.claim(1).await.is_none());
+    assert_eq!(machine.code(large).await, Some(WaitCode::Memory));
+    machine.store.observe_device(&reading(1, 80), NOW).await.unwrap();
+    assert_eq!(machine.claim(1).await.unwrap().lease.job, large);
+}
+
+#[tokio::test]
+async fn what_is_behind_a_job_is_no_reason_for_it_to_wait() {
+    let machine = Machine::new(&[80, 80]).await;
+    machine.submit(0, 1, 1).await;
+    machine.claim(0).await.unwrap();
+    let taken = DeviceReading { memory_free: 39 * GIB, ..reading(1, 80) };
+    machine.store.observe_device(&taken, NOW).await.unwrap();
+    let large = machine.submit(0, 1, 40).await;
+    let wide = machine.submit(0, 2, 1).await;
+    let kept = machine.store.reserved(NOW).await.unwrap();
+    assert_eq!(kept, [Reserved { device: String::from("simulated:1"), job: wide }]);
+    assert_eq!(machine.code(large).await, Some(WaitCode::DevicesBusy));
+}
+
+#[tokio::test]
+async fn a_failed_device_loses_its_job_once_and_takes_none_until_it_was_checked() {
+    let machine = Machine::new(&[24, 24]).await;
+    let job = machine.submit(0, 2, 1).await;
+    let lease = machine.claim(0).await.unwrap().lease;
+    for _ in 0..2 {
+        machine.store.fault_device("simulated:1", "Xid 48", NOW).await.unwrap();
+    }
+    assert_eq!(machine.statuses().await, [Idle, Faulted]);
+    let row = machine.store.device("simulated:1").await.unwrap();
+    assert_eq!((row.faults, row.fault.as_deref()), (1, Some("Xid 48")));
+    let late = machine.store.end_attempt(lease, Ended::Cancelled, NOW).await;
+    assert!(matches!(late, Err(StoreError::LeaseLost)), "{late:?}");
+    assert_eq!(machine.code(job).await, Some(WaitCode::DeviceFaulted));
+    let events = machine.store.events(job, 0, 100).await.unwrap();
+    let lost = events.iter().find(|event| json!(event.body)["code"] == "device_lost").unwrap();
+    assert!(lost.body.kind() == EventKind::Log && lost.message.contains("Xid 48"));
+
+    machine.store.begin_check("simulated:1", NOW).await.unwrap();
+    machine.store.end_check("simulated:1", Some("still ill"), NOW).await.unwrap();
+    assert_eq!(machine.statuses().await, [Idle, Faulted]);
+    machine.store.begin_check("simulated:1", NOW).await.unwrap();
+    machine.store.end_check("simulated:1", None, NOW).await.unwrap();
+    assert_eq!(machine.claim(0).await.unwrap().lease.attempt, 2);
+}
+
+#[tokio::test]
+async fn a_worker_that_loses_its_device_frees_the_others_and_the_third_time_is_final() {
+    let machine = Machine::new(&[24, 24]).await;
+    let job = machine.submit(0, 2, 1).await;
+    for attempt in 1..=3 {
+        let lease = machine.claim(0).await.unwrap().lease;
+        assert_eq!(lease.attempt, attempt);
+        let loss = Loss {
+            kind: FailureKind::OutOfMemory,
+            reason: String::from("simulated:0: out of memory"),
+            device: None,
+            blameless: false,
+        };
+        machine.store.end_attempt(lease, Ended::Lost(loss), NOW).await.unwrap();
+        assert_eq!(machine.statuses().await, [Faulted, Idle]);
+        machine.store.begin_check("simulated:0", NOW).await.unwrap();
+        machine.store.end_check("simulated:0", None, NOW).await.unwrap();
+    }
+    let failure = machine.store.job(job).await.unwrap().failure.unwrap();
+    assert_eq!((failure.kind, failure.code.as_str()), (FailureKind::OutOfMemory, "out_of_memory"));
+    assert!(failure.message.contains("train.recompute"), "{}", failure.message);
+}
+
+#[tokio::test]
+async fn a_device_that_another_program_uses_is_left_alone() {
+    let machine = Machine::new(&[24]).await;
+    let process = crate::job::DeviceProcess { pid: 7, memory_used: None, ours: false };
+    let taken = DeviceReading { processes: vec![process], ..reading(0, 24) };
+    machine.store.observe_device(&taken, NOW).await.unwrap();
+    let job = machine.submit(0, 1, 1).await;
+    assert!(machine.claim(0).await.is_none());
+    assert_eq!((machine.statuses().await, machine.code(job).await), (vec![Foreign], Some(WaitCode::DeviceTaken)));
+    machine.store.observe_device(&reading(0, 24), NOW).await.unwrap();
+    assert_eq!(machine.claim(0).await.unwrap().lease.job, job);
+}
+
+#[tokio::test]
+async fn a_start_is_expected_from_the_steps_of_the_running_attempt() {
+    let machine = Machine::new(&[24]).await;
+    machine.submit(0, 1, 1).await;
+    let lease = machine.claim(0).await.unwrap().lease;
+    let waiting = machine.submit(0, 1, 1).await;
+    let later = NOW.plus_seconds(4);
+    let expected = async || machine.store.waiting(&[waiting], later).await.unwrap()[&waiting].expected_start;
+    assert_eq!(expected().await, None, "no step is taken yet");
+    let values = std::iter::empty::<(&str, f64)>().collect();
+    let step = NewEvent::info("step", EventBody::Metrics(StepMetrics { step: 2, values }));
+    machine.store.record(lease, &[step], NOW).await.unwrap();
+    // Two steps of ten in four seconds leave sixteen.
+    assert_eq!(expected().await, Some(later.plus_seconds(16)));
+}
