@@ -184,3 +184,38 @@ fn vopd_learns_from_another_teacher_and_measures_its_variance() {
     let variance = |name: &str| table["gradient_variance"][name]["variance"].as_f64().unwrap();
     assert!(variance("full") > 0.0 && variance("full") < variance("none"), "{table}");
 }
+
+#[test]
+fn a_job_learns_from_the_teacher_that_it_was_submitted_with() {
+    let data = data_dir();
+    let import = tempfile::tempdir().unwrap();
+    let folder = import.path().canonicalize().unwrap();
+    for file in ["config.json", "tokenizer.json", "model.safetensors"] {
+        let asset = format!("{}/assets/arith-tiny/{file}", env!("CARGO_MANIFEST_DIR"));
+        std::fs::copy(asset, folder.join(file)).unwrap();
+    }
+    let server = Server::start_with(data.path(), &["--import-roots", folder.to_str().unwrap()]);
+    let distil = spec(json!({"type": "vopd", "teacher": folder}));
+    let job = run(&server, &distil);
+    let sha256 = job["spec_resolved"]["objective"]["teacher_sha256"].as_str().unwrap();
+    assert_eq!(sha256.len(), 64);
+
+    // Other weights while the next job waits for the device.
+    let mut endless = small_spec();
+    endless["train"]["steps"] = json!(100_000);
+    endless["objective"]["rounds"] = json!(10_000);
+    let blocker = server.submit(&endless);
+    server.wait_until(&blocker, |job| job["status"] == "running");
+    let waiting = server.submit(&distil);
+    let weights = folder.join("model.safetensors");
+    let mut bytes = std::fs::read(&weights).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&weights, bytes).unwrap();
+    server.post(&format!("/v1/jobs/{blocker}/cancel"), &json!({}));
+    let failed = server.wait(&waiting);
+    assert_eq!((&failed["status"], &failed["failure"]["code"]), (&json!("failed"), &json!("teacher_changed")));
+    assert!(failed["failure"]["message"].as_str().unwrap().contains(sha256), "{failed}");
+    // A job that is submitted now learns from what is there.
+    let job = run(&server, &distil);
+    assert_ne!(job["spec_resolved"]["objective"]["teacher_sha256"], sha256);
+}

@@ -22,7 +22,7 @@ use super::rollout_set;
 use crate::dataset::Dataset;
 use crate::job::spec::{MicroBatchTokens, Precision};
 use crate::job::{PolicyEvaluation, RolloutSetId};
-use crate::modelfile;
+use crate::modelfile::{self, Inspection};
 use crate::objective::{self, Objective, Plan, Sections};
 use crate::spec::Training;
 
@@ -100,7 +100,7 @@ impl<'a, B: Backend> Trainer<'a, B> {
         };
         check_tokens(&stored, actor.weights.config().vocab_size)?;
         let teacher = match &job.teacher {
-            Some(path) => Some(load_teacher(path, &actor, job.actor.precision)?),
+            Some(path) => Some(load_teacher(path, job.spec.teacher_sha256(), &actor, job.actor.precision)?),
             None => None,
         };
         let micro_batch_tokens: usize = match job.spec.train.micro_batch_tokens {
@@ -219,13 +219,15 @@ fn check_tokens(groups: &[Arc<RolloutGroup>], vocabulary: usize) -> Result<(), E
     })
 }
 
-/// Loads the model to distil from, which must have the student's tokens.
+/// Loads the model to distil from, which must have the student's tokens, and the weights that it was submitted with.
 fn load_teacher<B: Backend>(
     path: &Path,
+    sha256: Option<&str>,
     student: &Actor<'_, B>,
     precision: Precision,
 ) -> Result<Decoder<B>, EngineError> {
     let inspection = modelfile::inspect(path)?;
+    check_weights(&inspection, sha256)?;
     let weights = Weights::load(&inspection)?.placed(student.decoder.backend())?;
     let tokenizer = crate::text::tokenizer::TextTokenizer::from_inspection(&inspection)?;
     let (own, other) = (student.weights.config().vocab_size, weights.config().vocab_size);
@@ -239,4 +241,17 @@ fn load_teacher<B: Backend>(
         });
     }
     Decoder::new(Arc::new(weights), precision.into())
+}
+
+fn check_weights(teacher: &Inspection, sha256: Option<&str>) -> Result<(), EngineError> {
+    let Some(expected) = sha256 else { return Ok(()) };
+    let found = teacher.weights_sha256()?;
+    if found == expected {
+        return Ok(());
+    }
+    let detail = format!(
+        "the teacher's weights have the SHA-256 {found} and had {expected} when the job was submitted; submit \
+         it again to learn from the new ones, or put the old ones back and submit it then"
+    );
+    Err(EngineError::InvalidData { code: "teacher_changed", detail })
 }

@@ -6,6 +6,7 @@
 
 pub mod builtin;
 pub mod config;
+mod digest;
 pub mod gguf;
 pub mod safetensors;
 mod tokenizer;

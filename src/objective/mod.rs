@@ -297,8 +297,14 @@ pub trait Settings {
         None
     }
 
-    /// The same with the teacher under another name of the same model; none where there is no teacher.
-    fn with_teacher(&self, _name: String) -> Option<Config> {
+    /// The SHA-256 that the teacher's weights must have, in hexadecimal digits.
+    fn teacher_sha256(&self) -> Option<&str> {
+        None
+    }
+
+    /// The same with the teacher under another name of the same model, and with the SHA-256 of its weights; none where
+    /// there is no teacher.
+    fn with_teacher(&self, _name: String, _sha256: Option<String>) -> Option<Config> {
         None
     }
 
@@ -392,9 +398,14 @@ impl Config {
         self.settings().teacher()
     }
 
+    /// See [`Settings::teacher_sha256`].
+    pub fn teacher_sha256(&self) -> Option<&str> {
+        self.settings().teacher_sha256()
+    }
+
     /// See [`Settings::with_teacher`].
-    pub fn with_teacher(self, name: String) -> Self {
-        self.settings().with_teacher(name).unwrap_or(self)
+    pub fn with_teacher(self, name: String, sha256: Option<String>) -> Self {
+        self.settings().with_teacher(name, sha256).unwrap_or(self)
     }
 
     /// See [`Settings::stored_rollouts`].

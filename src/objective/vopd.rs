@@ -38,6 +38,11 @@ pub struct Config {
     /// The model to learn from: `mdl_...`, an inference checkpoint `ckpt_...`, a built-in, or the path of a model on
     /// the server below one of its import roots. Required; its tokenizer must be the model's own.
     pub teacher: Option<String>,
+    /// The SHA-256 that the teacher's weights must have, all files in order, in lower-case hexadecimal digits. Where the
+    /// teacher is a path, the resolved spec has the one of the submission, and the job fails when it finds other weights.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 64, max = 64))]
+    pub teacher_sha256: Option<String>,
     /// Completions per prompt.
     #[schemars(range(min = 1, max = 1024))]
     pub group_size: u32,
@@ -65,6 +70,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             teacher: None,
+            teacher_sha256: None,
             group_size: 4,
             baseline: Baseline::Full,
             estimator: Estimator::Score,
@@ -148,8 +154,12 @@ impl Settings for Config {
         self.teacher.as_deref()
     }
 
-    fn with_teacher(&self, name: String) -> Option<super::Config> {
-        Some(super::Config::Vopd(Self { teacher: Some(name), ..self.clone() }))
+    fn teacher_sha256(&self) -> Option<&str> {
+        self.teacher_sha256.as_deref()
+    }
+
+    fn with_teacher(&self, name: String, sha256: Option<String>) -> Option<super::Config> {
+        Some(super::Config::Vopd(Self { teacher: Some(name), teacher_sha256: sha256, ..self.clone() }))
     }
 
     fn warnings(&self, job: &Circumstances) -> Vec<Warning> {

@@ -170,6 +170,11 @@ impl Training {
         Some(teacher.expect("a resolved objective names a teacher that was found"))
     }
 
+    /// The SHA-256 that the weights of that model must have.
+    pub fn teacher_sha256(&self) -> Option<&str> {
+        self.objective.teacher_sha256()
+    }
+
     /// The spec in the form in which it is submitted.
     pub(super) fn to_spec(&self, common: &Common, attributes: &Attributes) -> JobSpec {
         let Attributes { name, priority, metadata, budget } = attributes.clone();

@@ -57,7 +57,8 @@ pub async fn resolve(store: &Store, import_roots: &[PathBuf], submitted: Value) 
         let set = stored_rollouts::check(store, &spec, objective, model).await?;
         stored = collect(set, &mut errors).flatten();
         if let Some(name) = objective.teacher() {
-            let check = teacher::check(store, import_roots, name, spec.seed, model).await?;
+            let named = (name, objective.teacher_sha256());
+            let check = teacher::check(store, import_roots, named, spec.seed, model).await?;
             teacher = collect(check.map_err(Some), &mut errors);
         }
     }
@@ -66,7 +67,7 @@ pub async fn resolve(store: &Store, import_roots: &[PathBuf], submitted: Value) 
     };
     let objective = match &teacher {
         None => objective,
-        Some(teacher) => objective.with_teacher(teacher.reference.to_string()),
+        Some(teacher) => objective.with_teacher(teacher.reference.to_string(), teacher.sha256.clone()),
     };
     let shape = resources::shape(&model.files).await?.map_err(|error| Problem::invalid(vec![error]))?;
     let memory = memory_need(&shape, &spec, needs, held_out.is_some(), teacher.as_ref());

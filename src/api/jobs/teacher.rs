@@ -3,37 +3,45 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tokio::sync::Semaphore;
+
 use crate::api::error::Problem;
 use crate::api::models::import::allowed;
 use crate::api::resolve::{self, Model, ModelFiles};
 use crate::job::FieldError;
-use crate::modelfile;
 use crate::modelfile::builtin::Builtin;
+use crate::modelfile::{self, Inspection, ModelFileError};
 use crate::spec::TeacherRef;
 use crate::store::Store;
 
 const POINTER: &str = "/objective/teacher";
+
+/// One model's weights are read at a time, however many submissions wait for their digest.
+static READING: Semaphore = Semaphore::const_new(1);
 
 /// A teacher whose tokens mean the same as those of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Teacher {
     /// A path has no links.
     pub reference: TeacherRef,
+    /// What its weights must have, for what is not immutable by itself.
+    pub sha256: Option<String>,
     pub parameters: u64,
 }
 
 /// Finds the teacher `name`: a reference as in `model`, or the absolute path of a directory or GGUF file below one of
-/// the import `roots`; and compares its tokenizer and vocabulary with those of `model`.
+/// the import `roots`; and compares its tokenizer and vocabulary with those of `model`, and the SHA-256 of its weights
+/// with the one that is `named` beside it. Of a path all weights are read for that, unless they were before.
 pub async fn check(
     store: &Store,
     roots: &[PathBuf],
-    name: &str,
+    (name, named): (&str, Option<&str>),
     seed: u64,
     model: &Model,
 ) -> Result<Result<Teacher, FieldError>, Problem> {
-    let (reference, files) = if Path::new(name).is_absolute() {
+    let (reference, files, known) = if Path::new(name).is_absolute() {
         match allowed(Path::new(name), roots) {
-            Ok(path) => (TeacherRef::Path(path.clone()), ModelFiles::Path(path)),
+            Ok(path) => (TeacherRef::Path(path.clone()), ModelFiles::Path(path), None),
             Err(problem) => return Ok(Err(FieldError::new(POINTER, "unknown_teacher", problem.detail))),
         }
     } else if Builtin::find(name).is_some_and(|builtin| builtin.from_scratch) {
@@ -41,18 +49,47 @@ pub async fn check(
         return Ok(Err(FieldError::new(POINTER, "unknown_teacher", detail)));
     } else {
         match resolve::model(store, name, seed, (POINTER, "unknown_teacher")).await? {
-            Ok(teacher) => (TeacherRef::Model(teacher.reference), teacher.files),
+            Ok(teacher) => (TeacherRef::Model(teacher.reference), teacher.files, Some(teacher.digest)),
             Err(error) => return Ok(Err(error)),
         }
     };
     let student = model.files.clone();
     let compared = tokio::task::spawn_blocking(move || compare(&student, &files)).await.map_err(io::Error::other)?;
-    Ok(compared.map(|parameters| Teacher { reference, parameters }))
+    let teacher = match compared {
+        Ok(teacher) => teacher,
+        Err(error) => return Ok(Err(error)),
+    };
+    let parameters = teacher.parameters;
+    let pinned = known.is_none();
+    let sha256 = match known {
+        Some(digest) => digest.trim_start_matches("sha256:").to_owned(),
+        None => match weights_sha256(teacher).await? {
+            Ok(sha256) => sha256,
+            Err(error) => return Ok(Err(error)),
+        },
+    };
+    if named.is_some_and(|named| named != sha256) {
+        let detail = format!("the teacher's weights have the SHA-256 {sha256}");
+        return Ok(Err(FieldError::new("/objective/teacher_sha256", "teacher_changed", detail)));
+    }
+    let sha256 = if pinned { Some(sha256) } else { named.map(str::to_owned) };
+    Ok(Ok(Teacher { reference, sha256, parameters }))
 }
 
-/// Returns the teacher's number of parameters. Blocks.
-fn compare(student: &ModelFiles, teacher: &ModelFiles) -> Result<u64, FieldError> {
-    let teacher = teacher.inspect().map_err(|error| FieldError::new(POINTER, "unknown_teacher", error.to_string()))?;
+async fn weights_sha256(teacher: Inspection) -> Result<Result<String, FieldError>, Problem> {
+    let _turn = READING.acquire().await.map_err(io::Error::other)?;
+    let read = tokio::task::spawn_blocking(move || teacher.remembered_weights_sha256()).await;
+    let read = read.map_err(io::Error::other)?;
+    Ok(read.map_err(unreadable))
+}
+
+fn unreadable(error: ModelFileError) -> FieldError {
+    FieldError::new(POINTER, "unknown_teacher", error.to_string())
+}
+
+/// Returns the teacher as it was found. Blocks.
+fn compare(student: &ModelFiles, teacher: &ModelFiles) -> Result<Inspection, FieldError> {
+    let teacher = teacher.inspect().map_err(unreadable)?;
     let student = student.inspect().map_err(|error| FieldError::new("/model", error.code(), error.to_string()))?;
     let differs = |detail: String| {
         let detail = format!("{detail}; a teacher must have the tokenizer of the model that learns from it");
@@ -65,7 +102,7 @@ fn compare(student: &ModelFiles, teacher: &ModelFiles) -> Result<u64, FieldError
     if expected != found {
         return differs(format!("the teacher has {found} embeddings, the model {expected}"));
     }
-    Ok(teacher.parameters)
+    Ok(teacher)
 }
 
 #[cfg(test)]
@@ -97,7 +134,7 @@ mod tests {
         let (roots, model) = ([folder.path().join("import")], model(&store).await);
         write_teacher(&roots[0].join("same"), |text| text);
         write_teacher(&folder.path().join("outside"), |text| text);
-        let code = async |name: &str| check(&store, &roots, name, 0, &model).await.unwrap().map_err(|e| e.code);
+        let code = async |name: &str| check(&store, &roots, (name, None), 0, &model).await.unwrap().map_err(|e| e.code);
 
         assert_eq!(code("builtin:arith-tiny").await.unwrap().reference.to_string(), "builtin:arith-tiny");
         let path = roots[0].join("same").canonicalize().unwrap().display().to_string();
@@ -119,8 +156,35 @@ mod tests {
             tokenizer.to_string()
         });
         let name = roots[0].display().to_string();
-        let error = check(&store, &roots, &name, 0, &model).await.unwrap().unwrap_err();
+        let error = check(&store, &roots, (&name, None), 0, &model).await.unwrap().unwrap_err();
         assert_eq!((error.pointer.as_str(), error.code), (POINTER, "teacher_tokenizer_differs"));
         assert!(error.detail.contains("normalizers"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_path_is_pinned_by_the_digest_of_its_weights() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("data")).await.unwrap();
+        let (roots, model) = ([folder.path().join("import")], model(&store).await);
+        write_teacher(&roots[0], |text| text);
+        let name = roots[0].display().to_string();
+        let sha256 = async |name: &str, named: Option<&str>| {
+            let found = check(&store, &roots, (name, named), 0, &model).await.unwrap();
+            found.map(|teacher| teacher.sha256).map_err(|error| (error.pointer, error.code))
+        };
+        let own = model.digest.trim_start_matches("sha256:");
+        let refused = Err((String::from("/objective/teacher_sha256"), "teacher_changed"));
+        for named in [None, Some(own)] {
+            assert_eq!(sha256(&name, named).await, Ok(Some(own.to_owned())));
+            assert_eq!(sha256("builtin:arith-tiny", named).await, Ok(named.map(str::to_owned)));
+        }
+        for name in [name.as_str(), "builtin:arith-tiny"] {
+            assert_eq!(sha256(name, Some("00")).await, refused);
+        }
+        let weights = roots[0].join("model.safetensors");
+        let mut bytes = fs::read(&weights).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        fs::write(&weights, bytes).unwrap();
+        assert_eq!(sha256(&name, Some(own)).await, refused);
     }
 }
