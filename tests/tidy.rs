@@ -70,7 +70,7 @@ const ORDERS: &[(&str, &[&str])] = &[
     ]),
     ("store", &[
         // Rows that stand by themselves.
-        "files", "memo", "attempts", "audit", "keys", "metrics", "projects", "requests", "workers",
+        "files", "memo", "migrations", "attempts", "audit", "keys", "metrics", "projects", "requests", "workers",
         // A job's log, its status, and the right to run it.
         "events", "devices", "transitions", "lease", "reports", "inputs",
         // What jobs use and what they make.
