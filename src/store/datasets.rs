@@ -79,7 +79,6 @@ impl Store {
         .fetch_one(tx.connection())
         .await?;
         let Some(newest) = newest else {
-            tx.commit().await?;
             return Err(StoreError::NotFound { what: "data set", id: version.dataset.to_string() });
         };
         insert_version(tx.connection(), version, newest + 1).await?;
@@ -95,7 +94,6 @@ impl Store {
             .fetch_one(tx.connection())
             .await?;
         let Some(newest) = newest else {
-            tx.commit().await?;
             return Err(StoreError::NotFound { what: "data set", id: version.dataset.to_string() });
         };
         let is_latest = newest == i64::from(latest);
@@ -140,7 +138,6 @@ impl Store {
         .fetch_all(tx.connection())
         .await?;
         if versions.is_empty() {
-            tx.commit().await?;
             return Err(StoreError::NotFound { what: "data set", id: id.to_string() });
         }
         unused(tx.connection(), &versions, "data set").await?;

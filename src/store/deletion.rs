@@ -39,14 +39,7 @@ impl Store {
     /// Deletes a finished or paused job with its log, metrics, attempts, checkpoints and rollout set.
     pub async fn delete_job(&self, id: JobId) -> Result<()> {
         let mut tx = self.begin().await?;
-        match self.deletable_job(tx.connection(), id).await {
-            Ok(()) => {}
-            Err(refused @ (StoreError::NotFound { .. } | StoreError::Refused { .. })) => {
-                tx.commit().await?;
-                return Err(refused);
-            }
-            Err(error) => return Err(error),
-        }
+        self.deletable_job(tx.connection(), id).await?;
         for statement in OWNED {
             sqlx::query(statement).bind(id.to_string()).execute(tx.connection()).await?;
         }
@@ -145,14 +138,7 @@ impl Store {
     async fn delete_part(&self, find: &'static str, (what, id): (&'static str, String)) -> Result<()> {
         let mut tx = self.begin().await?;
         let row = sqlx::query(find).bind(&id).bind(self.project()).fetch_optional(tx.connection()).await?;
-        match deletable_part(tx.connection(), row, what, &id).await {
-            Ok(()) => {}
-            Err(refused @ (StoreError::NotFound { .. } | StoreError::Refused { .. })) => {
-                tx.commit().await?;
-                return Err(refused);
-            }
-            Err(error) => return Err(error),
-        }
+        deletable_part(tx.connection(), row, what, &id).await?;
         let directory: Option<String> = sqlx::query_scalar("delete from artifact where id = $1 returning directory")
             .bind(&id)
             .fetch_optional(tx.connection())

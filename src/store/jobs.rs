@@ -139,12 +139,8 @@ impl Store {
         let next = match status {
             JobStatus::Queued | JobStatus::Paused => JobStatus::Cancelled,
             JobStatus::Starting | JobStatus::Running | JobStatus::Pausing => JobStatus::Cancelling,
-            JobStatus::Cancelling => {
-                tx.commit().await?;
-                return self.job(id).await;
-            }
+            JobStatus::Cancelling => return self.job(id).await,
             JobStatus::Succeeded | JobStatus::Failed | JobStatus::Cancelled => {
-                tx.commit().await?;
                 return Err(StoreError::Conflict(format!(
                     "the job is over (`{status}`); only a job that is not finished can be cancelled"
                 )));

@@ -28,12 +28,8 @@ impl Store {
         let next = match status {
             JobStatus::Queued => JobStatus::Paused,
             JobStatus::Starting | JobStatus::Running => JobStatus::Pausing,
-            JobStatus::Pausing | JobStatus::Paused => {
-                tx.commit().await?;
-                return self.job(id).await;
-            }
+            JobStatus::Pausing | JobStatus::Paused => return self.job(id).await,
             JobStatus::Cancelling | JobStatus::Succeeded | JobStatus::Failed | JobStatus::Cancelled => {
-                tx.commit().await?;
                 let detail = format!("the job is {status}; only one that waits or runs can be paused");
                 return Err(StoreError::Refused { code: "job_not_running", detail });
             }
@@ -47,7 +43,6 @@ impl Store {
     pub async fn resume_job(&self, id: JobId, now: Timestamp) -> Result<JobRow> {
         let (mut tx, row) = self.begin_with(id).await?;
         if let Some((code, detail)) = no_resume(&row)? {
-            tx.commit().await?;
             return Err(StoreError::Refused { code, detail });
         }
         move_job(tx.connection(), id, &Transition::to(JobStatus::Queued, "resumed by a client"), now).await?;
@@ -63,21 +58,9 @@ impl Store {
         change: impl FnOnce(&JobRow) -> std::result::Result<Option<JobChange>, E>,
     ) -> std::result::Result<JobRow, E> {
         let mut tx = self.begin().await?;
-        let row = by_id(tx.connection(), id, self.project()).await;
-        let row = match row {
-            Err(error @ StoreError::NotFound { .. }) => {
-                tx.commit().await?;
-                return Err(error.into());
-            }
-            row => row?,
-        };
-        match change(&row) {
-            Ok(Some(change)) => write_change(tx.connection(), id, &change, now).await?,
-            Ok(None) => {}
-            Err(refused) => {
-                tx.commit().await?;
-                return Err(refused);
-            }
+        let row = by_id(tx.connection(), id, self.project()).await?;
+        if let Some(change) = change(&row)? {
+            write_change(tx.connection(), id, &change, now).await?;
         }
         tx.commit().await?;
         Ok(self.job(id).await?)
@@ -94,15 +77,11 @@ impl Store {
             .bind(lease.attempt)
             .fetch_optional(tx.connection())
             .await?;
-        let Some(row) = row else {
-            tx.commit().await?;
-            return Ok(Heartbeat::Lost);
-        };
+        let Some(row) = row else { return Ok(Heartbeat::Lost) };
         let status: JobStatus = read("job status", row.try_get("status")?)?;
         let budget = stored_budget(&row)?.filter(|_| Heartbeat::of(status) == Heartbeat::GoOn);
         let used = spent_by(tx.connection(), lease.job, now).await?;
         let Some(budget) = budget.filter(|budget| budget.is_spent_by(used)) else {
-            tx.commit().await?;
             return Ok(Heartbeat::of(status));
         };
         let stop = on_exhausted(&budget);
@@ -123,13 +102,8 @@ impl Store {
         .bind(self.project())
         .fetch_optional(tx.connection())
         .await?;
-        match row {
-            Some(row) => Ok((tx, row)),
-            None => {
-                tx.commit().await?;
-                Err(StoreError::NotFound { what: "job", id: id.to_string() })
-            }
-        }
+        let row = row.ok_or_else(|| StoreError::NotFound { what: "job", id: id.to_string() })?;
+        Ok((tx, row))
     }
 }
 

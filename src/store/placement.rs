@@ -57,10 +57,7 @@ impl Store {
             return Ok(None);
         }
         let mut tx = self.begin().await?;
-        let Some(start) = next_on(tx.connection(), device, now).await? else {
-            tx.commit().await?;
-            return Ok(None);
-        };
+        let Some(start) = next_on(tx.connection(), device, now).await? else { return Ok(None) };
         let claim = begin_attempt(tx.connection(), worker, &start, lease_seconds, now).await?;
         tx.commit().await?;
         Ok(Some(claim))

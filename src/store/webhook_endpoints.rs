@@ -49,7 +49,6 @@ impl Store {
             .fetch_one(tx.connection())
             .await?;
         if count >= MOST_ENDPOINTS {
-            tx.commit().await?;
             return Err(StoreError::Conflict(format!(
                 "there are {MOST_ENDPOINTS} webhook endpoints already; delete one that is not needed any more"
             )));
