@@ -1092,7 +1092,7 @@ export interface paths {
         };
         /**
          * Wait for a job to finish
-         * @description Returns the job as soon as it is finished, or as it stands when the time is up; look at `status`.
+         * @description Returns the job as soon as it is finished or paused, or as it stands when the time is up; look at `status`.
          */
         get: operations["wait_for_job"];
         put?: never;
@@ -2356,6 +2356,41 @@ export interface components {
              */
             created_at: number;
         };
+        /** @description A checkpoint became complete and visible. */
+        CheckpointAdded: {
+            checkpoint: string;
+            kind: components["schemas"]["CheckpointKind"];
+            /**
+             * Format: uint64
+             * @description Optimizer steps taken.
+             */
+            step: number;
+            /** Format: uint64 */
+            bytes: number;
+        };
+        /** @description A checkpoint became complete and visible. */
+        CheckpointEvent: {
+            id: string;
+            /** @constant */
+            object: "event";
+            job: string;
+            /**
+             * Format: int64
+             * @description 1, 2, 3, ... within the job, without gaps.
+             */
+            seq: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "checkpoint";
+            /** @description RFC 3339. */
+            created_at: string;
+            /** @description `info`, `warning` or `error`. */
+            level: components["schemas"]["EventLevel"];
+            message: string;
+            data: components["schemas"]["CheckpointAdded"];
+        };
         /**
          * @description One file of a checkpoint or of a rollout set; download it from `/v1/checkpoints/{id}/files/{path}` or
          *     `/v1/rollout-sets/{id}/files/{path}`.
@@ -2669,7 +2704,7 @@ export interface components {
              *     ]
              */
             events?: string[];
-            /** @description Words for people, at most 512 bytes. */
+            /** @description Words for people. */
             description?: string | null;
             enabled?: boolean;
             /** @description At most 16 pairs, keys of at most 64 and values of at most 512 bytes. */
@@ -3085,6 +3120,82 @@ export interface components {
             differences: string[];
             /** @description The answer to `min_improvement`; null without one. */
             gate?: components["schemas"]["Gate"] | null;
+        };
+        /** @description Held-out accuracy was measured. */
+        EvaluationEvent: {
+            id: string;
+            /** @constant */
+            object: "event";
+            job: string;
+            /**
+             * Format: int64
+             * @description 1, 2, 3, ... within the job, without gaps.
+             */
+            seq: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "evaluation";
+            /** @description RFC 3339. */
+            created_at: string;
+            /** @description `info`, `warning` or `error`. */
+            level: components["schemas"]["EventLevel"];
+            message: string;
+            data: components["schemas"]["EvaluationFound"];
+        };
+        /** @description What an evaluation found. Members that may be missing are told by evaluation jobs alone. */
+        EvaluationFound: {
+            /** Format: uint64 */
+            prompts: number;
+            /**
+             * Format: uint32
+             * @description Completions per prompt.
+             */
+            samples: number;
+            /**
+             * Format: uint64
+             * @description Completions with a verdict.
+             */
+            completions?: number;
+            /**
+             * Format: uint64
+             * @description Completions that the verifier could not judge; they are in no other number.
+             */
+            unscored?: number;
+            /**
+             * Format: uint64
+             * @description Completions that pass: with a reward of at least 0.5.
+             */
+            passed?: number;
+            /**
+             * Format: uint64
+             * @description Completions that held nothing to judge; their reward counts.
+             */
+            unparsable?: number;
+            pass_at: components["schemas"]["PassRate"][];
+            /**
+             * Format: double
+             * @description Mean reward of all completions.
+             */
+            reward_mean: number;
+            /**
+             * Format: double
+             * @description Mean completion length in tokens.
+             */
+            tokens_mean: number;
+            /**
+             * Format: double
+             * @description Share of completions cut at the length limit.
+             */
+            truncated: number;
+            /** @description `sha256:` and the digest of the digests of all rows: evaluations of the same rows have the same. */
+            rows_digest?: string;
+            /**
+             * Format: uint64
+             * @description Optimizer steps that the evaluated policy has taken.
+             */
+            step: number;
         };
         /** @description One page of a list. */
         EvaluationList: {
@@ -3766,7 +3877,7 @@ export interface components {
              * @description Seconds of attempts times the devices that they held; of an attempt under way only whole seconds count.
              */
             device_seconds: number;
-            /** @description Why a queued job waits, and for what; only here and not in listings. */
+            /** @description Why a queued job waits, and for what; null in the answer to a submission. */
             waiting?: components["schemas"]["JobWaiting"] | null;
             /**
              * Format: int64
@@ -3798,35 +3909,15 @@ export interface components {
             spec: components["schemas"]["JsonObject"];
             /** @description The spec with every default filled in and every reference resolved. */
             spec_resolved: components["schemas"]["JsonObject"];
-            /** @description `sha256:` and the digest of the resolved spec without name, priority, metadata and budget. */
+            /**
+             * @description `sha256:` and the digest of the resolved spec without name, priority, metadata and budget, with those of the
+             *     built-ins that it names.
+             */
             spec_digest: string;
             metadata: components["schemas"]["Metadata"];
         };
-        /** @description One event of a job. */
-        JobEvent: {
-            id: string;
-            /** @constant */
-            object: "event";
-            job: string;
-            /**
-             * Format: int64
-             * @description 1, 2, 3, ... within the job, without gaps.
-             */
-            seq: number;
-            /**
-             * @description `status`, `phase`, `progress`, `metrics`, `evaluation`, `checkpoint`, `rollout_set` or `log`. An open set: be ready for words that you do not know.
-             * @example status
-             * @example phase
-             * @example progress
-             */
-            type: string;
-            /** @description RFC 3339. */
-            created_at: string;
-            /** @description `info`, `warning` or `error`. */
-            level: components["schemas"]["EventLevel"];
-            message: string;
-            data: components["schemas"]["JsonObject"];
-        };
+        /** @description One event of a job; `type` says what it tells. An open set: be ready for types that you do not know. */
+        JobEvent: components["schemas"]["StatusEvent"] | components["schemas"]["PhaseEvent"] | components["schemas"]["ProgressEvent"] | components["schemas"]["MetricsEvent"] | components["schemas"]["EvaluationEvent"] | components["schemas"]["CheckpointEvent"] | components["schemas"]["RolloutSetEvent"] | components["schemas"]["LogEvent"];
         /** @description One page of a list. */
         JobEventList: {
             /** @constant */
@@ -4155,6 +4246,36 @@ export interface components {
          * @enum {string}
          */
         ListOrder: "asc" | "desc";
+        /** @description What the sentence is about; members depend on it. */
+        LogDetails: {
+            /** @description Stable, machine-readable name of what is said. Warnings have one. An open set: be ready for words that you do not know. */
+            code?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A sentence for people. */
+        LogEvent: {
+            id: string;
+            /** @constant */
+            object: "event";
+            job: string;
+            /**
+             * Format: int64
+             * @description 1, 2, 3, ... within the job, without gaps.
+             */
+            seq: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "log";
+            /** @description RFC 3339. */
+            created_at: string;
+            /** @description `info`, `warning` or `error`. */
+            level: components["schemas"]["EventLevel"];
+            message: string;
+            data: components["schemas"]["LogDetails"];
+        };
         /** @description The content of `manifest.json`: every file with its size and sha256. */
         Manifest: {
             /**
@@ -4216,6 +4337,29 @@ export interface components {
             last?: number[] | null;
             /** @description How many values each point stands for. */
             count?: number[] | null;
+        };
+        /** @description All metrics of one optimizer step. */
+        MetricsEvent: {
+            id: string;
+            /** @constant */
+            object: "event";
+            job: string;
+            /**
+             * Format: int64
+             * @description 1, 2, 3, ... within the job, without gaps.
+             */
+            seq: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "metrics";
+            /** @description RFC 3339. */
+            created_at: string;
+            /** @description `info`, `warning` or `error`. */
+            level: components["schemas"]["EventLevel"];
+            message: string;
+            data: components["schemas"]["StepMetrics"];
         };
         /** @enum {string} */
         MetricsFormat: "json" | "csv";
@@ -4572,6 +4716,11 @@ export interface components {
              */
             teacher?: string | null;
             /**
+             * @description The SHA-256 that the teacher's weights must have, all files in order, in lower-case hexadecimal digits. Where the
+             *     teacher is a path, the resolved spec has the one of the submission, and the job fails when it finds other weights.
+             */
+            teacher_sha256?: string | null;
+            /**
              * Format: uint32
              * @description Completions per prompt.
              * @default 4
@@ -4692,9 +4841,59 @@ export interface components {
             mean: number;
             /**
              * Format: double
-             * @description `mean - half_width` to `mean + half_width` is the 95 % interval over prompts (normal approximation).
+             * @description The 95 % interval over prompts: Wilson's score interval, for as many yes-or-no prompts as the estimates are
+             *     worth. Null in evaluations that are older than these fields.
+             */
+            low?: number | null;
+            /** Format: double */
+            high?: number | null;
+            /**
+             * Format: double
+             * @description From `mean` to the bound that is further away, so that `mean` ± `half_width` holds the interval.
              */
             half_width: number;
+        };
+        /** @description The job entered another phase. */
+        PhaseChange: {
+            phase: components["schemas"]["JobPhase"];
+            /**
+             * Format: uint64
+             * @description Optimizer steps taken before.
+             */
+            step: number;
+        };
+        /** @description The job entered another phase. */
+        PhaseEvent: {
+            id: string;
+            /** @constant */
+            object: "event";
+            job: string;
+            /**
+             * Format: int64
+             * @description 1, 2, 3, ... within the job, without gaps.
+             */
+            seq: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "phase";
+            /** @description RFC 3339. */
+            created_at: string;
+            /** @description `info`, `warning` or `error`. */
+            level: components["schemas"]["EventLevel"];
+            message: string;
+            data: components["schemas"]["PhaseChange"];
+        };
+        /** @description How far the work of a phase is. */
+        PhaseProgress: {
+            phase: components["schemas"]["JobPhase"];
+            /** Format: uint64 */
+            done: number;
+            /** Format: uint64 */
+            total: number;
+            /** @description What is counted, such as `completions`. */
+            unit: string;
         };
         /**
          * @description What the factors of matrix products are rounded to.
@@ -4710,7 +4909,10 @@ export interface components {
             dry_run: components["schemas"]["DryRun"];
             /** @description The spec with every default filled in and every reference resolved. */
             spec_resolved: components["schemas"]["JsonObject"];
-            /** @description `sha256:` and the digest of the resolved spec without name, priority, metadata and budget. */
+            /**
+             * @description `sha256:` and the digest of the resolved spec without name, priority, metadata and budget, with those of the
+             *     built-ins that it names.
+             */
             spec_digest: string;
             /** @description What is possible but probably not meant. */
             warnings: components["schemas"]["PreflightWarning"][];
@@ -4846,6 +5048,29 @@ export interface components {
             param?: string | null;
             code: string;
         };
+        /** @description Work inside a phase advanced. */
+        ProgressEvent: {
+            id: string;
+            /** @constant */
+            object: "event";
+            job: string;
+            /**
+             * Format: int64
+             * @description 1, 2, 3, ... within the job, without gaps.
+             */
+            seq: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "progress";
+            /** @description RFC 3339. */
+            created_at: string;
+            /** @description `info`, `warning` or `error`. */
+            level: components["schemas"]["EventLevel"];
+            message: string;
+            data: components["schemas"]["PhaseProgress"];
+        };
         /** @description A project. It need not be made: it is there once a key or a job names it. */
         Project: {
             /**
@@ -4945,7 +5170,10 @@ export interface components {
             /** @description The data set that was evaluated on. */
             eval?: string | null;
             objective?: string | null;
-            /** @description `sha256:` and the digest of the resolved spec without name, priority, metadata and budget. */
+            /**
+             * @description `sha256:` and the digest of the resolved spec without name, priority, metadata and budget, with those of the
+             *     built-ins that it names.
+             */
             spec_digest: string;
             /** Format: int64 */
             seed?: number | null;
@@ -5149,6 +5377,45 @@ export interface components {
             spec?: components["schemas"]["JsonObject"] | null;
             metadata: components["schemas"]["Metadata"];
         };
+        /** @description The job's rollout set became complete and visible. */
+        RolloutSetAdded: {
+            rollout_set: string;
+            /**
+             * Format: uint64
+             * @description Completions in it.
+             */
+            rollouts: number;
+            /**
+             * Format: uint64
+             * @description Prompts in it.
+             */
+            groups: number;
+            /** Format: uint64 */
+            bytes: number;
+        };
+        /** @description The job's rollout set became complete and visible. */
+        RolloutSetEvent: {
+            id: string;
+            /** @constant */
+            object: "event";
+            job: string;
+            /**
+             * Format: int64
+             * @description 1, 2, 3, ... within the job, without gaps.
+             */
+            seq: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "rollout_set";
+            /** @description RFC 3339. */
+            created_at: string;
+            /** @description `info`, `warning` or `error`. */
+            level: components["schemas"]["EventLevel"];
+            message: string;
+            data: components["schemas"]["RolloutSetAdded"];
+        };
         /** @description One page of a list. */
         RolloutSetList: {
             /** @constant */
@@ -5322,6 +5589,49 @@ export interface components {
              * @default 64
              */
             batch_size?: number;
+        };
+        /** @description The job moved to another status. */
+        StatusChange: {
+            status: components["schemas"]["JobStatus"];
+            /** @description Why, for people. */
+            reason: string;
+            /** @description Why the job failed; only with `failed`. */
+            failure?: components["schemas"]["JobFailure"];
+        };
+        /** @description The job moved to another status. */
+        StatusEvent: {
+            id: string;
+            /** @constant */
+            object: "event";
+            job: string;
+            /**
+             * Format: int64
+             * @description 1, 2, 3, ... within the job, without gaps.
+             */
+            seq: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "status";
+            /** @description RFC 3339. */
+            created_at: string;
+            /** @description `info`, `warning` or `error`. */
+            level: components["schemas"]["EventLevel"];
+            message: string;
+            data: components["schemas"]["StatusChange"];
+        };
+        /** @description All metrics of one optimizer step. */
+        StepMetrics: {
+            /**
+             * Format: uint64
+             * @description The step, counted from 1.
+             */
+            step: number;
+            /** @description By the names of `GET /v1/metrics-catalog`; null where a value is not finite. */
+            values: {
+                [key: string]: number | null;
+            };
         };
         /** @description What a stream holds besides the text. */
         StreamOptions: {
@@ -5610,6 +5920,47 @@ export interface components {
          * @enum {string}
          */
         VerifierExactExtract: "all" | "tag";
+        /** @description The JSON value that a completion ends on equals the expected one, wholly or member by member. */
+        VerifierJson: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "json";
+            /**
+             * @description Which part of the completion is read.
+             * @default last
+             */
+            extract?: components["schemas"]["VerifierJsonExtract"];
+            /**
+             * @description Members that are not expected, at any depth, make no difference.
+             * @default false
+             */
+            ignore_extra?: boolean;
+            /**
+             * @description An object earns the share of its members that are right, instead of 1 for all of them and 0 otherwise. Unexpected
+             *     members count as wrong ones unless `ignore_extra` is set.
+             * @default false
+             */
+            partial?: boolean;
+            /**
+             * @description The column of the expected value, as JSON or as a text that holds JSON; by default the data set's answer column.
+             * @default null
+             */
+            answer_column?: string | null;
+            /**
+             * Format: double
+             * @description Seconds one verification may take.
+             * @default 10
+             */
+            time_limit_seconds?: number;
+        };
+        /**
+         * @description - `last`: The last complete object or list; what stands around it, such as a code fence, is passed over.
+         *     - `all`: The whole completion, which must be JSON and nothing else.
+         * @enum {string}
+         */
+        VerifierJsonExtract: "last" | "all";
         /** @description One page of a list. */
         VerifierList: {
             /** @constant */
@@ -5780,7 +6131,7 @@ export interface components {
          */
         VerifierRegexMust: "match" | "full_match";
         /** @description How completions are scored; `type` says by which rule. */
-        VerifierSpec: components["schemas"]["VerifierExact"] | components["schemas"]["VerifierNumeric"] | components["schemas"]["VerifierRegex"] | components["schemas"]["VerifierStringCheck"] | components["schemas"]["VerifierTextSimilarity"] | components["schemas"]["VerifierMulti"];
+        VerifierSpec: components["schemas"]["VerifierExact"] | components["schemas"]["VerifierJson"] | components["schemas"]["VerifierNumeric"] | components["schemas"]["VerifierRegex"] | components["schemas"]["VerifierStringCheck"] | components["schemas"]["VerifierTextSimilarity"] | components["schemas"]["VerifierMulti"];
         /** @description A text made of the completion and columns equals or contains another (OpenAI's grader). */
         VerifierStringCheck: {
             /**

@@ -31,6 +31,8 @@ from .chat_logprobs import ChatLogprobs
 from .chat_message import ChatMessage
 from .chat_request import ChatRequest
 from .checkpoint import Checkpoint
+from .checkpoint_added import CheckpointAdded
+from .checkpoint_event import CheckpointEvent
 from .checkpoint_file import CheckpointFile
 from .checkpoint_kind import CheckpointKind
 from .checkpoint_list import CheckpointList
@@ -73,6 +75,8 @@ from .entropy_scale import EntropyScale
 from .eval_spec import EvalSpec
 from .evaluation import Evaluation
 from .evaluation_comparison import EvaluationComparison
+from .evaluation_event import EvaluationEvent
+from .evaluation_found import EvaluationFound
 from .evaluation_list import EvaluationList
 from .evaluation_prompt import EvaluationPrompt
 from .evaluation_prompt_list import EvaluationPromptList
@@ -108,7 +112,6 @@ from .grader_run_sub_rewards import GraderRunSubRewards
 from .health import Health
 from .import_model import ImportModel
 from .job import Job
-from .job_event import JobEvent
 from .job_event_list import JobEventList
 from .job_failure import JobFailure
 from .job_failure_kind import JobFailureKind
@@ -127,11 +130,14 @@ from .leakage import Leakage
 from .learning_rate_schedule import LearningRateSchedule
 from .limits import Limits
 from .list_order import ListOrder
+from .log_details import LogDetails
+from .log_event import LogEvent
 from .manifest import Manifest
 from .metadata import Metadata
 from .metric_description import MetricDescription
 from .metric_description_list import MetricDescriptionList
 from .metric_series import MetricSeries
+from .metrics_event import MetricsEvent
 from .metrics_format import MetricsFormat
 from .mix_spec import MixSpec
 from .model import Model
@@ -158,6 +164,9 @@ from .objective_vopd_estimator import ObjectiveVopdEstimator
 from .on_exhausted import OnExhausted
 from .optimizer_spec import OptimizerSpec
 from .pass_rate import PassRate
+from .phase_change import PhaseChange
+from .phase_event import PhaseEvent
+from .phase_progress import PhaseProgress
 from .precision import Precision
 from .preflight import Preflight
 from .preflight_memory import PreflightMemory
@@ -166,6 +175,7 @@ from .preflight_rows import PreflightRows
 from .preflight_warning import PreflightWarning
 from .problem import Problem
 from .problem_error import ProblemError
+from .progress_event import ProgressEvent
 from .project import Project
 from .project_list import ProjectList
 from .project_usage import ProjectUsage
@@ -184,6 +194,8 @@ from .role import Role
 from .rollout import Rollout
 from .rollout_list import RolloutList
 from .rollout_set import RolloutSet
+from .rollout_set_added import RolloutSetAdded
+from .rollout_set_event import RolloutSetEvent
 from .rollout_set_list import RolloutSetList
 from .rollout_set_spec import RolloutSetSpec
 from .rollout_set_status import RolloutSetStatus
@@ -191,6 +203,10 @@ from .rollout_set_summary import RolloutSetSummary
 from .rollout_spec import RolloutSpec
 from .run_grader import RunGrader
 from .sampling_spec import SamplingSpec
+from .status_change import StatusChange
+from .status_event import StatusEvent
+from .step_metrics import StepMetrics
+from .step_metrics_values import StepMetricsValues
 from .stream_options import StreamOptions
 from .test_completion import TestCompletion
 from .test_verdict import TestVerdict
@@ -210,6 +226,8 @@ from .verifier import Verifier
 from .verifier_audit import VerifierAudit
 from .verifier_exact import VerifierExact
 from .verifier_exact_extract import VerifierExactExtract
+from .verifier_json import VerifierJson
+from .verifier_json_extract import VerifierJsonExtract
 from .verifier_list import VerifierList
 from .verifier_multi import VerifierMulti
 from .verifier_multi_graders import VerifierMultiGraders
@@ -265,6 +283,8 @@ __all__ = (
     "ChatMessage",
     "ChatRequest",
     "Checkpoint",
+    "CheckpointAdded",
+    "CheckpointEvent",
     "CheckpointFile",
     "CheckpointKind",
     "CheckpointList",
@@ -307,6 +327,8 @@ __all__ = (
     "EvalSpec",
     "Evaluation",
     "EvaluationComparison",
+    "EvaluationEvent",
+    "EvaluationFound",
     "EvaluationList",
     "EvaluationPrompt",
     "EvaluationPromptList",
@@ -342,7 +364,6 @@ __all__ = (
     "Health",
     "ImportModel",
     "Job",
-    "JobEvent",
     "JobEventList",
     "JobFailure",
     "JobFailureKind",
@@ -361,11 +382,14 @@ __all__ = (
     "LearningRateSchedule",
     "Limits",
     "ListOrder",
+    "LogDetails",
+    "LogEvent",
     "Manifest",
     "Metadata",
     "MetricDescription",
     "MetricDescriptionList",
     "MetricSeries",
+    "MetricsEvent",
     "MetricsFormat",
     "MixSpec",
     "Model",
@@ -392,6 +416,9 @@ __all__ = (
     "OnExhausted",
     "OptimizerSpec",
     "PassRate",
+    "PhaseChange",
+    "PhaseEvent",
+    "PhaseProgress",
     "Precision",
     "Preflight",
     "PreflightMemory",
@@ -400,6 +427,7 @@ __all__ = (
     "PreflightWarning",
     "Problem",
     "ProblemError",
+    "ProgressEvent",
     "Project",
     "ProjectList",
     "ProjectUsage",
@@ -418,6 +446,8 @@ __all__ = (
     "Rollout",
     "RolloutList",
     "RolloutSet",
+    "RolloutSetAdded",
+    "RolloutSetEvent",
     "RolloutSetList",
     "RolloutSetSpec",
     "RolloutSetStatus",
@@ -425,6 +455,10 @@ __all__ = (
     "RolloutSpec",
     "RunGrader",
     "SamplingSpec",
+    "StatusChange",
+    "StatusEvent",
+    "StepMetrics",
+    "StepMetricsValues",
     "StreamOptions",
     "TestCompletion",
     "TestVerdict",
@@ -444,6 +478,8 @@ __all__ = (
     "VerifierAudit",
     "VerifierExact",
     "VerifierExactExtract",
+    "VerifierJson",
+    "VerifierJsonExtract",
     "VerifierList",
     "VerifierMulti",
     "VerifierMultiGraders",

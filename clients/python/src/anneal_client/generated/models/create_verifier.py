@@ -14,6 +14,7 @@ from typing import cast
 if TYPE_CHECKING:
   from ..models.metadata import Metadata
   from ..models.verifier_exact import VerifierExact
+  from ..models.verifier_json import VerifierJson
   from ..models.verifier_multi import VerifierMulti
   from ..models.verifier_numeric import VerifierNumeric
   from ..models.verifier_regex import VerifierRegex
@@ -27,20 +28,21 @@ class CreateVerifier:
     """ A verifier to store.
 
         Attributes:
-            config (VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck |
+            config (VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck |
                 VerifierTextSimilarity): How completions are scored; `type` says by which rule.
             name (None | str | Unset): A name for people.
             metadata (Metadata | Unset): Pairs of your own: at most 16, keys of at most 64 characters, values of at most
                 512.
      """
 
-    config: VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity
+    config: VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity
     name: None | str | Unset = UNSET
     metadata: Metadata | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.metadata import Metadata # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_json import VerifierJson # noqa: PLC0415
         from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
         from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
         from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
@@ -48,6 +50,8 @@ class CreateVerifier:
         from ..models.verifier_text_similarity import VerifierTextSimilarity # noqa: PLC0415
         config: dict[str, Any]
         if isinstance(self.config, VerifierExact):
+            config = self.config.to_dict()
+        elif isinstance(self.config, VerifierJson):
             config = self.config.to_dict()
         elif isinstance(self.config, VerifierNumeric):
             config = self.config.to_dict()
@@ -86,13 +90,14 @@ class CreateVerifier:
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         from ..models.metadata import Metadata # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_json import VerifierJson # noqa: PLC0415
         from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
         from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
         from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
         from ..models.verifier_string_check import VerifierStringCheck # noqa: PLC0415
         from ..models.verifier_text_similarity import VerifierTextSimilarity # noqa: PLC0415
         d = dict(src_dict)
-        def _parse_config(data: object) -> VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity:
+        def _parse_config(data: object) -> VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
@@ -104,7 +109,7 @@ class CreateVerifier:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_1 = VerifierNumeric.from_dict(data)
+                componentsschemas_verifier_spec_type_1 = VerifierJson.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_1
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -112,7 +117,7 @@ class CreateVerifier:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_2 = VerifierRegex.from_dict(data)
+                componentsschemas_verifier_spec_type_2 = VerifierNumeric.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_2
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -120,7 +125,7 @@ class CreateVerifier:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_3 = VerifierStringCheck.from_dict(data)
+                componentsschemas_verifier_spec_type_3 = VerifierRegex.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_3
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -128,16 +133,24 @@ class CreateVerifier:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_4 = VerifierTextSimilarity.from_dict(data)
+                componentsschemas_verifier_spec_type_4 = VerifierStringCheck.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_4
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_5 = VerifierTextSimilarity.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_5
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
             if not isinstance(data, dict):
                 raise TypeError()
-            componentsschemas_verifier_spec_type_5 = VerifierMulti.from_dict(data)
+            componentsschemas_verifier_spec_type_6 = VerifierMulti.from_dict(data)
 
-            return componentsschemas_verifier_spec_type_5
+            return componentsschemas_verifier_spec_type_6
 
         config = _parse_config(d.pop("config"))
 

@@ -26,7 +26,7 @@ class CreateWebhookEndpoint:
                 `job.running`, `job.pausing`,
                 `job.paused`, `job.cancelling`, `job.succeeded`, `job.failed`, `job.cancelled`, `checkpoint.created`,
                 `evaluation.completed`, `rollout_set.created`.
-            description (None | str | Unset): Words for people, at most 512 bytes.
+            description (None | str | Unset): Words for people.
             enabled (bool | Unset):
             metadata (Metadata | Unset): Pairs of your own: at most 16, keys of at most 64 characters, values of at most
                 512.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
   from ..models.resource_spec import ResourceSpec
   from ..models.sampling_spec import SamplingSpec
   from ..models.verifier_exact import VerifierExact
+  from ..models.verifier_json import VerifierJson
   from ..models.verifier_multi import VerifierMulti
   from ..models.verifier_numeric import VerifierNumeric
   from ..models.verifier_regex import VerifierRegex
@@ -36,8 +37,8 @@ class EvaluationSpec:
             model (str): The model to measure, as in a job: `mdl_...`, an inference checkpoint `ckpt_...`, or a built-in.
             dataset (str): The held-out rows: a data set (`ds_...`, its latest version), a version (`dsv_...`) or a built-
                 in.
-            verifier (str | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck |
-                VerifierTextSimilarity): A stored verifier (`vf_...`) or an inline one.
+            verifier (str | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex |
+                VerifierStringCheck | VerifierTextSimilarity): A stored verifier (`vf_...`) or an inline one.
             name (None | str | Unset): A name for people; need not be unique.
             split (EvaluationSplit | None | Unset): The part of a built-in data set; `eval` by default. Uploaded data sets
                 have no parts.
@@ -65,7 +66,7 @@ class EvaluationSpec:
 
     model: str
     dataset: str
-    verifier: str | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity
+    verifier: str | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity
     name: None | str | Unset = UNSET
     split: EvaluationSplit | None | Unset = UNSET
     format_: PromptFormat | Unset = UNSET
@@ -86,6 +87,7 @@ class EvaluationSpec:
         from ..models.resource_spec import ResourceSpec # noqa: PLC0415
         from ..models.sampling_spec import SamplingSpec # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_json import VerifierJson # noqa: PLC0415
         from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
         from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
         from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
@@ -97,6 +99,8 @@ class EvaluationSpec:
 
         verifier: dict[str, Any] | str
         if isinstance(self.verifier, VerifierExact):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierJson):
             verifier = self.verifier.to_dict()
         elif isinstance(self.verifier, VerifierNumeric):
             verifier = self.verifier.to_dict()
@@ -218,6 +222,7 @@ class EvaluationSpec:
         from ..models.resource_spec import ResourceSpec # noqa: PLC0415
         from ..models.sampling_spec import SamplingSpec # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_json import VerifierJson # noqa: PLC0415
         from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
         from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
         from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
@@ -228,7 +233,7 @@ class EvaluationSpec:
 
         dataset = d.pop("dataset")
 
-        def _parse_verifier(data: object) -> str | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity:
+        def _parse_verifier(data: object) -> str | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
@@ -240,7 +245,7 @@ class EvaluationSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_1 = VerifierNumeric.from_dict(data)
+                componentsschemas_verifier_spec_type_1 = VerifierJson.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_1
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -248,7 +253,7 @@ class EvaluationSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_2 = VerifierRegex.from_dict(data)
+                componentsschemas_verifier_spec_type_2 = VerifierNumeric.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_2
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -256,7 +261,7 @@ class EvaluationSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_3 = VerifierStringCheck.from_dict(data)
+                componentsschemas_verifier_spec_type_3 = VerifierRegex.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_3
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -264,7 +269,7 @@ class EvaluationSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_4 = VerifierTextSimilarity.from_dict(data)
+                componentsschemas_verifier_spec_type_4 = VerifierStringCheck.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_4
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -272,12 +277,20 @@ class EvaluationSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_5 = VerifierMulti.from_dict(data)
+                componentsschemas_verifier_spec_type_5 = VerifierTextSimilarity.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_5
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
-            return cast(str | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity, data)
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_6 = VerifierMulti.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_6
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(str | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity, data)
 
         verifier = _parse_verifier(d.pop("verifier"))
 

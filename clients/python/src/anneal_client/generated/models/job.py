@@ -45,7 +45,9 @@ class Job:
             last_seq (int): The number of the newest event.
             spec (JsonObject): Any JSON object.
             spec_resolved (JsonObject): Any JSON object.
-            spec_digest (str): `sha256:` and the digest of the resolved spec without name, priority, metadata and budget.
+            spec_digest (str): `sha256:` and the digest of the resolved spec without name, priority, metadata and budget,
+                with those of the
+                built-ins that it names.
             metadata (Metadata): Pairs of your own: at most 16, keys of at most 64 characters, values of at most 512.
             name (None | str | Unset):
             phase (JobPhase | None | Unset): What a running job does: `loading`, `sampling`, `verifying`, `training`,
@@ -54,7 +56,7 @@ class Job:
             started_at (int | None | Unset): Unix seconds of the first attempt's begin.
             finished_at (int | None | Unset): Unix seconds.
             objective (None | str | Unset): The objective's type; null when nothing is trained.
-            waiting (JobWaiting | None | Unset): Why a queued job waits, and for what; only here and not in listings.
+            waiting (JobWaiting | None | Unset): Why a queued job waits, and for what; null in the answer to a submission.
             result (JsonObject | None | Unset): What the finished job has to show: `checkpoint`, `weights_sha256`,
                 evaluations `before` and `after`, `gate` where
                 the spec has one, and `verify_resume` of a job that was made for it.

@@ -13,7 +13,14 @@ from typing import cast
 from typing import Literal, cast
 
 if TYPE_CHECKING:
-  from ..models.job_event import JobEvent
+  from ..models.checkpoint_event import CheckpointEvent
+  from ..models.evaluation_event import EvaluationEvent
+  from ..models.log_event import LogEvent
+  from ..models.metrics_event import MetricsEvent
+  from ..models.phase_event import PhaseEvent
+  from ..models.progress_event import ProgressEvent
+  from ..models.rollout_set_event import RolloutSetEvent
+  from ..models.status_event import StatusEvent
 
 T = TypeVar("T", bound="JobEventList")
 
@@ -23,26 +30,51 @@ class JobEventList:
 
         Attributes:
             object_ (Literal['list']):
-            data (list[JobEvent]):
+            data (list[CheckpointEvent | EvaluationEvent | LogEvent | MetricsEvent | PhaseEvent | ProgressEvent |
+                RolloutSetEvent | StatusEvent]):
             has_more (bool):
             first_id (None | str | Unset):
             last_id (None | str | Unset):
      """
 
     object_: Literal['list']
-    data: list[JobEvent]
+    data: list[CheckpointEvent | EvaluationEvent | LogEvent | MetricsEvent | PhaseEvent | ProgressEvent | RolloutSetEvent | StatusEvent]
     has_more: bool
     first_id: None | str | Unset = UNSET
     last_id: None | str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        from ..models.job_event import JobEvent # noqa: PLC0415
+        from ..models.checkpoint_event import CheckpointEvent # noqa: PLC0415
+        from ..models.evaluation_event import EvaluationEvent # noqa: PLC0415
+        from ..models.log_event import LogEvent # noqa: PLC0415
+        from ..models.metrics_event import MetricsEvent # noqa: PLC0415
+        from ..models.phase_event import PhaseEvent # noqa: PLC0415
+        from ..models.progress_event import ProgressEvent # noqa: PLC0415
+        from ..models.rollout_set_event import RolloutSetEvent # noqa: PLC0415
+        from ..models.status_event import StatusEvent # noqa: PLC0415
         object_ = self.object_
 
         data = []
         for data_item_data in self.data:
-            data_item = data_item_data.to_dict()
+            data_item: dict[str, Any]
+            if isinstance(data_item_data, StatusEvent):
+                data_item = data_item_data.to_dict()
+            elif isinstance(data_item_data, PhaseEvent):
+                data_item = data_item_data.to_dict()
+            elif isinstance(data_item_data, ProgressEvent):
+                data_item = data_item_data.to_dict()
+            elif isinstance(data_item_data, MetricsEvent):
+                data_item = data_item_data.to_dict()
+            elif isinstance(data_item_data, EvaluationEvent):
+                data_item = data_item_data.to_dict()
+            elif isinstance(data_item_data, CheckpointEvent):
+                data_item = data_item_data.to_dict()
+            elif isinstance(data_item_data, RolloutSetEvent):
+                data_item = data_item_data.to_dict()
+            else:
+                data_item = data_item_data.to_dict()
+
             data.append(data_item)
 
         has_more = self.has_more
@@ -75,7 +107,14 @@ class JobEventList:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.job_event import JobEvent # noqa: PLC0415
+        from ..models.checkpoint_event import CheckpointEvent # noqa: PLC0415
+        from ..models.evaluation_event import EvaluationEvent # noqa: PLC0415
+        from ..models.log_event import LogEvent # noqa: PLC0415
+        from ..models.metrics_event import MetricsEvent # noqa: PLC0415
+        from ..models.phase_event import PhaseEvent # noqa: PLC0415
+        from ..models.progress_event import ProgressEvent # noqa: PLC0415
+        from ..models.rollout_set_event import RolloutSetEvent # noqa: PLC0415
+        from ..models.status_event import StatusEvent # noqa: PLC0415
         d = dict(src_dict)
         object_ = cast(Literal['list'] , d.pop("object"))
         if object_ != 'list':
@@ -84,7 +123,70 @@ class JobEventList:
         data = []
         _data = d.pop("data")
         for data_item_data in (_data):
-            data_item = JobEvent.from_dict(data_item_data)
+            def _parse_data_item(data: object) -> CheckpointEvent | EvaluationEvent | LogEvent | MetricsEvent | PhaseEvent | ProgressEvent | RolloutSetEvent | StatusEvent:
+                try:
+                    if not isinstance(data, dict):
+                        raise TypeError()
+                    componentsschemas_job_event_type_0 = StatusEvent.from_dict(data)
+
+                    return componentsschemas_job_event_type_0
+                except (TypeError, ValueError, AttributeError, KeyError):
+                    pass
+                try:
+                    if not isinstance(data, dict):
+                        raise TypeError()
+                    componentsschemas_job_event_type_1 = PhaseEvent.from_dict(data)
+
+                    return componentsschemas_job_event_type_1
+                except (TypeError, ValueError, AttributeError, KeyError):
+                    pass
+                try:
+                    if not isinstance(data, dict):
+                        raise TypeError()
+                    componentsschemas_job_event_type_2 = ProgressEvent.from_dict(data)
+
+                    return componentsschemas_job_event_type_2
+                except (TypeError, ValueError, AttributeError, KeyError):
+                    pass
+                try:
+                    if not isinstance(data, dict):
+                        raise TypeError()
+                    componentsschemas_job_event_type_3 = MetricsEvent.from_dict(data)
+
+                    return componentsschemas_job_event_type_3
+                except (TypeError, ValueError, AttributeError, KeyError):
+                    pass
+                try:
+                    if not isinstance(data, dict):
+                        raise TypeError()
+                    componentsschemas_job_event_type_4 = EvaluationEvent.from_dict(data)
+
+                    return componentsschemas_job_event_type_4
+                except (TypeError, ValueError, AttributeError, KeyError):
+                    pass
+                try:
+                    if not isinstance(data, dict):
+                        raise TypeError()
+                    componentsschemas_job_event_type_5 = CheckpointEvent.from_dict(data)
+
+                    return componentsschemas_job_event_type_5
+                except (TypeError, ValueError, AttributeError, KeyError):
+                    pass
+                try:
+                    if not isinstance(data, dict):
+                        raise TypeError()
+                    componentsschemas_job_event_type_6 = RolloutSetEvent.from_dict(data)
+
+                    return componentsschemas_job_event_type_6
+                except (TypeError, ValueError, AttributeError, KeyError):
+                    pass
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_job_event_type_7 = LogEvent.from_dict(data)
+
+                return componentsschemas_job_event_type_7
+
+            data_item = _parse_data_item(data_item_data)
 
             data.append(data_item)
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
   from ..models.sampling_spec import SamplingSpec
   from ..models.train_spec import TrainSpec
   from ..models.verifier_exact import VerifierExact
+  from ..models.verifier_json import VerifierJson
   from ..models.verifier_multi import VerifierMulti
   from ..models.verifier_numeric import VerifierNumeric
   from ..models.verifier_regex import VerifierRegex
@@ -50,7 +51,7 @@ class JobSpec:
             objective (ObjectiveBolt | ObjectiveFade | ObjectiveGrpo | ObjectiveP3O | ObjectivePolicyGradient | ObjectiveSft
                 | ObjectiveVopd): What is optimised; `type` says by which rule.
             name (None | str | Unset): A name for people; need not be unique.
-            verifier (None | str | Unset | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex |
+            verifier (None | str | Unset | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex |
                 VerifierStringCheck | VerifierTextSimilarity): A stored verifier (`vf_...`) or an inline one.
             sampling (SamplingSpec | Unset): How completions are sampled.
             optimizer (OptimizerSpec | Unset): AdamW (Loshchilov and Hutter, arXiv 1711.05101) and its learning-rate
@@ -73,7 +74,7 @@ class JobSpec:
     dataset: DatasetSpec
     objective: ObjectiveBolt | ObjectiveFade | ObjectiveGrpo | ObjectiveP3O | ObjectivePolicyGradient | ObjectiveSft | ObjectiveVopd
     name: None | str | Unset = UNSET
-    verifier: None | str | Unset | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity = UNSET
+    verifier: None | str | Unset | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity = UNSET
     sampling: SamplingSpec | Unset = UNSET
     optimizer: OptimizerSpec | Unset = UNSET
     train: TrainSpec | Unset = UNSET
@@ -107,6 +108,7 @@ class JobSpec:
         from ..models.sampling_spec import SamplingSpec # noqa: PLC0415
         from ..models.train_spec import TrainSpec # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_json import VerifierJson # noqa: PLC0415
         from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
         from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
         from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
@@ -142,6 +144,8 @@ class JobSpec:
         if isinstance(self.verifier, Unset):
             verifier = UNSET
         elif isinstance(self.verifier, VerifierExact):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierJson):
             verifier = self.verifier.to_dict()
         elif isinstance(self.verifier, VerifierNumeric):
             verifier = self.verifier.to_dict()
@@ -267,6 +271,7 @@ class JobSpec:
         from ..models.sampling_spec import SamplingSpec # noqa: PLC0415
         from ..models.train_spec import TrainSpec # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_json import VerifierJson # noqa: PLC0415
         from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
         from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
         from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
@@ -343,7 +348,7 @@ class JobSpec:
 
         name = _parse_name(d.pop("name", UNSET))
 
-        def _parse_verifier(data: object) -> None | str | Unset | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity:
+        def _parse_verifier(data: object) -> None | str | Unset | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity:
             if data is None:
                 return data
             if isinstance(data, Unset):
@@ -359,7 +364,7 @@ class JobSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_1 = VerifierNumeric.from_dict(data)
+                componentsschemas_verifier_spec_type_1 = VerifierJson.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_1
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -367,7 +372,7 @@ class JobSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_2 = VerifierRegex.from_dict(data)
+                componentsschemas_verifier_spec_type_2 = VerifierNumeric.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_2
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -375,7 +380,7 @@ class JobSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_3 = VerifierStringCheck.from_dict(data)
+                componentsschemas_verifier_spec_type_3 = VerifierRegex.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_3
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -383,7 +388,7 @@ class JobSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_4 = VerifierTextSimilarity.from_dict(data)
+                componentsschemas_verifier_spec_type_4 = VerifierStringCheck.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_4
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -391,12 +396,20 @@ class JobSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_5 = VerifierMulti.from_dict(data)
+                componentsschemas_verifier_spec_type_5 = VerifierTextSimilarity.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_5
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
-            return cast(None | str | Unset | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity, data)
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_6 = VerifierMulti.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_6
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | str | Unset | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity, data)
 
         verifier = _parse_verifier(d.pop("verifier", UNSET))
 

@@ -28,6 +28,10 @@ class ObjectiveVopd:
             teacher (None | str | Unset): The model to learn from: `mdl_...`, an inference checkpoint `ckpt_...`, a built-
                 in, or the path of a model on
                 the server below one of its import roots. Required; its tokenizer must be the model's own.
+            teacher_sha256 (None | str | Unset): The SHA-256 that the teacher's weights must have, all files in order, in
+                lower-case hexadecimal digits. Where the
+                teacher is a path, the resolved spec has the one of the submission, and the job fails when it finds other
+                weights.
             group_size (int | Unset): Completions per prompt. Default: 4.
             baseline (Literal['full'] | Literal['none'] | ObjectiveVopdBaselineTopK | Unset): The control variate.
             estimator (ObjectiveVopdEstimator | Unset): What is differentiated.
@@ -50,6 +54,7 @@ class ObjectiveVopd:
 
     type_: Literal['vopd']
     teacher: None | str | Unset = UNSET
+    teacher_sha256: None | str | Unset = UNSET
     group_size: int | Unset = 4
     baseline: Literal['full'] | Literal['none'] | ObjectiveVopdBaselineTopK | Unset = UNSET
     estimator: ObjectiveVopdEstimator | Unset = UNSET
@@ -68,6 +73,12 @@ class ObjectiveVopd:
             teacher = UNSET
         else:
             teacher = self.teacher
+
+        teacher_sha256: None | str | Unset
+        if isinstance(self.teacher_sha256, Unset):
+            teacher_sha256 = UNSET
+        else:
+            teacher_sha256 = self.teacher_sha256
 
         group_size = self.group_size
 
@@ -100,6 +111,8 @@ class ObjectiveVopd:
         })
         if teacher is not UNSET:
             field_dict["teacher"] = teacher
+        if teacher_sha256 is not UNSET:
+            field_dict["teacher_sha256"] = teacher_sha256
         if group_size is not UNSET:
             field_dict["group_size"] = group_size
         if baseline is not UNSET:
@@ -135,6 +148,15 @@ class ObjectiveVopd:
             return cast(None | str | Unset, data)
 
         teacher = _parse_teacher(d.pop("teacher", UNSET))
+
+        def _parse_teacher_sha256(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        teacher_sha256 = _parse_teacher_sha256(d.pop("teacher_sha256", UNSET))
 
         group_size = d.pop("group_size", UNSET)
 
@@ -180,6 +202,7 @@ class ObjectiveVopd:
         objective_vopd = cls(
             type_=type_,
             teacher=teacher,
+            teacher_sha256=teacher_sha256,
             group_size=group_size,
             baseline=baseline,
             estimator=estimator,

@@ -28,7 +28,9 @@ class Preflight:
             object_ (Literal['preflight']):
             dry_run (DryRun): How much a dry run checks.
             spec_resolved (JsonObject): Any JSON object.
-            spec_digest (str): `sha256:` and the digest of the resolved spec without name, priority, metadata and budget.
+            spec_digest (str): `sha256:` and the digest of the resolved spec without name, priority, metadata and budget,
+                with those of the
+                built-ins that it names.
             warnings (list[PreflightWarning]): What is possible but probably not meant.
             plan (None | PreflightPlan | Unset): What the job will do and need; only with `preflight`.
      """

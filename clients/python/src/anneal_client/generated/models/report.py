@@ -30,7 +30,9 @@ class Report:
             job (str):
             kind (str):
             status (str):
-            spec_digest (str): `sha256:` and the digest of the resolved spec without name, priority, metadata and budget.
+            spec_digest (str): `sha256:` and the digest of the resolved spec without name, priority, metadata and budget,
+                with those of the
+                built-ins that it names.
             created_at (int): Unix seconds.
             device_seconds (float):
             attempts (int):

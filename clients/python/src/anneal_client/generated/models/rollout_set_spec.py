@@ -18,6 +18,7 @@ if TYPE_CHECKING:
   from ..models.resource_spec import ResourceSpec
   from ..models.sampling_spec import SamplingSpec
   from ..models.verifier_exact import VerifierExact
+  from ..models.verifier_json import VerifierJson
   from ..models.verifier_multi import VerifierMulti
   from ..models.verifier_numeric import VerifierNumeric
   from ..models.verifier_regex import VerifierRegex
@@ -35,7 +36,7 @@ class RolloutSetSpec:
             model (str): The model to sample from, as in a job.
             dataset (DatasetSpec): Which rows are used and how they become prompts.
             name (None | str | Unset): A name for people; need not be unique.
-            verifier (None | str | Unset | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex |
+            verifier (None | str | Unset | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex |
                 VerifierStringCheck | VerifierTextSimilarity): A stored verifier (`vf_...`) or an inline one.
             sampling (SamplingSpec | Unset): How completions are sampled.
             group_size (int | Unset): Completions per prompt. Default: 8.
@@ -56,7 +57,7 @@ class RolloutSetSpec:
     model: str
     dataset: DatasetSpec
     name: None | str | Unset = UNSET
-    verifier: None | str | Unset | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity = UNSET
+    verifier: None | str | Unset | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity = UNSET
     sampling: SamplingSpec | Unset = UNSET
     group_size: int | Unset = 8
     prompts: int | Unset = 128
@@ -73,6 +74,7 @@ class RolloutSetSpec:
         from ..models.resource_spec import ResourceSpec # noqa: PLC0415
         from ..models.sampling_spec import SamplingSpec # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_json import VerifierJson # noqa: PLC0415
         from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
         from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
         from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
@@ -92,6 +94,8 @@ class RolloutSetSpec:
         if isinstance(self.verifier, Unset):
             verifier = UNSET
         elif isinstance(self.verifier, VerifierExact):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierJson):
             verifier = self.verifier.to_dict()
         elif isinstance(self.verifier, VerifierNumeric):
             verifier = self.verifier.to_dict()
@@ -174,6 +178,7 @@ class RolloutSetSpec:
         from ..models.resource_spec import ResourceSpec # noqa: PLC0415
         from ..models.sampling_spec import SamplingSpec # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_json import VerifierJson # noqa: PLC0415
         from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
         from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
         from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
@@ -193,7 +198,7 @@ class RolloutSetSpec:
 
         name = _parse_name(d.pop("name", UNSET))
 
-        def _parse_verifier(data: object) -> None | str | Unset | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity:
+        def _parse_verifier(data: object) -> None | str | Unset | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity:
             if data is None:
                 return data
             if isinstance(data, Unset):
@@ -209,7 +214,7 @@ class RolloutSetSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_1 = VerifierNumeric.from_dict(data)
+                componentsschemas_verifier_spec_type_1 = VerifierJson.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_1
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -217,7 +222,7 @@ class RolloutSetSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_2 = VerifierRegex.from_dict(data)
+                componentsschemas_verifier_spec_type_2 = VerifierNumeric.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_2
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -225,7 +230,7 @@ class RolloutSetSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_3 = VerifierStringCheck.from_dict(data)
+                componentsschemas_verifier_spec_type_3 = VerifierRegex.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_3
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -233,7 +238,7 @@ class RolloutSetSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_4 = VerifierTextSimilarity.from_dict(data)
+                componentsschemas_verifier_spec_type_4 = VerifierStringCheck.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_4
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -241,12 +246,20 @@ class RolloutSetSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_5 = VerifierMulti.from_dict(data)
+                componentsschemas_verifier_spec_type_5 = VerifierTextSimilarity.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_5
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
-            return cast(None | str | Unset | VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity, data)
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_6 = VerifierMulti.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_6
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | str | Unset | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity, data)
 
         verifier = _parse_verifier(d.pop("verifier", UNSET))
 

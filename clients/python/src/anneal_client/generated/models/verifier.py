@@ -15,6 +15,7 @@ from typing import Literal, cast
 if TYPE_CHECKING:
   from ..models.metadata import Metadata
   from ..models.verifier_exact import VerifierExact
+  from ..models.verifier_json import VerifierJson
   from ..models.verifier_multi import VerifierMulti
   from ..models.verifier_numeric import VerifierNumeric
   from ..models.verifier_regex import VerifierRegex
@@ -30,7 +31,7 @@ class Verifier:
         Attributes:
             id (str):
             object_ (Literal['verifier']):
-            config (VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck |
+            config (VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck |
                 VerifierTextSimilarity): How completions are scored; `type` says by which rule.
             digest (str): `sha256:` and the digest of the configuration.
             metadata (Metadata): Pairs of your own: at most 16, keys of at most 64 characters, values of at most 512.
@@ -40,7 +41,7 @@ class Verifier:
 
     id: str
     object_: Literal['verifier']
-    config: VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity
+    config: VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity
     digest: str
     metadata: Metadata
     created_at: int
@@ -50,6 +51,7 @@ class Verifier:
     def to_dict(self) -> dict[str, Any]:
         from ..models.metadata import Metadata # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_json import VerifierJson # noqa: PLC0415
         from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
         from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
         from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
@@ -61,6 +63,8 @@ class Verifier:
 
         config: dict[str, Any]
         if isinstance(self.config, VerifierExact):
+            config = self.config.to_dict()
+        elif isinstance(self.config, VerifierJson):
             config = self.config.to_dict()
         elif isinstance(self.config, VerifierNumeric):
             config = self.config.to_dict()
@@ -104,6 +108,7 @@ class Verifier:
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         from ..models.metadata import Metadata # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_json import VerifierJson # noqa: PLC0415
         from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
         from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
         from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
@@ -116,7 +121,7 @@ class Verifier:
         if object_ != 'verifier':
             raise ValueError(f"object must match const 'verifier', got '{object_}'")
 
-        def _parse_config(data: object) -> VerifierExact | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity:
+        def _parse_config(data: object) -> VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
@@ -128,7 +133,7 @@ class Verifier:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_1 = VerifierNumeric.from_dict(data)
+                componentsschemas_verifier_spec_type_1 = VerifierJson.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_1
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -136,7 +141,7 @@ class Verifier:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_2 = VerifierRegex.from_dict(data)
+                componentsschemas_verifier_spec_type_2 = VerifierNumeric.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_2
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -144,7 +149,7 @@ class Verifier:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_3 = VerifierStringCheck.from_dict(data)
+                componentsschemas_verifier_spec_type_3 = VerifierRegex.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_3
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -152,16 +157,24 @@ class Verifier:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_4 = VerifierTextSimilarity.from_dict(data)
+                componentsschemas_verifier_spec_type_4 = VerifierStringCheck.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_4
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_5 = VerifierTextSimilarity.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_5
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
             if not isinstance(data, dict):
                 raise TypeError()
-            componentsschemas_verifier_spec_type_5 = VerifierMulti.from_dict(data)
+            componentsschemas_verifier_spec_type_6 = VerifierMulti.from_dict(data)
 
-            return componentsschemas_verifier_spec_type_5
+            return componentsschemas_verifier_spec_type_6
 
         config = _parse_config(d.pop("config"))
 

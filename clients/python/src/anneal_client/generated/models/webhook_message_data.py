@@ -12,7 +12,14 @@ from ..types import UNSET, Unset
 from typing import cast
 
 if TYPE_CHECKING:
-  from ..models.job_event import JobEvent
+  from ..models.checkpoint_event import CheckpointEvent
+  from ..models.evaluation_event import EvaluationEvent
+  from ..models.log_event import LogEvent
+  from ..models.metrics_event import MetricsEvent
+  from ..models.phase_event import PhaseEvent
+  from ..models.progress_event import ProgressEvent
+  from ..models.rollout_set_event import RolloutSetEvent
+  from ..models.status_event import StatusEvent
   from ..models.webhook_job import WebhookJob
 
 T = TypeVar("T", bound="WebhookMessageData")
@@ -22,23 +29,45 @@ class WebhookMessageData:
     """ What a message tells: the event and its job, or in a test the endpoint.
 
         Attributes:
-            event (JobEvent | None | Unset):
+            event (CheckpointEvent | EvaluationEvent | LogEvent | MetricsEvent | None | PhaseEvent | ProgressEvent |
+                RolloutSetEvent | StatusEvent | Unset):
             job (None | Unset | WebhookJob):
             webhook_endpoint (None | str | Unset): The endpoint that is tested; only in `webhook.test`.
      """
 
-    event: JobEvent | None | Unset = UNSET
+    event: CheckpointEvent | EvaluationEvent | LogEvent | MetricsEvent | None | PhaseEvent | ProgressEvent | RolloutSetEvent | StatusEvent | Unset = UNSET
     job: None | Unset | WebhookJob = UNSET
     webhook_endpoint: None | str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        from ..models.job_event import JobEvent # noqa: PLC0415
+        from ..models.checkpoint_event import CheckpointEvent # noqa: PLC0415
+        from ..models.evaluation_event import EvaluationEvent # noqa: PLC0415
+        from ..models.log_event import LogEvent # noqa: PLC0415
+        from ..models.metrics_event import MetricsEvent # noqa: PLC0415
+        from ..models.phase_event import PhaseEvent # noqa: PLC0415
+        from ..models.progress_event import ProgressEvent # noqa: PLC0415
+        from ..models.rollout_set_event import RolloutSetEvent # noqa: PLC0415
+        from ..models.status_event import StatusEvent # noqa: PLC0415
         from ..models.webhook_job import WebhookJob # noqa: PLC0415
         event: dict[str, Any] | None | Unset
         if isinstance(self.event, Unset):
             event = UNSET
-        elif isinstance(self.event, JobEvent):
+        elif isinstance(self.event, StatusEvent):
+            event = self.event.to_dict()
+        elif isinstance(self.event, PhaseEvent):
+            event = self.event.to_dict()
+        elif isinstance(self.event, ProgressEvent):
+            event = self.event.to_dict()
+        elif isinstance(self.event, MetricsEvent):
+            event = self.event.to_dict()
+        elif isinstance(self.event, EvaluationEvent):
+            event = self.event.to_dict()
+        elif isinstance(self.event, CheckpointEvent):
+            event = self.event.to_dict()
+        elif isinstance(self.event, RolloutSetEvent):
+            event = self.event.to_dict()
+        elif isinstance(self.event, LogEvent):
             event = self.event.to_dict()
         else:
             event = self.event
@@ -72,10 +101,17 @@ class WebhookMessageData:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.job_event import JobEvent # noqa: PLC0415
+        from ..models.checkpoint_event import CheckpointEvent # noqa: PLC0415
+        from ..models.evaluation_event import EvaluationEvent # noqa: PLC0415
+        from ..models.log_event import LogEvent # noqa: PLC0415
+        from ..models.metrics_event import MetricsEvent # noqa: PLC0415
+        from ..models.phase_event import PhaseEvent # noqa: PLC0415
+        from ..models.progress_event import ProgressEvent # noqa: PLC0415
+        from ..models.rollout_set_event import RolloutSetEvent # noqa: PLC0415
+        from ..models.status_event import StatusEvent # noqa: PLC0415
         from ..models.webhook_job import WebhookJob # noqa: PLC0415
         d = dict(src_dict)
-        def _parse_event(data: object) -> JobEvent | None | Unset:
+        def _parse_event(data: object) -> CheckpointEvent | EvaluationEvent | LogEvent | MetricsEvent | None | PhaseEvent | ProgressEvent | RolloutSetEvent | StatusEvent | Unset:
             if data is None:
                 return data
             if isinstance(data, Unset):
@@ -83,12 +119,68 @@ class WebhookMessageData:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                event_type_0 = JobEvent.from_dict(data)
+                componentsschemas_job_event_type_0 = StatusEvent.from_dict(data)
 
-                return event_type_0
+                return componentsschemas_job_event_type_0
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
-            return cast(JobEvent | None | Unset, data)
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_job_event_type_1 = PhaseEvent.from_dict(data)
+
+                return componentsschemas_job_event_type_1
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_job_event_type_2 = ProgressEvent.from_dict(data)
+
+                return componentsschemas_job_event_type_2
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_job_event_type_3 = MetricsEvent.from_dict(data)
+
+                return componentsschemas_job_event_type_3
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_job_event_type_4 = EvaluationEvent.from_dict(data)
+
+                return componentsschemas_job_event_type_4
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_job_event_type_5 = CheckpointEvent.from_dict(data)
+
+                return componentsschemas_job_event_type_5
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_job_event_type_6 = RolloutSetEvent.from_dict(data)
+
+                return componentsschemas_job_event_type_6
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_job_event_type_7 = LogEvent.from_dict(data)
+
+                return componentsschemas_job_event_type_7
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(CheckpointEvent | EvaluationEvent | LogEvent | MetricsEvent | None | PhaseEvent | ProgressEvent | RolloutSetEvent | StatusEvent | Unset, data)
 
         event = _parse_event(d.pop("event", UNSET))
 

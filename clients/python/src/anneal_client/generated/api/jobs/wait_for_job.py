@@ -97,7 +97,8 @@ def sync_detailed(
 ) -> Response[Job | Problem]:
     """ Wait for a job to finish
 
-     Returns the job as soon as it is finished, or as it stands when the time is up; look at `status`.
+     Returns the job as soon as it is finished or paused, or as it stands when the time is up; look at
+    `status`.
 
     Args:
         id (str):
@@ -132,7 +133,8 @@ def sync(
 ) -> Job | Problem | None:
     """ Wait for a job to finish
 
-     Returns the job as soon as it is finished, or as it stands when the time is up; look at `status`.
+     Returns the job as soon as it is finished or paused, or as it stands when the time is up; look at
+    `status`.
 
     Args:
         id (str):
@@ -162,7 +164,8 @@ async def asyncio_detailed(
 ) -> Response[Job | Problem]:
     """ Wait for a job to finish
 
-     Returns the job as soon as it is finished, or as it stands when the time is up; look at `status`.
+     Returns the job as soon as it is finished or paused, or as it stands when the time is up; look at
+    `status`.
 
     Args:
         id (str):
@@ -197,7 +200,8 @@ async def asyncio(
 ) -> Job | Problem | None:
     """ Wait for a job to finish
 
-     Returns the job as soon as it is finished, or as it stands when the time is up; look at `status`.
+     Returns the job as soon as it is finished or paused, or as it stands when the time is up; look at
+    `status`.
 
     Args:
         id (str):

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, BinaryIO, TextIO, TYPE_CHECKING, Generator
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
+
+from ..types import UNSET, Unset
+from typing import cast
+
+if TYPE_CHECKING:
+  from ..models.pass_rate import PassRate
+
+T = TypeVar("T", bound="EvaluationFound")
+
+@_attrs_define
+class EvaluationFound:
+    """ What an evaluation found. Members that may be missing are told by evaluation jobs alone.
+
+        Attributes:
+            prompts (int):
+            samples (int): Completions per prompt.
+            pass_at (list[PassRate]):
+            reward_mean (float): Mean reward of all completions.
+            tokens_mean (float): Mean completion length in tokens.
+            truncated (float): Share of completions cut at the length limit.
+            step (int): Optimizer steps that the evaluated policy has taken.
+            completions (int | Unset): Completions with a verdict.
+            unscored (int | Unset): Completions that the verifier could not judge; they are in no other number.
+            passed (int | Unset): Completions that pass: with a reward of at least 0.5.
+            unparsable (int | Unset): Completions that held nothing to judge; their reward counts.
+            rows_digest (str | Unset): `sha256:` and the digest of the digests of all rows: evaluations of the same rows
+                have the same.
+     """
+
+    prompts: int
+    samples: int
+    pass_at: list[PassRate]
+    reward_mean: float
+    tokens_mean: float
+    truncated: float
+    step: int
+    completions: int | Unset = UNSET
+    unscored: int | Unset = UNSET
+    passed: int | Unset = UNSET
+    unparsable: int | Unset = UNSET
+    rows_digest: str | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        from ..models.pass_rate import PassRate # noqa: PLC0415
+        prompts = self.prompts
+
+        samples = self.samples
+
+        pass_at = []
+        for pass_at_item_data in self.pass_at:
+            pass_at_item = pass_at_item_data.to_dict()
+            pass_at.append(pass_at_item)
+
+        reward_mean = self.reward_mean
+
+        tokens_mean = self.tokens_mean
+
+        truncated = self.truncated
+
+        step = self.step
+
+        completions = self.completions
+
+        unscored = self.unscored
+
+        passed = self.passed
+
+        unparsable = self.unparsable
+
+        rows_digest = self.rows_digest
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update({
+            "prompts": prompts,
+            "samples": samples,
+            "pass_at": pass_at,
+            "reward_mean": reward_mean,
+            "tokens_mean": tokens_mean,
+            "truncated": truncated,
+            "step": step,
+        })
+        if completions is not UNSET:
+            field_dict["completions"] = completions
+        if unscored is not UNSET:
+            field_dict["unscored"] = unscored
+        if passed is not UNSET:
+            field_dict["passed"] = passed
+        if unparsable is not UNSET:
+            field_dict["unparsable"] = unparsable
+        if rows_digest is not UNSET:
+            field_dict["rows_digest"] = rows_digest
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.pass_rate import PassRate # noqa: PLC0415
+        d = dict(src_dict)
+        prompts = d.pop("prompts")
+
+        samples = d.pop("samples")
+
+        pass_at = []
+        _pass_at = d.pop("pass_at")
+        for pass_at_item_data in (_pass_at):
+            pass_at_item = PassRate.from_dict(pass_at_item_data)
+
+            pass_at.append(pass_at_item)
+
+        reward_mean = d.pop("reward_mean")
+
+        tokens_mean = d.pop("tokens_mean")
+
+        truncated = d.pop("truncated")
+
+        step = d.pop("step")
+
+        completions = d.pop("completions", UNSET)
+
+        unscored = d.pop("unscored", UNSET)
+
+        passed = d.pop("passed", UNSET)
+
+        unparsable = d.pop("unparsable", UNSET)
+
+        rows_digest = d.pop("rows_digest", UNSET)
+
+        evaluation_found = cls(
+            prompts=prompts,
+            samples=samples,
+            pass_at=pass_at,
+            reward_mean=reward_mean,
+            tokens_mean=tokens_mean,
+            truncated=truncated,
+            step=step,
+            completions=completions,
+            unscored=unscored,
+            passed=passed,
+            unparsable=unparsable,
+            rows_digest=rows_digest,
+        )
+
+        evaluation_found.additional_properties = d
+        return evaluation_found
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties
