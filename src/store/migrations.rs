@@ -25,6 +25,8 @@ migrations! {
     "0011_indexes",
     "0012_job_inputs",
     "0013_artifacts",
+    "0014_job_status",
+    "0015_columns",
 }
 
 /// What brings a database up to date; all changes whose numbers are at most `last`.

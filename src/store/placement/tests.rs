@@ -61,7 +61,7 @@ impl Machine {
     async fn submit(&self, priority: i32, devices: u32, gib: u64) -> JobId {
         let spec = json!({
             "model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"},
-            "objective": {"type": "sft"}, "priority": priority, "resources": {"devices": devices},
+            "objective": {"type": "sft"}, "train": {"steps": 10}, "priority": priority, "resources": {"devices": devices},
         });
         let new = NewJob { memory_bytes: gib * GIB, ..NewJob::of_kind(JobKind::Train, spec) };
         self.store.submit_job(new, None, NOW).await.unwrap().job.id
