@@ -19,9 +19,9 @@ macro_rules! scheduled {
             $($(#[$after_doc:meta])* $after:ident: $after_type:ty = $after_default:expr,)*
         }
     ) => {
-        $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(default, deny_unknown_fields)]
+        $(#[$doc])*
         pub struct $name {
             $($(#[$before_doc])* pub $before: $before_type,)*
             /// Weight of a new step in the running averages.
@@ -74,6 +74,8 @@ pub(super) use scheduled;
 
 scheduled! {
     /// The part of the configuration that makes advantages; also `advantage: {"fade": {...}}` of other objectives.
+    // The document has a schedule of learning rates too.
+    #[schemars(rename = "FadeSchedule")]
     Schedule { .. }
 }
 

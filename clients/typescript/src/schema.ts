@@ -1945,7 +1945,7 @@ export interface components {
         };
         /** @description Power and asymmetry on FADE's schedule (arXiv 2607.01490). */
         AdvantageFade: {
-            fade: components["schemas"]["LearningRateSchedule"];
+            fade: components["schemas"]["FadeSchedule"];
         };
         /** @description The gradient of pass@k. */
         AdvantagePassAtK: {
@@ -3406,6 +3406,33 @@ export interface components {
              */
             seconds: number;
         };
+        /** @description The part of the configuration that makes advantages; also `advantage: {"fade": {...}}` of other objectives. */
+        FadeSchedule: {
+            /**
+             * Format: double
+             * @description Weight of a new step in the running averages.
+             * @default 0.02
+             */
+            ema?: number;
+            /**
+             * Format: double
+             * @description Largest exponent of the difficulty axis; 1 turns it off.
+             * @default 3
+             */
+            alpha_max?: number;
+            /**
+             * Format: double
+             * @description Smallest divisor of negative advantages; 1 turns the sign axis off.
+             * @default 0.3
+             */
+            delta_min?: number;
+            /** @default auto */
+            entropy_target?: components["schemas"]["EntropyTarget"];
+            /** @default standard */
+            ema_convention?: components["schemas"]["EmaConvention"];
+            /** @default absolute */
+            entropy_scale?: components["schemas"]["EntropyScale"];
+        };
         /** @description What is wrong with one field. */
         FieldProblem: {
             /** @description JSON pointer (RFC 6901) into the request body. */
@@ -4191,33 +4218,14 @@ export interface components {
             /** @description Whether these were all. */
             complete: boolean;
         };
-        /** @description The part of the configuration that makes advantages; also `advantage: {"fade": {...}}` of other objectives. */
-        LearningRateSchedule: {
-            /**
-             * Format: double
-             * @description Weight of a new step in the running averages.
-             * @default 0.02
-             */
-            ema?: number;
-            /**
-             * Format: double
-             * @description Largest exponent of the difficulty axis; 1 turns it off.
-             * @default 3
-             */
-            alpha_max?: number;
-            /**
-             * Format: double
-             * @description Smallest divisor of negative advantages; 1 turns the sign axis off.
-             * @default 0.3
-             */
-            delta_min?: number;
-            /** @default auto */
-            entropy_target?: components["schemas"]["EntropyTarget"];
-            /** @default standard */
-            ema_convention?: components["schemas"]["EmaConvention"];
-            /** @default absolute */
-            entropy_scale?: components["schemas"]["EntropyScale"];
-        };
+        /**
+         * @description How the learning rate moves after the warm-up.
+         *
+         *     - `cosine`: Down to zero along half a cosine.
+         *     - `linear`: Down to zero along a line.
+         * @enum {string}
+         */
+        LearningRateSchedule: "constant" | "cosine" | "linear";
         /** @description What a project may use; no limit where a field is null or absent. */
         Limits: {
             /**

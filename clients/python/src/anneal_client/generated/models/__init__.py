@@ -85,6 +85,7 @@ from .evaluation_spec import EvaluationSpec
 from .evaluation_split import EvaluationSplit
 from .event_level import EventLevel
 from .expires_after import ExpiresAfter
+from .fade_schedule import FadeSchedule
 from .field_problem import FieldProblem
 from .file_object import FileObject
 from .file_object_list import FileObjectList
@@ -337,6 +338,7 @@ __all__ = (
     "EvaluationSplit",
     "EventLevel",
     "ExpiresAfter",
+    "FadeSchedule",
     "FieldProblem",
     "FileObject",
     "FileObjectList",

@@ -11,7 +11,7 @@ from ..types import UNSET, Unset
 from typing import cast
 
 if TYPE_CHECKING:
-  from ..models.learning_rate_schedule import LearningRateSchedule
+  from ..models.fade_schedule import FadeSchedule
 
 T = TypeVar("T", bound="AdvantageFade")
 
@@ -20,14 +20,14 @@ class AdvantageFade:
     """ Power and asymmetry on FADE's schedule (arXiv 2607.01490).
 
         Attributes:
-            fade (LearningRateSchedule): The part of the configuration that makes advantages; also `advantage: {"fade":
-                {...}}` of other objectives.
+            fade (FadeSchedule): The part of the configuration that makes advantages; also `advantage: {"fade": {...}}` of
+                other objectives.
      """
 
-    fade: LearningRateSchedule
+    fade: FadeSchedule
 
     def to_dict(self) -> dict[str, Any]:
-        from ..models.learning_rate_schedule import LearningRateSchedule # noqa: PLC0415
+        from ..models.fade_schedule import FadeSchedule # noqa: PLC0415
         fade = self.fade.to_dict()
 
         field_dict: dict[str, Any] = {}
@@ -40,9 +40,9 @@ class AdvantageFade:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.learning_rate_schedule import LearningRateSchedule # noqa: PLC0415
+        from ..models.fade_schedule import FadeSchedule # noqa: PLC0415
         d = dict(src_dict)
-        fade = LearningRateSchedule.from_dict(d.pop("fade"))
+        fade = FadeSchedule.from_dict(d.pop("fade"))
 
         advantage_fade = cls(
             fade=fade,

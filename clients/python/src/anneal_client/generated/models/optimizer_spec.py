@@ -8,11 +8,8 @@ from attrs import field as _attrs_field
 
 from ..types import UNSET, Unset
 
+from ..models.learning_rate_schedule import LearningRateSchedule
 from ..types import UNSET, Unset
-from typing import cast
-
-if TYPE_CHECKING:
-  from ..models.learning_rate_schedule import LearningRateSchedule
 
 T = TypeVar("T", bound="OptimizerSpec")
 
@@ -22,8 +19,10 @@ class OptimizerSpec:
 
         Attributes:
             learning_rate (float | Unset): The peak learning rate. Default: 1e-05.
-            schedule (LearningRateSchedule | Unset): The part of the configuration that makes advantages; also `advantage:
-                {"fade": {...}}` of other objectives.
+            schedule (LearningRateSchedule | Unset): How the learning rate moves after the warm-up.
+
+                - `cosine`: Down to zero along half a cosine.
+                - `linear`: Down to zero along a line.
             warmup (float | Unset): Share of the steps over which the learning rate rises linearly from zero. Default: 0.03.
             weight_decay (float | Unset): Decoupled weight decay on matrices (never on norms). Default: 0.0.
             beta1 (float | Unset):  Default: 0.9.
@@ -43,12 +42,11 @@ class OptimizerSpec:
     max_grad_norm: float | Unset = 1.0
 
     def to_dict(self) -> dict[str, Any]:
-        from ..models.learning_rate_schedule import LearningRateSchedule # noqa: PLC0415
         learning_rate = self.learning_rate
 
-        schedule: dict[str, Any] | Unset = UNSET
+        schedule: str | Unset = UNSET
         if not isinstance(self.schedule, Unset):
-            schedule = self.schedule.to_dict()
+            schedule = self.schedule.value
 
         warmup = self.warmup
 
@@ -87,7 +85,6 @@ class OptimizerSpec:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.learning_rate_schedule import LearningRateSchedule # noqa: PLC0415
         d = dict(src_dict)
         learning_rate = d.pop("learning_rate", UNSET)
 
@@ -96,7 +93,7 @@ class OptimizerSpec:
         if isinstance(_schedule,  Unset):
             schedule = UNSET
         else:
-            schedule = LearningRateSchedule.from_dict(_schedule)
+            schedule = LearningRateSchedule(_schedule)
 
         warmup = d.pop("warmup", UNSET)
 
