@@ -76,11 +76,11 @@ impl Work {
         }
     }
 
-    /// The objective's type; empty when nothing is trained.
-    pub fn objective(&self) -> &'static str {
+    /// The objective's type, when something is trained.
+    pub fn objective(&self) -> Option<&'static str> {
         match self {
-            Self::Train(training) => training.objective.name(),
-            Self::Sample(_) | Self::Regrade(_) | Self::Evaluate(_) => "",
+            Self::Train(training) => Some(training.objective.name()),
+            Self::Sample(_) | Self::Regrade(_) | Self::Evaluate(_) => None,
         }
     }
 

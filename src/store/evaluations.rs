@@ -17,7 +17,7 @@ impl Store {
     pub async fn evaluation(&self, id: EvaluationId) -> Result<EvaluationRow> {
         let missing = || StoreError::NotFound { what: "evaluation", id: id.to_string() };
         let job = match self.job(id.job()).await {
-            Ok(job) if job.kind == JobKind::Evaluation => job,
+            Ok(job) if job.work().kind() == JobKind::Evaluation => job,
             Ok(_) | Err(StoreError::NotFound { .. }) => return Err(missing()),
             Err(error) => return Err(error),
         };

@@ -10,7 +10,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use super::transitions::{Transition, move_job};
 use super::{Page, Result, Store, StoreError, read, read_json};
 use crate::job::{BudgetSpec, Failure, FieldError, JobId, JobKind, JobStatus, Phase, RolloutSetId, Timestamp};
-use crate::spec::{Attributes, Resolved};
+use crate::spec::{Attributes, Resolved, Work};
 
 /// The reason of a job that was cancelled without another one.
 pub(super) const CANCELLED_BY_CLIENT: &str = "cancelled by a client";
@@ -55,11 +55,8 @@ macro_rules! job_listing {
 #[derive(Clone, Debug)]
 pub struct JobRow {
     pub id: JobId,
-    pub kind: JobKind,
     pub status: JobStatus,
     pub phase: Option<Phase>,
-    /// The objective's type; empty when nothing is trained.
-    pub objective: String,
     /// As the client sent it.
     pub spec: Value,
     pub attributes: Attributes,
@@ -71,7 +68,6 @@ pub struct JobRow {
     pub attempt: u32,
     pub worker: Option<String>,
     pub step: u64,
-    pub steps: u64,
     pub last_seq: i64,
     pub result: Option<Value>,
     pub failure: Option<Failure>,
@@ -92,6 +88,11 @@ pub struct JobRow {
 }
 
 impl JobRow {
+    /// What the job does.
+    pub fn work(&self) -> &Work {
+        &self.resolved.work
+    }
+
     /// Seconds of attempts times the devices that they held; of an attempt under way only whole seconds count.
     pub fn device_seconds(&self, now: Timestamp) -> f64 {
         let seconds = self.running_since.map_or(0, |began| (now.0 - began.0).max(0) / 1000);
@@ -189,10 +190,8 @@ fn job(row: &SqliteRow) -> Result<JobRow> {
     let (attributes, resolved) = stored_spec(row)?;
     Ok(JobRow {
         id: read("job id", row.try_get("id")?)?,
-        kind: read("job kind", row.try_get("kind")?)?,
         status: read("job status", row.try_get("status")?)?,
         phase: json("phase")?.map(|text| read("phase", &text)).transpose()?,
-        objective: row.try_get("objective")?,
         spec: read_json("spec", row.try_get("spec")?)?,
         attributes,
         resolved,
@@ -203,7 +202,6 @@ fn job(row: &SqliteRow) -> Result<JobRow> {
         attempt: row.try_get("attempt")?,
         worker: row.try_get("worker")?,
         step: row.try_get::<i64, _>("step")?.unsigned_abs(),
-        steps: row.try_get::<i64, _>("steps")?.unsigned_abs(),
         last_seq: row.try_get("last_seq")?,
         result: json("result")?.map(|text| read_json("result", &text)).transpose()?,
         failure: json("failure")?.map(|text| read_json("failure", &text)).transpose()?,

@@ -238,7 +238,7 @@ mod tests {
         let new = new_job();
         let (job, id) = (new.id, new.rollout_set.as_ref().unwrap().id);
         let submitted = store.submit_job(new, None, NOW).await.unwrap();
-        assert_eq!((submitted.job.kind, submitted.job.rollout_set), (JobKind::Rollouts, Some(id)));
+        assert_eq!((submitted.job.work().kind(), submitted.job.rollout_set), (JobKind::Rollouts, Some(id)));
         let pending = store.rollout_set(id).await.unwrap();
         assert_eq!((pending.status(), pending.job), (RolloutSetStatus::Pending, job));
         assert_eq!(pending.metadata["commit"], "abc");

@@ -143,12 +143,9 @@ impl Request {
         let Self { new, origin, now, .. } = self;
         JobRow {
             id: new.id,
-            kind: new.resolved.work.kind(),
             status: JobStatus::Queued,
             phase: None,
-            objective: new.resolved.work.objective().to_owned(),
             spec: new.spec,
-            steps: new.resolved.work.steps(),
             attributes: new.attributes,
             resolved: new.resolved,
             spec_digest: new.spec_digest,
@@ -346,7 +343,7 @@ async fn insert_jobs(connection: &mut SqliteConnection, requests: &[&Request]) -
             .push_bind(&new.attributes.name)
             .push_bind(JobStatus::Queued.as_str())
             .push_bind(new.attributes.priority)
-            .push_bind(work.objective());
+            .push_bind(work.objective().unwrap_or_default());
         for text in texts {
             row.push_bind(text);
         }

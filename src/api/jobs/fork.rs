@@ -92,7 +92,7 @@ impl ForkJob {
 
     /// The spec to submit.
     fn spec(self, row: &JobRow) -> Result<Value, Problem> {
-        if row.kind != JobKind::Train {
+        if row.work().kind() != JobKind::Train {
             let detail = "the job trains nothing; only training jobs can be forked";
             return Err(Problem::new(StatusCode::CONFLICT, "not_a_training_job", detail));
         }

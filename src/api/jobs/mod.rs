@@ -66,7 +66,7 @@ pub struct Job {
     /// Optimizer steps in all; 0 when nothing is trained.
     pub steps: u64,
     /// The objective's type; null when nothing is trained.
-    pub objective: Option<String>,
+    pub objective: Option<&'static str>,
     pub priority: i32,
     /// Bytes that it needs on each of its devices, by an estimate.
     pub memory_bytes: u64,
@@ -117,7 +117,8 @@ impl From<JobRow> for Job {
         Self {
             id: row.id.to_string(),
             object: "job",
-            kind: row.kind.as_str(),
+            kind: row.work().kind().as_str(),
+            evaluation: (row.work().kind() == JobKind::Evaluation).then(|| EvaluationId::of_job(row.id).to_string()),
             status: row.status.as_str(),
             phase: row.phase.map(|phase| phase.as_str()),
             created_at: row.created_at.unix_seconds(),
@@ -125,7 +126,8 @@ impl From<JobRow> for Job {
             finished_at: row.finished_at.map(Timestamp::unix_seconds),
             attempt: row.attempt,
             step: row.step,
-            steps: row.steps,
+            steps: row.work().steps(),
+            objective: row.work().objective(),
             priority: row.attributes.priority,
             memory_bytes: row.memory_bytes,
             device_seconds: row.device_seconds(clock::now()),
@@ -146,12 +148,10 @@ impl From<JobRow> for Job {
             budget: row.attributes.budget,
             metadata: row.attributes.metadata,
             name: row.attributes.name,
-            objective: Some(row.objective).filter(|name| !name.is_empty()),
             result: row.result,
             rollout_set: row.rollout_set.map(|id| id.to_string()),
             forked_from: row.forked_from.map(|id| id.to_string()),
             verifies: row.verifies.map(|id| id.to_string()),
-            evaluation: (row.kind == JobKind::Evaluation).then(|| EvaluationId::of_job(row.id).to_string()),
             spec: row.spec,
             spec_digest: row.spec_digest,
         }

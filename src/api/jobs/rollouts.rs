@@ -151,7 +151,7 @@ fn moved() -> Problem {
 /// Where a job's completions are.
 async fn source(app: &App, job: &JobRow) -> Result<Source, Problem> {
     let Some(set) = job.rollout_set else {
-        let detail = match job.kind {
+        let detail = match job.work().kind() {
             JobKind::Evaluation => format!(
                 "an evaluation keeps counts and no completions; GET /v1/evaluations/{}/results has those",
                 crate::job::EvaluationId::of_job(job.id)

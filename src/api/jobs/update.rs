@@ -121,7 +121,7 @@ impl UpdateJob {
         changed.priority = self.priority.unwrap_or(changed.priority);
         changed.budget = self.budget.unwrap_or(changed.budget);
         let mut checks = vec![check_metadata(&changed.metadata)];
-        if self.budget.flatten().is_some() && row.kind != JobKind::Train {
+        if self.budget.flatten().is_some() && row.work().kind() != JobKind::Train {
             let detail = "only jobs that train have a budget";
             checks.push(Err(vec![FieldError::new("/budget", "not_a_training_job", detail)]));
         }

@@ -68,9 +68,9 @@ fn repetition(source: &JobRow) -> Value {
 async fn verification(store: &Store, source: &JobRow) -> Result<Verification, Problem> {
     let refuse = |code, detail: String| Problem::new(StatusCode::CONFLICT, code, detail);
     let weights = source.result.as_ref().and_then(|result| result["weights_sha256"].as_str());
-    let weights = weights.filter(|_| source.kind == JobKind::Train && source.status == JobStatus::Succeeded);
+    let weights = weights.filter(|_| source.work().kind() == JobKind::Train && source.status == JobStatus::Succeeded);
     let expected_weights_sha256 = weights.map(str::to_owned).ok_or_else(|| {
-        if source.kind != JobKind::Train {
+        if source.work().kind() != JobKind::Train {
             return refuse("not_a_training_job", String::from("the job trains nothing that could be proved"));
         }
         let detail = format!("the job has the status {} and no finished model to compare with", source.status);

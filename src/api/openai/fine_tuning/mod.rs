@@ -82,7 +82,7 @@ pub struct FineTuningError {
 /// The job, when it is one that trains.
 async fn training_job(app: &App, id: JobId) -> Result<JobRow, Problem> {
     let row = app.store.job(id).await?;
-    if row.kind == JobKind::Train {
+    if row.work().kind() == JobKind::Train {
         return Ok(row);
     }
     Err(not_training(id))
@@ -147,7 +147,7 @@ fn status(status: JobStatus) -> &'static str {
 /// What a client would have asked for to get a job that was submitted in another way.
 fn described(row: &JobRow, training: &Training) -> Value {
     let grader = row.resolved.common.verifier.as_ref().map(|verifier| verifier.resolved());
-    let method = match row.objective.as_str() {
+    let method = match training.objective.name() {
         "sft" => json!({"type": "supervised", "supervised": {}}),
         "grpo" => json!({"type": "reinforcement", "reinforcement": {"grader": grader}}),
         name => json!({"type": name, name: training.objective.resolved()}),
@@ -166,7 +166,7 @@ fn described(row: &JobRow, training: &Training) -> Value {
 fn estimated_finish(row: &JobRow, now: Timestamp) -> Option<i64> {
     let started =
         row.started_at.filter(|_| row.attempt == 1).filter(|_| status(row.status) == "running" && row.step > 0)?;
-    let (passed, left) = (now.0 - started.0, row.steps.saturating_sub(row.step));
+    let (passed, left) = (now.0 - started.0, row.work().steps().saturating_sub(row.step));
     let remaining = passed as f64 * left as f64 / row.step as f64;
     Some(Timestamp(now.0.saturating_add(remaining as i64)).unix_seconds())
 }
