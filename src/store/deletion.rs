@@ -143,6 +143,15 @@ impl Store {
             .bind(&id)
             .fetch_optional(tx.connection())
             .await?;
+        // A request that made a set makes another one from now on; one that made a job which kept the set did more.
+        sqlx::query(
+            "delete from idempotency where resource =
+                (select job.id from rollout_set join job on job.id = job_id
+                 where rollout_set.id = $1 and job.kind = 'rollouts')",
+        )
+        .bind(&id)
+        .execute(tx.connection())
+        .await?;
         sqlx::query("delete from rollout_set where id = $1").bind(&id).execute(tx.connection()).await?;
         tx.commit().await?;
         if let Some(directory) = directory {

@@ -164,7 +164,7 @@ mod tests {
     use crate::job::{
         ArtifactId, ArtifactKind, ArtifactSummary, DeviceReading, EventKind, JobKind, Manifest, ManifestFile, WorkerId,
     };
-    use crate::store::{Added, Ended, Keep, Lease, Location, NewArtifact, NewJob};
+    use crate::store::{Added, Ended, IdempotencyKey, Keep, Lease, Location, NewArtifact, NewJob};
 
     const NOW: Timestamp = Timestamp(1_750_000_000_000);
     const LEASE_SECONDS: u64 = 10;
@@ -285,6 +285,20 @@ mod tests {
         let artifact = store.rollout_set(id).await.unwrap().content.unwrap().artifact;
         assert_eq!(*artifact.location(), Location::job(job).within("2"));
         assert_eq!(artifact.manifest.attempt, 2);
+    }
+
+    #[tokio::test]
+    async fn the_request_of_a_deleted_set_makes_another_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = open(directory.path()).await;
+        let key = || IdempotencyKey { name: Some("k".into()), digest: "sha256:00".into(), repeats: false };
+        let first = store.submit_job(new_job(), Some(key()), NOW).await.unwrap().job;
+        store.cancel_job(first.id, NOW).await.unwrap();
+        assert_eq!(store.submitted_before(Some(&key()), NOW).await.unwrap().map(|job| job.id), Some(first.id));
+        store.delete_rollout_set(first.rollout_set.unwrap()).await.unwrap();
+        assert!(store.submitted_before(Some(&key()), NOW).await.unwrap().is_none());
+        let second = store.submit_job(new_job(), Some(key()), NOW).await.unwrap();
+        assert!(!second.replayed && second.job.rollout_set.is_some());
     }
 
     #[tokio::test]
