@@ -29,7 +29,6 @@ const QUEUED: u64 = 10_000;
 const EVENTS: u64 = 400;
 const EVENTS_READ: u32 = 200;
 const JOBS_LISTED: u32 = 20;
-const LEASE_SECONDS: u64 = 3600;
 /// Prompts and completions per prompt of the analysed rollout set.
 const GROUPS: u32 = 1250;
 const GROUP_SIZE: u32 = 8;
@@ -66,7 +65,7 @@ impl Busy {
     }
 
     async fn claim(&self) -> Lease {
-        let claim = self.store.claim(self.worker, "cpu", LEASE_SECONDS, NOW).await.expect("claiming works");
+        let claim = self.store.claim(self.worker, "cpu", NOW).await.expect("claiming works");
         claim.expect("the queue is never empty").lease
     }
 
@@ -93,7 +92,7 @@ impl Busy {
 /// Submits and claims a job and gives it a log.
 async fn run_one(store: &Store, worker: WorkerId) -> JobId {
     submit(store, &resolved_spec()).await;
-    let claim = store.claim(worker, "cpu", LEASE_SECONDS, NOW).await.expect("claiming works");
+    let claim = store.claim(worker, "cpu", NOW).await.expect("claiming works");
     let lease = claim.expect("a job was just submitted").lease;
     let events: Vec<NewEvent> = (1..=EVENTS).map(step_event).collect();
     store.record(lease, &events, NOW).await.expect("the lease is good");

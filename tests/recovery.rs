@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -193,48 +194,95 @@ fn a_job_that_ends_its_worker_three_times_is_poison() {
     assert_eq!(server.wait(&next)["status"], "succeeded");
 }
 
-#[test]
-fn a_worker_that_was_stopped_beyond_its_lease_writes_nothing() {
+/// A job that goes on until somebody ends it, with a write at each of its short steps.
+fn endless() -> Value {
     let mut spec = small_spec();
     spec["train"]["steps"] = json!(5000);
     spec["objective"]["rounds"] = json!(1000);
+    spec
+}
+
+#[test]
+fn a_stopped_worker_is_replaced_and_its_job_goes_on() {
     let data = data_dir();
     let server = Server::start_with(data.path(), &["--lease-seconds", "2"]);
-    let job = server.submit(&spec);
+    let job = server.submit(&endless());
     server.wait_until(&job, |job| job["status"] == "running" && job["step"].as_u64() > Some(0));
     let stopped = server.worker_pid();
-    stop_between_writes(&server, stopped);
-    // A second worker takes over once the lease has run out.
-    let mut second = Command::new(env!("CARGO_BIN_EXE_anneal"))
-        .args(["worker", "--log", "warn", "--lease-seconds", "2", "--data-dir"])
-        .arg(data.path())
-        .spawn()
-        .unwrap();
+    signal(stopped, "STOP");
+    // There is no other worker that could notice.
     server.wait_until(&job, |job| job["attempt"] == 2 && job["status"] == "running");
-    signal(stopped, "CONT");
-    std::thread::sleep(Duration::from_secs(1));
-    let events = server.get(&format!("/v1/jobs/{job}/events?limit=200")).json();
-    let text = events.to_string();
-    assert!(text.contains("attempt 2"), "{text}");
+    assert!(!Path::new(&format!("/proc/{stopped}")).exists(), "the stopped process is still there");
+    let events = server.get(&format!("/v1/jobs/{job}/events?limit=200")).json().to_string();
+    assert!(events.contains("the worker stopped reporting"), "{events}");
     check_log(&server, &job);
+    signal(server.worker_pid(), "STOP");
     server.post(&format!("/v1/jobs/{job}/cancel"), &json!({}));
     assert_eq!(server.wait(&job)["status"], "cancelled");
     assert_eq!(server.job(&job)["attempt"], 2);
-    signal(second.id(), "TERM");
-    second.wait().unwrap();
 }
 
-/// Stops a process at a moment at which it does not hold the database's write lock.
-fn stop_between_writes(server: &Server, pid: u32) {
-    for _ in 0..50 {
+#[test]
+fn a_worker_that_is_stopped_while_it_writes_locks_nobody_out() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let job = server.submit(&endless());
+    server.wait_until(&job, |job| job["status"] == "running" && job["step"].as_u64() > Some(0));
+    stop_while_writing(data.path(), server.worker_pid());
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let ready = server.get("/readyz");
+        if ready.status == 503 {
+            assert_eq!(ready.problem(), "database_unavailable");
+            break;
+        }
+        assert!(Instant::now() < deadline, "nobody notices that nothing can be written");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    server.wait_until(&job, |job| job["attempt"] == 2 && job["status"] == "running");
+    assert_eq!(server.post("/v1/verifiers", &json!({"config": {"type": "numeric"}})).status, 201);
+    assert_eq!(server.get("/readyz").status, 200);
+    check_log(&server, &job);
+
+    stop_while_writing(data.path(), server.worker_pid());
+    assert!(server.terminate() <= Duration::from_secs(30), "a stopped worker keeps the server from ending");
+}
+
+/// Stops a process at a moment at which it holds the database's write lock.
+fn stop_while_writing(data: &Path, pid: u32) {
+    let file = std::fs::metadata(data.join("anneal.db-shm")).unwrap();
+    let lock = format!(":{} 120 120", file.ino());
+    for _ in 0..2000 {
         signal(pid, "STOP");
-        if server.can_write_within(Duration::from_secs(1)) {
+        let locks = std::fs::read_to_string("/proc/locks").unwrap();
+        if locks.lines().any(|line| line.ends_with(&lock) && line.split_whitespace().any(|w| w == pid.to_string())) {
             return;
         }
         signal(pid, "CONT");
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(Duration::from_millis(3));
     }
-    panic!("the worker holds the write lock all the time");
+    panic!("the worker never holds the write lock");
+}
+
+#[test]
+fn what_was_killed_with_its_server_goes_on_at_once_and_is_no_poison() {
+    let data = data_dir();
+    // Nobody waits for this lease to run out.
+    let start = || Server::start_with(data.path(), &["--lease-seconds", "3600"]);
+    let mut server = start();
+    let job = server.submit(&endless());
+    for attempt in 1..=5 {
+        server.wait_until(&job, |job| job["attempt"] == attempt && job["status"] == "running");
+        let worker = server.worker_pid();
+        // The server first: it must not see its worker end.
+        signal(server.pid(), "STOP");
+        signal(worker, "KILL");
+        server.kill();
+        server = start();
+    }
+    server.wait_until(&job, |job| job["attempt"] == 6 && job["status"] == "running");
+    server.post(&format!("/v1/jobs/{job}/cancel"), &json!({}));
+    assert_eq!(server.wait(&job)["status"], "cancelled");
 }
 
 #[test]
@@ -261,13 +309,21 @@ fn a_full_disk_loses_nothing_and_writes_resume() {
     let rows = "{\"prompt\": \"1+1=\", \"answer\": \"2\"}\n".repeat(100_000);
     let refused = server.post_bytes("/v1/datasets?name=big", rows.as_bytes(), &[]);
     assert_eq!((refused.status, refused.problem().as_str()), (507, "storage_full"));
-    let mut refusals = 0;
-    for _ in 0..50 {
-        let answer = server.post("/v1/verifiers", &json!({"config": {"type": "numeric"}}));
-        assert!(answer.status == 201 || answer.status == 507, "{}", answer.status);
-        refusals += u32::from(answer.status == 507);
+    let make = |key: u32| {
+        let (key, body) = (format!("full-{key}"), json!({"config": {"type": "numeric"}}));
+        server.request("POST", "/v1/verifiers", &[("idempotency-key", &key)], Some(&body)).status
+    };
+    let mut refused = Vec::new();
+    for key in 0..50 {
+        match make(key) {
+            201 => {}
+            507 => refused.push(key),
+            other => panic!("{other}"),
+        }
     }
-    println!("{refusals} of 50 small writes were refused");
+    println!("{} of 50 small writes were refused", refused.len());
+    let verifiers = || server.get("/v1/verifiers?limit=100").json()["data"].as_array().unwrap().len();
+    assert_eq!(verifiers(), 50 - refused.len(), "what was refused is not there, and all else is");
     assert_eq!(server.job(&first)["status"], "succeeded", "reads go on");
     assert_eq!(server.get("/v1/datasets").json()["data"], json!([]));
 
@@ -276,6 +332,12 @@ fn a_full_disk_loses_nothing_and_writes_resume() {
     while server.post("/v1/verifiers", &json!({"config": {"type": "numeric"}})).status != 201 {
         assert!(freed.elapsed() < Duration::from_secs(5), "writes do not resume");
     }
+    let before = verifiers();
+    for key in &refused {
+        assert_eq!(make(*key), 201, "a request that was refused is tried again");
+    }
+    (0..50).for_each(|key| assert_eq!(make(key), 201));
+    assert_eq!(verifiers(), before + refused.len(), "each of them once");
     let second = server.submit(&small_spec());
     assert_eq!(server.wait(&second)["status"], "succeeded");
 }

@@ -61,7 +61,7 @@ static SHARED: LazyLock<Shared> = LazyLock::new(|| {
         sets.push(write_set(&store, |set| set.max_step = 3).await);
         sets.push(write_set(&store, |set| set.model_digest = String::from("sha256:00")).await);
         let (failed, job) = submit_set(&store, &Fixture::default()).await;
-        let claim = store.claim(WorkerId::generate(), "cpu", 60, NOW).await.unwrap().unwrap();
+        let claim = store.claim(WorkerId::generate(), "cpu", NOW).await.unwrap().unwrap();
         assert_eq!(claim.lease.job, job);
         store.end_attempt(claim.lease, Ended::Succeeded { result: json!({}) }, NOW).await.unwrap();
         let (cancelled, job) = submit_set(&store, &Fixture::default()).await;
@@ -120,7 +120,7 @@ async fn write_set(store: &Store, change: impl Fn(&mut Fixture)) -> RolloutSetId
     let mut set = Fixture::default();
     change(&mut set);
     let (id, job) = submit_set(store, &set).await;
-    let claim = store.claim(WorkerId::generate(), "cpu", 60, NOW).await.unwrap().unwrap();
+    let claim = store.claim(WorkerId::generate(), "cpu", NOW).await.unwrap().unwrap();
     let reward = |sample: u32| set.rewards.then(|| f64::from(sample % 2));
     let lines = (0..GROUPS).flat_map(|group| {
         (0..GROUP_SIZE).map(move |sample| RolloutLine {

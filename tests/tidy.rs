@@ -70,9 +70,9 @@ const ORDERS: &[(&str, &[&str])] = &[
     ]),
     ("store", &[
         // Rows that stand by themselves.
-        "files", "memo", "migrations", "attempts", "audit", "keys", "metrics", "projects", "requests", "workers",
+        "files", "memo", "migrations", "attempts", "audit", "keys", "metrics", "projects", "requests", "life",
         // A job's log, its status, and the right to run it.
-        "events", "devices", "transitions", "lease", "reports", "inputs",
+        "events", "devices", "transitions", "lease", "workers", "reports", "inputs",
         // What jobs use and what they make.
         "artifacts", "datasets", "models", "verifiers", "uploaded_files", "uploads",
         // Jobs.

@@ -130,9 +130,11 @@ impl Problem {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "quota_exceeded", detail.clone())
             }
             StoreError::Overloaded => Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", error.to_string()),
-            StoreError::LeaseLost | StoreError::Database(_) | StoreError::Io { .. } | StoreError::Corrupt { .. } => {
-                Self::internal(error)
-            }
+            StoreError::LeaseLost
+            | StoreError::OtherVersion(_)
+            | StoreError::Database(_)
+            | StoreError::Io { .. }
+            | StoreError::Corrupt { .. } => Self::internal(error),
         }
     }
 }

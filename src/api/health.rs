@@ -41,7 +41,11 @@ pub async fn readyz(Access(app): Access) -> Result<Json<Health>, Problem> {
     }
     app.store.ping().await.map_err(|error| {
         tracing::error!(%error, "not ready");
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", "the database does not answer")
+        Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "database_unavailable",
+            "the database does not answer, or is locked",
+        )
     })?;
     Ok(healthy())
 }

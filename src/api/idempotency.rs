@@ -4,7 +4,9 @@
 //! ([`key`]). Any other keyed POST is answered from what the first one was answered ([`replay`]); only if the server
 //! dies between the two is the thing made again.
 
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Json;
 use axum::body::{Body, to_bytes};
@@ -23,7 +25,7 @@ use super::extract::MAX_JSON_BYTES;
 use super::route::Kind;
 use crate::clock;
 use crate::job::digest;
-use crate::store::{IdempotencyKey, Recorded};
+use crate::store::{IdempotencyKey, Recorded, StoreError};
 
 /// By what the request that makes a job is known again: by its `Idempotency-Key`, or for ten minutes by its body where
 /// the client counts its retries, as OpenAI's clients do.
@@ -75,35 +77,96 @@ async fn replayed(app: App, request: Request, next: Next) -> Result<Response, Pr
     let caller = request.extensions().get::<Caller>().cloned().unwrap_or_default();
     let store = app.store.within(&caller.project);
     let (request, digest) = fingerprint(request).await?;
-    match store.begin_request(&name, &digest, clock::now()).await? {
-        Recorded::First => {}
-        Recorded::UnderWay => {
-            let detail = "the request with this Idempotency-Key is still under way; ask again in a moment";
-            return Err(Problem::new(StatusCode::CONFLICT, "request_in_progress", detail));
-        }
-        Recorded::Answered { status, answer } => {
-            let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
-            let mut response = (status, [(header::CONTENT_TYPE, "application/json")], answer).into_response();
-            mark(&mut response);
-            return Ok(response);
-        }
+    let turn = match app.keyed.begin(store.own_project(), &name) {
+        Ok(turn) => turn,
+        Err(known) => return again(known, &digest),
+    };
+    if let Some(known) = store.recorded(&name, clock::now()).await? {
+        return again(Some(known), &digest);
     }
     let Ok(response) = AssertUnwindSafe(next.run(request)).catch_unwind().await else {
-        store.forget_request(&name).await?;
         return Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "something went wrong on the server"));
     };
     let (parts, body) = response.into_parts();
     let json =
         parts.headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
     if !parts.status.is_success() || !json {
-        store.forget_request(&name).await?;
         return Ok(Response::from_parts(parts, body));
     }
     let bytes = to_bytes(body, 16 * MAX_JSON_BYTES).await.map_err(|error| {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", format!("the answer cannot be kept: {error}"))
     })?;
-    store.end_request(&name, parts.status.as_u16(), &kept(&bytes)).await?;
+    let (status, answer) = (parts.status.as_u16(), kept(&bytes));
+    if let Err(error) = store.record_answer(&name, &digest, (status, &answer), clock::now()).await {
+        // What was asked for is done; that cannot be taken back.
+        tracing::warn!(%error, "an answer is remembered until the server ends only");
+        turn.end(Recorded { digest, answer: Some((status, answer)) });
+    }
     Ok(Response::from_parts(parts, Body::from(bytes)))
+}
+
+/// The answer to a request whose key is known: to one under way, of which there is nothing, or to one that was answered.
+fn again(known: Option<Recorded>, digest: &str) -> Result<Response, Problem> {
+    if known.as_ref().is_some_and(|known| known.digest != digest) {
+        return Err(StoreError::KeyReused.into());
+    }
+    let Some((status, answer)) = known.and_then(|known| known.answer) else {
+        let detail = "the request with this Idempotency-Key is still under way; ask again in a moment";
+        return Err(Problem::new(StatusCode::CONFLICT, "request_in_progress", detail));
+    };
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+    let mut response = (status, [(header::CONTENT_TYPE, "application/json")], answer).into_response();
+    mark(&mut response);
+    Ok(response)
+}
+
+/// Answers that could not be written down, as when the disk is full, and are remembered all the same.
+const MOST_UNWRITTEN: usize = 1024;
+
+/// The keyed requests that are under way, by project and key, and answers that could not be written down.
+#[derive(Clone, Debug, Default)]
+pub struct Keyed(Arc<Mutex<BTreeMap<(String, String), Option<Recorded>>>>);
+
+/// A request that is under way until this is dropped.
+struct Turn {
+    keyed: Keyed,
+    id: (String, String),
+}
+
+impl Keyed {
+    /// Begins a request, unless one with its key is under way or was answered.
+    fn begin(&self, project: &str, name: &str) -> Result<Turn, Option<Recorded>> {
+        let id = (project.to_owned(), name.to_owned());
+        let mut known = self.lock();
+        if let Some(known) = known.get(&id) {
+            return Err(known.clone());
+        }
+        known.insert(id.clone(), None);
+        Ok(Turn { keyed: self.clone(), id })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<(String, String), Option<Recorded>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Turn {
+    /// Remembers what the request was answered, which nothing else does.
+    fn end(self, recorded: Recorded) {
+        let mut known = self.keyed.lock();
+        if known.values().flatten().count() < MOST_UNWRITTEN {
+            known.insert(self.id.clone(), Some(recorded));
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut known = self.keyed.lock();
+        if known.get(&self.id).is_some_and(Option::is_none) {
+            known.remove(&self.id);
+        }
+    }
 }
 
 /// An answer without the secret of a key, which is nowhere kept.
@@ -138,4 +201,24 @@ async fn fingerprint(request: Request) -> Result<(Request, String), Problem> {
     }
     let digest = digest::of_json(&json!([target, content]));
     Ok((Request::from_parts(parts, Body::from(bytes)), digest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_under_way_until_it_ends_however_it_does() {
+        let keyed = Keyed::default();
+        let turn = keyed.begin("p", "k").unwrap();
+        assert!(matches!(keyed.begin("p", "k"), Err(None)));
+        drop(keyed.begin("q", "k").unwrap());
+        drop(turn);
+        let turn = keyed.begin("p", "k").unwrap();
+        turn.end(Recorded { digest: "sha256:00".into(), answer: Some((201, "{}".into())) });
+        let Err(known) = keyed.begin("p", "k") else { panic!("the answer is forgotten") };
+        assert_eq!(again(known.clone(), "sha256:00").unwrap().status(), StatusCode::CREATED);
+        assert!(again(known, "sha256:01").is_err(), "with another body the key is used again");
+        assert!(again(None, "sha256:00").is_err());
+    }
 }

@@ -87,6 +87,7 @@ pub struct App {
     limits: Limits,
     dispatcher: inference::dispatch::Dispatcher,
     answers: Answers,
+    keyed: idempotency::Keyed,
     row_indexes: RowIndexes,
     /// Places for open event streams.
     streams: Arc<Semaphore>,
@@ -242,8 +243,9 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
     let (entries, audit) = audit::start(store.clone());
     let (limits, dispatcher) = (Limits::default(), inference::dispatch::Dispatcher::default());
     let (answers, streams) = (Answers::default(), Arc::new(Semaphore::new(tail::MOST_STREAMS)));
-    let (settings, row_indexes) = (Arc::new(settings), RowIndexes::default());
-    let app = App { store, settings, feed, anonymous, limits, dispatcher, answers, row_indexes, streams, shutdown };
+    let (settings, row_indexes, keyed) = (Arc::new(settings), RowIndexes::default(), idempotency::Keyed::default());
+    let app =
+        App { store, settings, feed, anonymous, limits, dispatcher, answers, keyed, row_indexes, streams, shutdown };
     let (router, _, kinds) = routes().into_parts();
     let request_id = HeaderName::from_static("x-request-id");
     let router = router

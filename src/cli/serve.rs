@@ -18,7 +18,8 @@ use crate::config::Config;
 use crate::device::Machine;
 use crate::store::Store;
 use crate::webhook::{self, Guard};
-use crate::worker::supervisor::{Launch, supervise};
+use crate::worker::liveness;
+use crate::worker::supervisor::supervise;
 
 /// Requests under way get this long when the server ends.
 const GRACE: Duration = Duration::from_secs(2);
@@ -70,7 +71,6 @@ impl Server {
         let store = Store::open(&config.data_dir).await.context("the data directory cannot be opened")?;
         let lock = lock(&store)?;
         store.files().sweep_uploads()?;
-        store.forget_unanswered_requests().await?;
         let keyless = !store.has_api_keys().await?;
         if !config.is_local() && !store.has_usable_api_key(clock::now()).await? {
             bail!(
@@ -83,6 +83,7 @@ impl Server {
         let machine = Arc::new(Machine::open(&config.devices, store.files().root())?);
         let readings = machine.read_all()?;
         store.set_devices(&readings, clock::now()).await?;
+        liveness::release_the_dead(&store).await?;
         let listener = TcpListener::bind(config.listen)
             .await
             .with_context(|| format!("cannot listen on {}; choose another address with --listen", config.listen))?;
@@ -106,7 +107,7 @@ impl Server {
         }));
 
         let threads = (config.threads / readings.len().max(1)).max(1);
-        let launch = Launch { program: std::env::current_exe()?, arguments: worker_arguments(config, threads) };
+        let arguments = worker_arguments(config, threads);
         let mut workers = JoinSet::new();
         workers.spawn(webhook::run(
             store.clone(),
@@ -114,10 +115,12 @@ impl Server {
             config.webhook_retry_seconds.clone(),
             shutdown.clone(),
         ));
+        let patience = Duration::from_secs(config.lease_seconds);
+        workers.spawn(liveness::watch(store.clone(), patience, shutdown.clone()));
         for reading in readings {
-            let (store, launch, machine) = (store.clone(), launch.clone(), Arc::clone(&machine));
+            let (store, arguments, machine) = (store.clone(), arguments.clone(), Arc::clone(&machine));
             let shutdown = shutdown.clone();
-            workers.spawn(async move { supervise(store, launch, machine, &reading, shutdown).await });
+            workers.spawn(async move { supervise(store, arguments, machine, &reading, shutdown).await });
         }
         Ok(Self { address, stop, http, workers, keyless, _lock: lock })
     }
@@ -156,7 +159,7 @@ fn sweep(store: Store) {
 }
 
 fn lock(store: &Store) -> anyhow::Result<File> {
-    let path = store.files().root().join("server.lock");
+    let path = store.files().server_lock();
     let file = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
     match file.try_lock() {
         Ok(()) => Ok(file),

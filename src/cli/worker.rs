@@ -124,8 +124,16 @@ pub fn start_pool(threads: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns on SIGTERM, on SIGINT, or when the supervisor's pipe closes.
+/// Returns on SIGTERM, on SIGINT, or when the supervisor's pipe closes. SIGHUP, by which a terminal says that it closes and
+/// an administrator that settings are to be read again, ends nothing.
 pub async fn wait_for_end(supervised: bool) {
+    if let Ok(mut hangups) = signal(SignalKind::hangup()) {
+        tokio::spawn(async move {
+            while hangups.recv().await.is_some() {
+                tracing::info!("SIGHUP changes nothing: settings are read when the server starts");
+            }
+        });
+    }
     let pipe = async {
         if supervised {
             let mut sink = [0; 64];

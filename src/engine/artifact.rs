@@ -3,14 +3,18 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
 use super::error::EngineError;
-use crate::job::artifact::MANIFEST;
+use crate::job::artifact::{MANIFEST, VERSION_MARK};
 use crate::job::digest::hex;
 use crate::job::{ArtifactSummary, Manifest, ManifestFile};
+
+/// How often an attempt may write the same artifact again.
+const MOST_VERSIONS: u32 = 1000;
 
 /// An artifact that is complete on disk.
 #[derive(Clone, Debug)]
@@ -21,22 +25,28 @@ pub struct Saved {
 }
 
 /// Makes the artifact `directory` out of the files that `write` puts into the folder it is given; `write` also says what
-/// is told of them. `header` is the manifest without its files. An existing directory of that name, left by an
-/// interrupted run, is replaced.
+/// is told of them. `header` is the manifest without its files. A directory of that name which is there already may be
+/// one that a row names, and stays as it is: the new one is called `NAME~2`, and takes its place when its row stands.
 pub fn save(
     directory: &Path,
     header: Manifest,
     write: impl FnOnce(&Path) -> Result<ArtifactSummary, EngineError>,
 ) -> Result<Saved, EngineError> {
     let parent = directory.parent().unwrap_or(Path::new("."));
-    let mut name = directory.file_name().unwrap_or_default().to_owned();
-    name.push(".tmp");
-    let temporary = parent.join(name);
+    let named = |suffix: String| {
+        let mut name = directory.file_name().unwrap_or_default().to_owned();
+        name.push(suffix);
+        parent.join(name)
+    };
+    let temporary = named(String::from(".tmp"));
     let result = fill(&temporary, header, write).and_then(|(manifest, summary)| {
-        remove_dir(directory)?;
-        fs::rename(&temporary, directory).map_err(|e| EngineError::io("renaming", &temporary, e))?;
+        let others = (2..=MOST_VERSIONS).map(|version| named(format!("{VERSION_MARK}{version}")));
+        let free = iter::once(directory.to_owned()).chain(others).find(|directory| !directory.exists());
+        let directory =
+            free.ok_or_else(|| EngineError::Internal(format!("{} has no free name", directory.display())))?;
+        fs::rename(&temporary, &directory).map_err(|e| EngineError::io("renaming", &temporary, e))?;
         sync(parent)?;
-        Ok(Saved { directory: directory.to_owned(), manifest, summary })
+        Ok(Saved { directory, manifest, summary })
     });
     if result.is_err() {
         // The space matters more than the remains; what cannot be removed now is swept at the next start.
@@ -174,5 +184,18 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(fs::read(directory.join("weights")).unwrap(), b"old");
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_written_again_leaves_the_older_one_until_a_row_names_it() {
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("1-5");
+        let older = save(&directory, header(), |dir| write(dir, b"old")).unwrap();
+        for (version, name) in ["1-5~2", "1-5~3"].into_iter().enumerate() {
+            let newer = save(&directory, header(), |dir| write(dir, &[version as u8])).unwrap();
+            assert_eq!(newer.directory, root.path().join(name));
+            assert_eq!(verify(&newer.directory).unwrap(), newer.manifest);
+        }
+        assert_eq!(verify(&older.directory).unwrap(), older.manifest);
     }
 }

@@ -11,6 +11,10 @@ use super::{CheckpointId, EvaluationId, EvaluationSummary, JobId, RolloutSetId, 
 /// Name of the manifest within an artifact's directory; it is the only thing that readers trust.
 pub const MANIFEST: &str = "manifest.json";
 
+/// What stands between the name of an artifact's directory and the number of its version, when an attempt writes the
+/// same one again.
+pub const VERSION_MARK: char = '~';
+
 names!(
     /// What an artifact is for.
     ArtifactKind {

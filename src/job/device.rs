@@ -59,6 +59,23 @@ impl DeviceReading {
     pub fn is_taken(&self) -> bool {
         self.processes.iter().any(|process| !process.ours)
     }
+
+    /// A device with so many bytes of memory, all of them free.
+    #[cfg(test)]
+    pub fn of_test(name: &str, number: u32, memory: u64) -> Self {
+        Self {
+            name: name.to_owned(),
+            number,
+            description: String::from("a device"),
+            uuid: None,
+            memory_total: memory,
+            memory_free: memory,
+            compute_capability: None,
+            driver_version: None,
+            processes: Vec::new(),
+            fault: None,
+        }
+    }
 }
 
 /// A number of bytes as people write it.

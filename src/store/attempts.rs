@@ -17,6 +17,8 @@ pub struct AttemptRow {
     pub started_at: Timestamp,
     pub ended_at: Option<Timestamp>,
     pub outcome: Option<String>,
+    /// How long it had its devices, as far as its worker has told.
+    pub held_milliseconds: i64,
     /// Optimizer steps that had been taken when it began.
     pub first_step: u64,
 }
@@ -52,6 +54,7 @@ fn attempt(row: &SqliteRow) -> Result<AttemptRow> {
         started_at: Timestamp(row.try_get("started_at")?),
         ended_at: row.try_get::<Option<i64>, _>("ended_at")?.map(Timestamp),
         outcome: row.try_get("outcome")?,
+        held_milliseconds: row.try_get("held_milliseconds")?,
         first_step: row.try_get::<i64, _>("first_step")?.unsigned_abs(),
     })
 }

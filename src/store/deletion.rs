@@ -13,7 +13,9 @@ use super::{Location, Result, Store, StoreError, read};
 use crate::job::{CheckpointId, JobId, JobStatus, RolloutSetId};
 
 /// What a job owns besides its row, in an order that references allow.
-const OWNED: [&str; 9] = [
+const OWNED: [&str; 10] = [
+    "insert into deleted_event (id, position, project)
+     select event.id, position, project from event join job on job.id = job_id where job_id = $1",
     "delete from event where job_id = $1",
     "delete from metric where job_id = $1",
     "delete from attempt where job_id = $1",
@@ -32,6 +34,9 @@ const UNNAMED: [(&str, &str); 3] = [
     ("files", "select 1 from file where id = $1"),
     ("models", "select 1 from model where id = $1"),
 ];
+/// How far back in the log of all jobs it is known where events of deleted jobs stood.
+const REMEMBERED_EVENTS: i64 = 1_000_000;
+
 /// No upload and no import takes longer.
 const ON_THE_WAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -44,6 +49,10 @@ impl Store {
             sqlx::query(statement).bind(id.to_string()).execute(tx.connection()).await?;
         }
         sqlx::query("delete from job where id = $1").bind(id.to_string()).execute(tx.connection()).await?;
+        sqlx::query("delete from deleted_event where position < (select max(position) from deleted_event) - $1")
+            .bind(REMEMBERED_EVENTS)
+            .execute(tx.connection())
+            .await?;
         tx.commit().await?;
         self.place().remove(&Location::job(id)).await;
         Ok(())

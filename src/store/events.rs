@@ -114,11 +114,12 @@ impl Store {
         rows.iter().map(|row| Ok((row.try_get("position")?, event(row)?))).collect()
     }
 
-    /// Where an event stands in the log of all jobs.
+    /// Where an event stands in the log of all jobs, or stood when its job was deleted.
     pub async fn event_position(&self, id: EventId) -> Result<i64> {
         let position = sqlx::query_scalar(
             "select position from event
-             where id = $1 and exists (select 1 from job where id = event.job_id and project = coalesce($2, project))",
+             where id = $1 and exists (select 1 from job where id = event.job_id and project = coalesce($2, project))
+             union all select position from deleted_event where id = $1 and project = coalesce($2, project)",
         )
         .bind(id.to_string())
         .bind(self.project())
@@ -185,6 +186,25 @@ mod tests {
     use crate::store::NewJob;
 
     const NOW: Timestamp = Timestamp(1_750_000_000_000);
+
+    #[tokio::test]
+    async fn whoever_had_read_up_to_an_event_of_a_deleted_job_goes_on_behind_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let submit = async || {
+            let dataset = json!({"train": "builtin:arithmetic"});
+            let spec = json!({"model": "builtin:arith-tiny", "dataset": dataset, "objective": {"type": "sft"}});
+            store.submit_job(NewJob::of_kind(JobKind::Train, spec), None, NOW).await.unwrap().job.id
+        };
+        let (first, second) = (submit().await, submit().await);
+        store.cancel_job(first, NOW).await.unwrap();
+        let cursor = store.events(first, 0, 10).await.unwrap()[0].id;
+        store.delete_job(first).await.unwrap();
+        let position = store.event_position(cursor).await.unwrap();
+        let rest = store.all_events(position, i64::MAX, EventFilter::default(), 10).await.unwrap();
+        assert_eq!(rest.iter().map(|(_, event)| event.job).collect::<Vec<_>>(), [second]);
+        assert!(store.within("another").event_position(cursor).await.is_err(), "it is nothing to other projects");
+    }
 
     /// Whoever follows a log waits for each number.
     #[tokio::test]

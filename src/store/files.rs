@@ -1,7 +1,7 @@
 //! The folders of a data directory, for the server and the workers of this machine. What is stored in them is found
 //! through the [`super::Place`].
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct Files {
 
 impl Files {
     pub(super) fn open(root: &Path) -> Result<Self> {
-        for folder in ["datasets", "files", "jobs", "models", "parts", "uploads"] {
+        for folder in ["datasets", "files", "jobs", "models", "parts", "uploads", "workers"] {
             let path = root.join(folder);
             fs::create_dir_all(&path).map_err(|e| StoreError::io("creating", &path, e))?;
         }
@@ -44,6 +44,21 @@ impl Files {
     /// The folder in which a job's worker writes.
     pub fn job(&self, id: JobId) -> PathBuf {
         self.root.join("jobs").join(id.to_string())
+    }
+
+    /// The file that the one server of the directory keeps locked.
+    pub fn server_lock(&self) -> PathBuf {
+        self.root.join("server.lock")
+    }
+
+    /// Whether a server uses the directory.
+    pub(super) fn has_server(&self) -> bool {
+        File::open(self.server_lock()).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
+    /// The folder of the locks that tell which workers live.
+    pub(super) fn workers(&self) -> PathBuf {
+        self.root.join("workers")
     }
 
     /// The folder of the sockets on which idle workers answer.

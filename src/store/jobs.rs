@@ -2,6 +2,7 @@
 //! `lifecycle`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use sqlx::Row;
@@ -15,13 +16,20 @@ use crate::spec::{Attributes, Resolved, Work};
 /// The reason of a job that was cancelled without another one.
 pub(super) const CANCELLED_BY_CLIENT: &str = "cancelled by a client";
 
-/// Milliseconds of devices that attempts of the `job` row at hand have used; one under way counts up to `$now`.
+/// How long a worker is taken to go on with a job when nothing was heard of it.
+const UNSEEN: Duration = Duration::from_secs(5);
+
+/// Milliseconds of devices that attempts of the `job` row at hand have used; one under way as far as its worker has told,
+/// or as `$held` says.
 macro_rules! spent {
-    ($now:literal) => {
+    () => {
+        spent!("held_milliseconds")
+    };
+    ($held:literal) => {
         concat!(
-            "(select coalesce(sum((coalesce(ended_at, ",
-            $now,
-            ") - started_at) * case devices when '[]' then 1 else json_array_length(devices) end), 0)
+            "(select coalesce(sum(",
+            $held,
+            " * case devices when '[]' then 1 else json_array_length(devices) end), 0)
               from attempt where job_id = job.id)"
         )
     };
@@ -34,10 +42,9 @@ macro_rules! job_rows {
         concat!(
             "select job.*, (select id from rollout_set where job_id = job.id) as rollout_set,
                     (select devices from attempt where job_id = job.id and number = job.attempt) as held,
-                    (select started_at from attempt
-                     where job_id = job.id and number = job.attempt and ended_at is null) as running_since,
+                    (select seen_at from worker where id = job.worker) as worker_seen_at,
                     (select source_job from verification where job_id = job.id) as verifies, ",
-            spent!("started_at"),
+            spent!(),
             " as spent from job"
         )
     };
@@ -77,10 +84,10 @@ pub struct JobRow {
     pub devices: Vec<String>,
     /// The set that the job fills or has filled.
     pub rollout_set: Option<RolloutSetId>,
-    /// Milliseconds of devices that its ended attempts have used.
+    /// Milliseconds of devices that its attempts have used, as far as their workers have told.
     pub spent_milliseconds: i64,
-    /// When the attempt under way began.
-    pub running_since: Option<Timestamp>,
+    /// When the worker that holds it was seen last.
+    pub worker_seen_at: Option<Timestamp>,
     /// The job whose spec it was made from.
     pub forked_from: Option<JobId>,
     /// The job that it repeats to prove that it resumes bit for bit.
@@ -93,10 +100,11 @@ impl JobRow {
         &self.resolved.work
     }
 
-    /// Seconds of attempts times the devices that they held; of an attempt under way only whole seconds count.
+    /// Seconds of attempts times the devices that they held. What an attempt under way has used since its worker was
+    /// seen is taken from the clock, in whole seconds, and never more than [`UNSEEN`].
     pub fn device_seconds(&self, now: Timestamp) -> f64 {
-        let seconds = self.running_since.map_or(0, |began| (now.0 - began.0).max(0) / 1000);
-        self.spent_milliseconds as f64 / 1000.0 + (seconds * self.devices.len().max(1) as i64) as f64
+        let unseen = self.worker_seen_at.map_or(0, |seen| (now.0 - seen.0).clamp(0, UNSEEN.as_millis() as i64) / 1000);
+        self.spent_milliseconds as f64 / 1000.0 + (unseen * self.devices.len().max(1) as i64) as f64
     }
 }
 
@@ -209,7 +217,7 @@ fn job(row: &SqliteRow) -> Result<JobRow> {
         devices: json("held")?.map(|text| read_json("devices", &text)).transpose()?.unwrap_or_default(),
         rollout_set: json("rollout_set")?.map(|text| read("rollout set id", &text)).transpose()?,
         spent_milliseconds: row.try_get("spent")?,
-        running_since: time("running_since")?,
+        worker_seen_at: time("worker_seen_at")?,
         forked_from: json("forked_from")?.map(|text| read("job id", &text)).transpose()?,
         verifies: json("verifies")?.map(|text| read("job id", &text)).transpose()?,
     })

@@ -1,6 +1,8 @@
 //! What is asked of a job after its submission: to rest, to go on, to be changed, and to stop because its budget is
 //! spent. How a job that was asked to stop ends, when its worker lets go of it, is in `queue`.
 
+use std::time::Duration;
+
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
@@ -67,8 +69,14 @@ impl Store {
     }
 
     /// Asks the job of a lease to stop if its budget is spent by now.
-    pub(super) async fn spend(&self, lease: Lease, budget: BudgetSpec, now: Timestamp) -> Result<Heartbeat> {
-        if !budget.is_spent_by(spent_by(&mut *self.readers.acquire().await?, lease.job, now).await?) {
+    pub(super) async fn spend(
+        &self,
+        lease: Lease,
+        budget: BudgetSpec,
+        held: Duration,
+        now: Timestamp,
+    ) -> Result<Heartbeat> {
+        if !budget.is_spent_by(spent_by(&mut *self.readers.acquire().await?, lease, held).await?) {
             return Ok(Heartbeat::GoOn);
         }
         let mut tx = self.begin().await?;
@@ -80,7 +88,7 @@ impl Store {
         let Some(row) = row else { return Ok(Heartbeat::Lost) };
         let status: JobStatus = read("job status", row.try_get("status")?)?;
         let budget = stored_budget(&row)?.filter(|_| Heartbeat::of(status) == Heartbeat::GoOn);
-        let used = spent_by(tx.connection(), lease.job, now).await?;
+        let used = spent_by(tx.connection(), lease, held).await?;
         let Some(budget) = budget.filter(|budget| budget.is_spent_by(used)) else {
             return Ok(Heartbeat::of(status));
         };
@@ -95,7 +103,7 @@ impl Store {
         let mut tx = self.begin().await?;
         let row = sqlx::query(concat!(
             "select status, budget, ",
-            spent!("started_at"),
+            spent!(),
             " as spent from job where id = $1 and project = coalesce($2, project)"
         ))
         .bind(id.to_string())
@@ -157,10 +165,15 @@ fn exhausted(reason: &str) -> Failure {
     }
 }
 
-/// Milliseconds of devices that a job has used, those of an attempt under way included.
-async fn spent_by(connection: &mut SqliteConnection, job: JobId, now: Timestamp) -> Result<i64> {
-    let spent = sqlx::query_scalar(concat!("select ", spent!("$2"), " from job where id = $1"));
-    Ok(spent.bind(job.to_string()).bind(now.0).fetch_one(connection).await?)
+/// Milliseconds of devices that a job has used, with what the attempt under way has `held` them for.
+async fn spent_by(connection: &mut SqliteConnection, lease: Lease, held: Duration) -> Result<i64> {
+    let spent = sqlx::query_scalar(concat!(
+        "select ",
+        spent!("max(held_milliseconds, case number when $2 then $3 else 0 end)"),
+        " from job where id = $1"
+    ));
+    let spent = spent.bind(lease.job.to_string()).bind(lease.attempt).bind(held.as_millis() as i64);
+    Ok(spent.fetch_one(connection).await?)
 }
 
 async fn write_change(connection: &mut SqliteConnection, job: JobId, change: &JobChange, now: Timestamp) -> Result<()> {
@@ -190,7 +203,6 @@ mod tests {
     use crate::store::{Ended, NewJob};
 
     const NOW: Timestamp = Timestamp(1_750_000_000_000);
-    const LEASE_SECONDS: u64 = 60;
 
     /// A server's store with two devices and the worker of the first.
     struct Server {
@@ -203,18 +215,7 @@ mod tests {
         async fn new() -> Self {
             let folder = tempfile::tempdir().unwrap();
             let store = Store::open(folder.path()).await.unwrap();
-            let reading = |number: u32| DeviceReading {
-                name: format!("simulated:{number}"),
-                number,
-                description: String::from("a device"),
-                uuid: None,
-                memory_total: 1 << 30,
-                memory_free: 1 << 30,
-                compute_capability: None,
-                driver_version: None,
-                processes: Vec::new(),
-                fault: None,
-            };
+            let reading = |number: u32| DeviceReading::of_test(&format!("simulated:{number}"), number, 1 << 30);
             store.set_devices(&[reading(0), reading(1)], NOW).await.unwrap();
             let server = Self { store, worker: WorkerId::generate(), _folder: folder };
             for (id, device) in [(server.worker, "simulated:0"), (WorkerId::generate(), "simulated:1")] {
@@ -236,8 +237,18 @@ mod tests {
         }
 
         async fn claim(&self, now: Timestamp) -> Option<Lease> {
-            let claim = self.store.claim(self.worker, "simulated:0", LEASE_SECONDS, now).await.unwrap();
+            let claim = self.store.claim(self.worker, "simulated:0", now).await.unwrap();
             claim.map(|claim| claim.lease)
+        }
+
+        /// What the worker learns `seconds` after its claim.
+        async fn check(&self, lease: Lease, seconds: u64) -> Heartbeat {
+            self.store.check_lease(lease, Duration::from_secs(seconds), NOW).await.unwrap()
+        }
+
+        /// A sign of life of the worker `seconds` after its claim, at `now`.
+        async fn beat(&self, lease: Lease, seconds: u64, now: Timestamp) {
+            self.store.beat(self.worker, Some((lease, Duration::from_secs(seconds))), now).await.unwrap();
         }
 
         async fn status(&self, job: JobId) -> JobStatus {
@@ -252,19 +263,16 @@ mod tests {
     #[tokio::test]
     async fn a_pausing_job_becomes_paused_however_its_worker_lets_go_of_it() {
         let server = Server::new().await;
-        for end in ["drained", "released", "expired"] {
+        for end in ["drained", "released"] {
             let job = server.submit(1, Value::Null).await;
             let lease = server.claim(NOW).await.unwrap();
             assert_eq!(server.store.pause_job(job, NOW).await.unwrap().status, JobStatus::Pausing, "{end}");
-            assert_eq!(server.store.peek_lease(lease, NOW).await.unwrap(), Heartbeat::Pause);
+            assert_eq!(server.check(lease, 0).await, Heartbeat::Pause);
             let early = server.store.resume_job(job, NOW).await.unwrap_err();
             assert!(matches!(early, StoreError::Refused { code: "job_pausing", .. }), "{early:?}");
             match end {
                 "drained" => server.store.end_attempt(lease, Ended::Drained, NOW).await.unwrap(),
-                "released" => {
-                    assert_eq!(server.store.release_worker(server.worker, "killed", false, NOW).await.unwrap(), 1);
-                }
-                _ => assert_eq!(server.store.reap_expired(NOW.plus_seconds(61)).await.unwrap(), 1),
+                _ => assert_eq!(server.store.release_worker(server.worker, "killed", false, NOW).await.unwrap(), 1),
             }
             assert_eq!((server.status(job).await, server.all_idle().await), (JobStatus::Paused, true), "{end}");
             assert!(server.claim(NOW).await.is_none(), "a paused job waits for a client");
@@ -282,7 +290,7 @@ mod tests {
         let lease = server.claim(NOW).await.unwrap();
         server.store.pause_job(job, NOW).await.unwrap();
         assert_eq!(server.store.cancel_job(job, NOW).await.unwrap().status, JobStatus::Cancelling);
-        assert_eq!(server.store.peek_lease(lease, NOW).await.unwrap(), Heartbeat::Cancel);
+        assert_eq!(server.check(lease, 0).await, Heartbeat::Cancel);
         assert!(server.store.pause_job(job, NOW).await.is_err());
         // The engine was saving already when the cancellation came.
         server.store.end_attempt(lease, Ended::Drained, NOW).await.unwrap();
@@ -304,18 +312,28 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn device_seconds_add_up_over_attempts_and_devices_and_stop_with_the_lease() {
+    async fn device_seconds_add_up_over_attempts_and_devices_whatever_the_clock_does() {
         let server = Server::new().await;
         let job = server.submit(2, Value::Null).await;
         let seconds = async |now| server.store.job(job).await.unwrap().device_seconds(now);
         let lease = server.claim(NOW).await.unwrap();
-        assert_eq!(seconds(NOW.plus_seconds(5)).await, 10.0, "two devices for five seconds");
+        assert_eq!(seconds(NOW.plus_seconds(3)).await, 6.0, "two devices for three seconds");
+        assert_eq!(
+            seconds(NOW.plus_seconds(7200)).await,
+            10.0,
+            "a clock that is set forward adds what is not heard of"
+        );
+        assert_eq!(seconds(Timestamp(NOW.0 - 7_200_000)).await, 0.0, "and one that is set back takes nothing away");
+        server.beat(lease, 6, NOW.plus_seconds(7206)).await;
+        assert_eq!(seconds(NOW.plus_seconds(1)).await, 12.0);
+        server.beat(lease, 7, NOW.plus_seconds(7)).await;
         server.store.end_attempt(lease, Ended::Drained, NOW.plus_seconds(7)).await.unwrap();
         assert_eq!(seconds(NOW.plus_seconds(15)).await, 14.0);
-        // The worker dies, and nobody looks for a day: it had its devices until its lease ran out.
-        server.claim(NOW.plus_seconds(20)).await.unwrap();
-        server.store.reap_expired(NOW.plus_seconds(86_400)).await.unwrap();
-        assert_eq!(seconds(NOW.plus_seconds(90_000)).await, 14.0 + 2.0 * LEASE_SECONDS as f64);
+        // The worker dies, and nobody looks for a day: it had its devices until it was seen last.
+        let lease = server.claim(NOW.plus_seconds(20)).await.unwrap();
+        server.beat(lease, 60, NOW.plus_seconds(80)).await;
+        server.store.release_worker(server.worker, "killed", false, NOW.plus_seconds(86_400)).await.unwrap();
+        assert_eq!(seconds(NOW.plus_seconds(90_000)).await, 14.0 + 2.0 * 60.0);
         let page = crate::store::Page { after: None, limit: 10, newest_first: false };
         let attempts = server.store.attempts(job, None, &page).await.unwrap();
         let outcomes: Vec<_> = attempts.iter().map(|attempt| attempt.outcome.as_deref()).collect();
@@ -334,10 +352,8 @@ mod tests {
         for (action, asked, expected, outcome) in ends {
             let job = server.submit(2, json!({"device_seconds": 10, "on_exhausted": action})).await;
             let lease = server.claim(NOW).await.unwrap();
-            let before = server.store.peek_lease(lease, NOW.plus_seconds(4)).await.unwrap();
-            assert_eq!(before, Heartbeat::GoOn, "{action}");
-            let later = NOW.plus_seconds(5);
-            let answer = server.store.peek_lease(lease, later).await.unwrap();
+            assert_eq!(server.check(lease, 4).await, Heartbeat::GoOn, "{action}");
+            let (later, answer) = (NOW.plus_seconds(5), server.check(lease, 5).await);
             assert_eq!((answer, server.status(job).await), (Heartbeat::of(asked), asked), "{action}");
             let ended = if action == "pause" { Ended::Drained } else { Ended::Cancelled };
             server.store.end_attempt(lease, ended, later).await.unwrap();
@@ -364,7 +380,8 @@ mod tests {
         let job = server.submit(1, json!({"device_seconds": 10, "on_exhausted": "pause"})).await;
         let lease = server.claim(NOW).await.unwrap();
         let later = NOW.plus_seconds(10);
-        server.store.peek_lease(lease, later).await.unwrap();
+        assert_eq!(server.check(lease, 10).await, Heartbeat::Pause);
+        server.beat(lease, 10, later).await;
         server.store.end_attempt(lease, Ended::Drained, later).await.unwrap();
         let spent = server.store.resume_job(job, later).await.unwrap_err();
         assert!(matches!(spent, StoreError::Refused { code: "budget_exhausted", .. }), "{spent:?}");
@@ -376,7 +393,7 @@ mod tests {
         server.store.change_job(job, later, raise).await.unwrap();
         assert_eq!(server.store.resume_job(job, later).await.unwrap().status, JobStatus::Queued);
         let lease = server.claim(later).await.unwrap();
-        assert_eq!(server.store.peek_lease(lease, NOW.plus_seconds(19)).await.unwrap(), Heartbeat::GoOn);
-        assert_eq!(server.store.peek_lease(lease, NOW.plus_seconds(20)).await.unwrap(), Heartbeat::Pause);
+        assert_eq!(server.check(lease, 9).await, Heartbeat::GoOn);
+        assert_eq!(server.check(lease, 10).await, Heartbeat::Pause);
     }
 }

@@ -4,6 +4,9 @@
 use std::borrow::Cow;
 
 use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::sqlite::SqliteConnection;
+
+use super::{Files, Result, StoreError};
 
 macro_rules! migrations {
     ($($file:literal),+ $(,)?) => {
@@ -27,6 +30,9 @@ migrations! {
     "0013_artifacts",
     "0014_job_status",
     "0015_columns",
+    "0016_liveness",
+    "0017_deleted_events",
+    "0018_answers",
 }
 
 /// What brings a database up to date; all changes whose numbers are at most `last`.
@@ -43,9 +49,42 @@ pub(super) fn migrator(last: i64) -> Migrator {
     Migrator::with_migrations(all.collect())
 }
 
+/// Brings a database up to date, unless a server of an older version uses it, whose statements would not fit it any more,
+/// or a newer version of the program has written it.
+pub(super) async fn update(database: &mut SqliteConnection, files: &Files) -> Result<()> {
+    let known = migrator(i64::MAX);
+    let newest = known.iter().map(|migration| migration.version).max();
+    let applied = applied(database).await?;
+    if applied > newest {
+        let detail = "the data directory was written by a newer version of anneal; use that one, or another directory";
+        return Err(StoreError::OtherVersion(detail.to_owned()));
+    }
+    if applied.is_some() && applied < newest && files.has_server() {
+        let detail = "the data directory is that of an older version of anneal, whose server is running; stop it first";
+        return Err(StoreError::OtherVersion(detail.to_owned()));
+    }
+    known.run(database).await.map_err(|e| StoreError::Database(e.into()))
+}
+
+/// The newest change that a database has seen; none of a new one.
+async fn applied(database: &mut SqliteConnection) -> Result<Option<i64>> {
+    let begun = sqlx::query("select 1 from sqlite_master where type = 'table' and name = '_sqlx_migrations'");
+    if begun.fetch_optional(&mut *database).await?.is_none() {
+        return Ok(None);
+    }
+    Ok(sqlx::query_scalar("select max(version) from _sqlx_migrations").fetch_one(database).await?)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use sqlx::ConnectOptions;
+    use sqlx::sqlite::SqliteConnectOptions;
+
     use super::*;
+    use crate::store::Store;
 
     #[test]
     fn every_file_of_the_folder_is_a_migration() {
@@ -57,5 +96,38 @@ mod tests {
         names.sort();
         assert_eq!(FILES.iter().map(|(name, _)| *name).collect::<Vec<_>>(), names);
         assert_eq!(migrator(i64::MAX).iter().count(), FILES.len(), "a name is a number, `_` and a description");
+    }
+
+    #[tokio::test]
+    async fn a_directory_of_another_version_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let older = FILES.len() - 2;
+        let open = async || Store::open(folder.path()).await.map(drop);
+        let mut database = database(folder.path()).await;
+        migrator(number(older)).run(&mut database).await.unwrap();
+        let lock = fs::File::create(folder.path().join("server.lock")).unwrap();
+        lock.lock().unwrap();
+        let refused = open().await;
+        assert!(matches!(&refused, Err(StoreError::OtherVersion(detail)) if detail.contains("running")), "{refused:?}");
+        assert_eq!(applied(&mut database).await.unwrap(), Some(number(older)), "nothing was changed");
+        lock.unlock().unwrap();
+        open().await.unwrap();
+        lock.lock().unwrap();
+        open().await.unwrap();
+
+        let newer =
+            "update _sqlx_migrations set version = 9000 where version = (select max(version) from _sqlx_migrations)";
+        sqlx::query(newer).execute(&mut database).await.unwrap();
+        let refused = open().await;
+        assert!(matches!(&refused, Err(StoreError::OtherVersion(detail)) if detail.contains("newer")), "{refused:?}");
+    }
+
+    fn number(index: usize) -> i64 {
+        FILES[index].0.split_once('_').unwrap().0.parse().unwrap()
+    }
+
+    async fn database(folder: &Path) -> SqliteConnection {
+        let options = SqliteConnectOptions::new().filename(folder.join("anneal.db")).create_if_missing(true);
+        options.connect().await.unwrap()
     }
 }

@@ -22,6 +22,7 @@ mod inputs;
 mod jobs;
 mod keys;
 mod lease;
+mod life;
 mod lifecycle;
 pub mod line;
 mod memo;
@@ -47,8 +48,8 @@ mod workers;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, SqlitePool};
@@ -68,6 +69,7 @@ pub use fine_tuning::MetadataFilter;
 pub use jobs::{JobFilter, JobRow};
 pub use keys::{ApiKeyRow, NewApiKey};
 pub use lease::Lease;
+pub use life::LifeLock;
 pub use lifecycle::JobChange;
 pub use memo::Memo;
 pub use metrics::{Buckets, MetricSeries};
@@ -83,7 +85,7 @@ pub use uploads::{PartRow, UploadRow};
 pub use verifiers::VerifierRow;
 pub use webhook_deliveries::{DueDelivery, WebhookAttempt, WebhookDeliveryRow, WebhookOutcome};
 pub use webhook_endpoints::{WebhookEndpointChange, WebhookEndpointRow};
-pub use workers::WorkerRow;
+pub use workers::{SignOfLife, WorkerRow};
 
 use crate::job::{Event, JobId};
 use memo::Versions;
@@ -91,6 +93,12 @@ use submissions::Submissions;
 
 /// Rows that one statement inserts at most: a statement for each is slower, and values are limited.
 const ROWS: usize = 128;
+
+/// How long a write waits for those before it, in this process and in others.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long nothing could be written when the server says that it is not ready.
+const UNWRITABLE: Duration = Duration::from_secs(2);
 
 /// How long what requests are judged by is remembered, even if nothing is written.
 const REMEMBERED: Duration = Duration::from_secs(60);
@@ -114,8 +122,8 @@ pub enum StoreError {
     /// The project has no right to more.
     #[error("{0}")]
     QuotaExceeded(String),
-    /// Too much waits to be read or written.
-    #[error("too many requests wait for the database; try again in a moment")]
+    /// Too much waits to be read or written, or somebody else has been writing for too long.
+    #[error("the database is busy; try again in a moment")]
     Overloaded,
     /// What was written together with others failed for all of them.
     #[error(transparent)]
@@ -123,6 +131,9 @@ pub enum StoreError {
     /// The worker does not own the job any more.
     #[error("the lease is lost")]
     LeaseLost,
+    /// The data directory is that of another version of the program.
+    #[error("{0}")]
+    OtherVersion(String),
     #[error("the disk is full")]
     Full(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("database operation failed")]
@@ -138,9 +149,13 @@ impl From<sqlx::Error> for StoreError {
         if matches!(error, sqlx::Error::PoolTimedOut) {
             return Self::Overloaded;
         }
-        // SQLITE_FULL; SQLITE_IOERR_WRITE is what some file systems say first.
-        let full = error.as_database_error().and_then(|e| e.code()).is_some_and(|code| code == "13" || code == "778");
-        if full { Self::Full(Box::new(error)) } else { Self::Database(error) }
+        match error.as_database_error().and_then(|e| e.code()).as_deref() {
+            // SQLITE_FULL; SQLITE_IOERR_WRITE is what some file systems say first.
+            Some("13" | "778") => Self::Full(Box::new(error)),
+            // SQLITE_BUSY, and what it is called when another process recovers the database or ends.
+            Some("5" | "261" | "517" | "773") => Self::Overloaded,
+            Some(_) | None => Self::Database(error),
+        }
     }
 }
 
@@ -164,6 +179,8 @@ pub struct Store {
     files: Files,
     place: Place,
     submissions: Submissions,
+    /// When the first [`probe`](Self::probe) began that has not gone well since.
+    unwritable: Arc<std::sync::Mutex<Option<Instant>>>,
     versions: Arc<Versions>,
     /// Keys by their digests, and the limits of projects by name: each request asks for them.
     keys: Memo<String, Option<ApiKeyRow>>,
@@ -184,10 +201,10 @@ impl Store {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
-            .busy_timeout(Duration::from_secs(30))
+            .busy_timeout(PATIENCE)
             .disable_statement_logging();
         let mut writer = SqliteConnection::connect_with(&options).await?;
-        migrations::migrator(i64::MAX).run(&mut writer).await.map_err(|e| StoreError::Database(e.into()))?;
+        migrations::update(&mut writer, &files).await?;
         let readers = SqlitePoolOptions::new()
             .max_connections(8)
             .acquire_timeout(Duration::from_secs(10))
@@ -199,6 +216,7 @@ impl Store {
             place: Place::new(files.clone()),
             files,
             submissions: Submissions::new(),
+            unwritable: Arc::default(),
             versions: Arc::default(),
             keys: Memo::new(REMEMBERED),
             limits: Memo::new(REMEMBERED),
@@ -233,14 +251,30 @@ impl Store {
         &self.place
     }
 
-    /// A cheap question to the database, for readiness.
+    /// A cheap question to the database, for readiness: whether it can be read, and no [`probe`](Self::probe) has been in
+    /// vain for long.
     pub async fn ping(&self) -> Result<()> {
         sqlx::query("select 1").execute(&self.readers).await?;
+        let since = *self.unwritable.lock().unwrap_or_else(PoisonError::into_inner);
+        if since.is_some_and(|since| since.elapsed() > UNWRITABLE) { Err(StoreError::Overloaded) } else { Ok(()) }
+    }
+
+    /// Whether something can be written now. Waits as a write does, and writes nothing.
+    pub async fn probe(&self) -> Result<()> {
+        self.unwritable.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
+        drop(self.begin().await?);
+        *self.unwritable.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(())
     }
 
-    /// Begins a write transaction, waiting for the one under way.
+    /// Begins a write transaction, waiting for the one under way, though not for ever: a process that was stopped in the
+    /// midst of one keeps the database locked.
     async fn begin(&self) -> Result<WriteTransaction> {
+        // What is dropped here closes its connection when SQLite lets go of it.
+        tokio::time::timeout(PATIENCE, self.begin_patiently()).await.unwrap_or(Err(StoreError::Overloaded))
+    }
+
+    async fn begin_patiently(&self) -> Result<WriteTransaction> {
         let mut slot = Arc::clone(&self.writer).lock_owned().await;
         let mut connection = match slot.take() {
             Some(connection) => connection,
@@ -387,6 +421,21 @@ mod tests {
         drop(tx);
         assert!(marked(&store).await, "the connection was closed");
         assert_eq!(workers(&store).await, 0);
+    }
+
+    #[tokio::test]
+    async fn a_database_that_another_process_keeps_locked_is_busy_and_not_broken() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let other = Store::open(folder.path()).await.unwrap();
+        let tx = other.begin().await.unwrap();
+        let (first, second) = tokio::join!(store.probe(), store.delete_model(ModelId::generate()));
+        assert!(matches!(first, Err(StoreError::Overloaded)), "{first:?}");
+        assert!(matches!(second, Err(StoreError::Overloaded)), "{second:?}");
+        assert!(store.ping().await.is_err(), "it is not ready");
+        tx.commit().await.unwrap();
+        store.probe().await.unwrap();
+        store.ping().await.unwrap();
     }
 
     #[tokio::test]

@@ -45,20 +45,14 @@ struct Start {
 impl Store {
     /// Takes the job that is to start on `device`, if there is one, with all devices that it needs. The worker of the
     /// first of these leads and gets the job; to the others' workers there is nothing to do.
-    pub async fn claim(
-        &self,
-        worker: WorkerId,
-        device: &str,
-        lease_seconds: u64,
-        now: Timestamp,
-    ) -> Result<Option<Claim>> {
+    pub async fn claim(&self, worker: WorkerId, device: &str, now: Timestamp) -> Result<Option<Claim>> {
         // Idle workers ask often; they must not take the write lock for nothing.
         if !self.starts_on(device, now).await? {
             return Ok(None);
         }
         let mut tx = self.begin().await?;
         let Some(start) = next_on(tx.connection(), device, now).await? else { return Ok(None) };
-        let claim = begin_attempt(tx.connection(), worker, &start, lease_seconds, now).await?;
+        let claim = begin_attempt(tx.connection(), worker, &start, now).await?;
         tx.commit().await?;
         Ok(Some(claim))
     }
@@ -209,19 +203,22 @@ async fn begin_attempt(
     connection: &mut SqliteConnection,
     worker: WorkerId,
     start: &Start,
-    lease_seconds: u64,
     now: Timestamp,
 ) -> Result<Claim> {
     let row = sqlx::query(
-        "update job set attempt = attempt + 1, worker = $1, lease_until = $2, started_at = coalesce(started_at, $3)
-         where id = $4 returning *",
+        "update job set attempt = attempt + 1, worker = $1, started_at = coalesce(started_at, $2)
+         where id = $3 returning *",
     )
     .bind(worker.to_string())
-    .bind(now.plus_seconds(lease_seconds).0)
     .bind(now.0)
     .bind(start.job.to_string())
     .fetch_one(&mut *connection)
     .await?;
+    sqlx::query("update worker set seen_at = $2 where id = $1")
+        .bind(worker.to_string())
+        .bind(now.0)
+        .execute(&mut *connection)
+        .await?;
     let lease = Lease { job: start.job, attempt: row.try_get("attempt")? };
     let (attributes, spec) = stored_spec(&row)?;
     hold(connection, lease.job, &start.devices, now).await?;

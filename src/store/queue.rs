@@ -1,9 +1,10 @@
 //! Attempts: who may run which job, and what becomes of it. How a job comes to its devices is in `placement`.
 //!
-//! A lease that runs out, or whose worker is known to be dead, sends the job back to the queue; after [`MAX_CRASHES`]
+//! A worker that shows no sign of life, or is known to be dead, sends its job back to the queue; after [`MAX_CRASHES`]
 //! such ends the job is taken for poison.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use sqlx::Row;
@@ -15,7 +16,8 @@ use super::jobs::{CANCELLED_BY_CLIENT, stored_budget, stored_spec};
 use super::lease::{Lease, fence};
 use super::transitions::{Transition, held, move_job};
 use super::{Location, Result, Store, StoreError, devices, read, read_json};
-use crate::job::{Failure, FailureKind, JobId, JobStatus, Timestamp, WorkerId};
+use crate::job::event::LogDetail;
+use crate::job::{Failure, FailureKind, JobId, JobStatus, NewEvent, Timestamp, WorkerId};
 use crate::spec::{Attributes, Resolved};
 
 /// Workers that one job may end before it is given up.
@@ -36,7 +38,7 @@ pub struct Claim {
     pub verification: Option<Verification>,
 }
 
-/// What a worker learns when it renews its lease.
+/// What a worker learns when it checks its lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heartbeat {
     GoOn,
@@ -117,31 +119,9 @@ impl Store {
         })
     }
 
-    /// Renews a lease, and notes that its worker is alive.
-    pub async fn heartbeat(&self, lease: Lease, lease_seconds: u64, now: Timestamp) -> Result<Heartbeat> {
-        let mut tx = self.begin().await?;
-        let row = sqlx::query(concat!(
-            "update job set lease_until = $3 where id = $1 and attempt = $2 and status in ",
-            held!(),
-            " returning status"
-        ))
-        .bind(lease.job.to_string())
-        .bind(lease.attempt)
-        .bind(now.plus_seconds(lease_seconds).0)
-        .fetch_optional(tx.connection())
-        .await?;
-        sqlx::query("update worker set seen_at = $2 where id = (select worker from job where id = $1)")
-            .bind(lease.job.to_string())
-            .bind(now.0)
-            .execute(tx.connection())
-            .await?;
-        tx.commit().await?;
-        let Some(row) = row else { return Ok(Heartbeat::Lost) };
-        Ok(Heartbeat::of(read("job status", row.try_get("status")?)?))
-    }
-
-    /// What a renewal would say. Writes nothing, unless the job's budget is spent: then the job is asked to stop.
-    pub async fn peek_lease(&self, lease: Lease, now: Timestamp) -> Result<Heartbeat> {
+    /// Whether a lease is good, and what is asked of its worker, which has `held` the job's devices for so long. Writes
+    /// nothing, unless the job's budget is spent: then the job is asked to stop.
+    pub async fn check_lease(&self, lease: Lease, held: Duration, now: Timestamp) -> Result<Heartbeat> {
         let row = sqlx::query("select status, budget from job where id = $1 and attempt = $2")
             .bind(lease.job.to_string())
             .bind(lease.attempt)
@@ -150,7 +130,7 @@ impl Store {
         let Some(row) = row else { return Ok(Heartbeat::Lost) };
         let answer = Heartbeat::of(read("job status", row.try_get("status")?)?);
         match stored_budget(&row)? {
-            Some(budget) if answer == Heartbeat::GoOn => self.spend(lease, budget, now).await,
+            Some(budget) if answer == Heartbeat::GoOn => self.spend(lease, budget, held, now).await,
             Some(_) | None => Ok(answer),
         }
     }
@@ -205,25 +185,7 @@ impl Store {
             lose(tx.connection(), row, &Loss { blameless, ..Loss::of_worker(reason) }, now).await?;
         }
         tx.commit().await?;
-        Ok(rows.len())
-    }
-
-    /// Requeues jobs whose lease has run out. Returns how many.
-    pub async fn reap_expired(&self, now: Timestamp) -> Result<usize> {
-        let expired = concat!(
-            "select id, attempt, status, crashes from job where lease_until < $1 and status in ",
-            held!(),
-            " limit 1000"
-        );
-        if sqlx::query(expired).bind(now.0).fetch_optional(&self.readers).await?.is_none() {
-            return Ok(0);
-        }
-        let mut tx = self.begin().await?;
-        let rows = sqlx::query(expired).bind(now.0).fetch_all(tx.connection()).await?;
-        for row in &rows {
-            lose(tx.connection(), row, &Loss::of_worker("the worker stopped reporting"), now).await?;
-        }
-        tx.commit().await?;
+        self.forget_life(worker);
         Ok(rows.len())
     }
 
@@ -252,6 +214,23 @@ impl Store {
         tx.commit().await
     }
 
+    /// Tells the jobs under way that the wall clock has moved by so much without time having passed.
+    pub async fn note_clock(&self, milliseconds: i64, now: Timestamp) -> Result<()> {
+        let way = if milliseconds < 0 { "back" } else { "forward" };
+        let seconds = milliseconds.unsigned_abs() / 1000;
+        let message =
+            format!("the clock went {way} by {seconds} s: it was set, or the machine slept; nothing is counted for it");
+        let event = NewEvent::warning(message, "clock_moved", LogDetail::None {});
+        let mut tx = self.begin().await?;
+        let jobs: Vec<String> = sqlx::query_scalar(concat!("select id from job where status in ", held!()))
+            .fetch_all(tx.connection())
+            .await?;
+        for job in &jobs {
+            append(tx.connection(), read("job id", job)?, &event, now).await?;
+        }
+        tx.commit().await
+    }
+
     /// Jobs by status, for overviews.
     pub async fn count_jobs(&self) -> Result<Vec<(JobStatus, u64)>> {
         let rows = sqlx::query(
@@ -269,7 +248,7 @@ impl Store {
 }
 
 async fn end_attempt_row(connection: &mut SqliteConnection, lease: Lease, outcome: &str, now: Timestamp) -> Result<()> {
-    // A clock that was set back must not make an attempt give time back.
+    // A clock may have been set back.
     let end = "update attempt set ended_at = case when $3 < started_at then started_at else $3 end, outcome = $4
                where job_id = $1 and number = $2";
     sqlx::query(end)
@@ -280,16 +259,6 @@ async fn end_attempt_row(connection: &mut SqliteConnection, lease: Lease, outcom
         .execute(connection)
         .await?;
     Ok(())
-}
-
-/// When the right to run a job ended whose worker is gone: nobody used the devices after its lease ran out, however much
-/// later that is noticed.
-async fn lease_end(connection: &mut SqliteConnection, job: JobId, now: Timestamp) -> Result<Timestamp> {
-    let until: Option<i64> = sqlx::query_scalar("select lease_until from job where id = $1")
-        .bind(job.to_string())
-        .fetch_one(connection)
-        .await?;
-    Ok(Timestamp(until.map_or(now.0, |until| until.min(now.0))))
 }
 
 /// What becomes of a job that was told to stop, when its worker lets go of it; none of one that was not.
@@ -344,8 +313,7 @@ pub(super) async fn lose(
     let status: JobStatus = read("job status", row.try_get("status")?)?;
     let crashes: u32 = row.try_get::<u32, _>("crashes")? + u32::from(!loss.blameless);
     let Loss { kind, reason, .. } = loss;
-    let end = lease_end(connection, lease.job, now).await?;
-    end_attempt_row(connection, lease, "lost", end).await?;
+    end_attempt_row(connection, lease, "lost", now).await?;
     if *kind != FailureKind::Poison {
         append(connection, lease.job, &devices::lost_event(*kind, reason), now).await?;
     }

@@ -167,7 +167,6 @@ mod tests {
     use crate::store::{Added, Ended, IdempotencyKey, Keep, Lease, Location, NewArtifact, NewJob};
 
     const NOW: Timestamp = Timestamp(1_750_000_000_000);
-    const LEASE_SECONDS: u64 = 10;
 
     fn new_job() -> NewJob {
         let spec = json!({
@@ -209,24 +208,17 @@ mod tests {
     /// A store with a device.
     async fn open(directory: &std::path::Path) -> Store {
         let store = Store::open(directory).await.unwrap();
-        let cpu = DeviceReading {
-            name: String::from("cpu"),
-            number: 0,
-            description: String::from("CPU"),
-            uuid: None,
-            memory_total: 1 << 30,
-            memory_free: 1 << 30,
-            compute_capability: None,
-            driver_version: None,
-            processes: Vec::new(),
-            fault: None,
-        };
+        let cpu = DeviceReading::of_test("cpu", 0, 1 << 30);
         store.set_devices(&[cpu], NOW).await.unwrap();
         store
     }
 
     async fn claim(store: &Store, now: Timestamp) -> Lease {
-        let claim = store.claim(WorkerId::generate(), "cpu", LEASE_SECONDS, now).await.unwrap().unwrap();
+        claim_as(store, WorkerId::generate(), now).await
+    }
+
+    async fn claim_as(store: &Store, worker: WorkerId, now: Timestamp) -> Lease {
+        let claim = store.claim(worker, "cpu", now).await.unwrap().unwrap();
         assert_eq!(claim.spec.work.kind(), JobKind::Rollouts);
         claim.lease
     }
@@ -271,12 +263,13 @@ mod tests {
         let new = new_job();
         let (job, id) = (new.id, new.rollout_set.as_ref().unwrap().id);
         store.submit_job(new, None, NOW).await.unwrap();
-        let first = claim(&store, NOW).await;
+        let worker = WorkerId::generate();
+        let first = claim_as(&store, worker, NOW).await;
         let summary = RolloutSummary::default();
         add(&store, first, "1", &summary, NOW).await.unwrap();
 
-        let later = NOW.plus_seconds(LEASE_SECONDS + 1);
-        assert_eq!(store.reap_expired(later).await.unwrap(), 1);
+        let later = NOW.plus_seconds(60);
+        assert_eq!(store.release_worker(worker, "silent", false, later).await.unwrap(), 1);
         let second = claim(&store, later).await;
         let late = add(&store, first, "1", &summary, later).await;
         assert!(matches!(late, Err(StoreError::LeaseLost)), "{late:?}");

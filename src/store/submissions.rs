@@ -162,7 +162,7 @@ impl Request {
             devices: Vec::new(),
             rollout_set: new.rollout_set.map(|set| set.id),
             spent_milliseconds: 0,
-            running_since: None,
+            worker_seen_at: None,
             forked_from: origin.as_ref().and_then(Origin::forked_from),
             verifies: origin.as_ref().and_then(Origin::verifies),
         }

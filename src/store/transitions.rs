@@ -71,7 +71,7 @@ pub(super) async fn move_job(
     let moved = sqlx::query(
         "update job set status = $2, updated_at = $3, stop_reason = $4, stop_failure = $5, result = $6, failure = $7,
                         finished_at = case when $8 then $3 end, phase = case when $9 then phase end,
-                        worker = case when $9 then worker end, lease_until = case when $9 then lease_until end
+                        worker = case when $9 then worker end
          where id = $1 and status in (select value from json_each($10))",
     )
     .bind(job.to_string())
@@ -112,18 +112,7 @@ mod tests {
     async fn open() -> (Store, TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
-        let reading = DeviceReading {
-            name: DEVICE.to_owned(),
-            number: 0,
-            description: String::new(),
-            uuid: None,
-            memory_total: 0,
-            memory_free: 0,
-            compute_capability: None,
-            driver_version: None,
-            processes: Vec::new(),
-            fault: None,
-        };
+        let reading = DeviceReading::of_test(DEVICE, 0, 0);
         store.set_devices(&[reading], NOW).await.unwrap();
         (store, folder)
     }
@@ -141,7 +130,7 @@ mod tests {
         if status.is_held() {
             devices::hold(tx.connection(), job, &[DEVICE.to_owned()], NOW).await.unwrap();
         }
-        sqlx::query("update job set status = $2, phase = 'loading', worker = 'w', lease_until = 7 where id = $1")
+        sqlx::query("update job set status = $2, phase = 'loading', worker = 'w' where id = $1")
             .bind(job.to_string())
             .bind(status.as_str())
             .execute(tx.connection())

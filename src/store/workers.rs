@@ -1,6 +1,11 @@
-//! Worker processes: which devices there are and whether someone tends them.
+//! Worker processes: which devices they tend, and their signs of life. A worker counts its signs of life; whoever judges
+//! it looks whether the number moves, so that no clock of one process is compared with that of another.
 
-use super::{Result, Store};
+use std::time::Duration;
+
+use sqlx::Row;
+
+use super::{Lease, Result, Store, read};
 use crate::job::{Timestamp, WorkerId};
 
 /// A worker process and its device.
@@ -12,6 +17,15 @@ pub struct WorkerRow {
     pub pid: u32,
     pub started_at: Timestamp,
     pub seen_at: Timestamp,
+}
+
+/// A worker that has not been said to have ended.
+#[derive(Clone, Copy, Debug)]
+pub struct SignOfLife {
+    pub worker: WorkerId,
+    pub pid: u32,
+    /// How many it has given.
+    pub beats: i64,
 }
 
 impl Store {
@@ -31,14 +45,37 @@ impl Store {
         tx.commit().await
     }
 
-    /// Notes that a worker is alive.
-    pub async fn touch_worker(&self, id: WorkerId, now: Timestamp) -> Result<()> {
+    /// A sign of life of a worker, with how long it has had the devices of the job that it runs.
+    pub async fn beat(&self, worker: WorkerId, held: Option<(Lease, Duration)>, now: Timestamp) -> Result<()> {
         let mut tx = self.begin().await?;
-        sqlx::query("update worker set seen_at = $2 where id = $1")
-            .bind(id.to_string())
+        sqlx::query("update worker set beats = beats + 1, seen_at = $2 where id = $1")
+            .bind(worker.to_string())
             .bind(now.0)
             .execute(tx.connection())
             .await?;
+        if let Some((lease, held)) = held {
+            sqlx::query(
+                "update attempt set held_milliseconds = max(held_milliseconds, $3)
+                 where job_id = $1 and number = $2 and ended_at is null",
+            )
+            .bind(lease.job.to_string())
+            .bind(lease.attempt)
+            .bind(held.as_millis() as i64)
+            .execute(tx.connection())
+            .await?;
+        }
         tx.commit().await
+    }
+
+    /// The workers that have not been said to have ended.
+    pub async fn signs_of_life(&self) -> Result<Vec<SignOfLife>> {
+        let rows = sqlx::query("select id, pid, beats from worker where ended_at is null order by id")
+            .fetch_all(&self.readers)
+            .await?;
+        let sign = |row: &sqlx::sqlite::SqliteRow| {
+            let worker = read("worker id", row.try_get("id")?)?;
+            Ok(SignOfLife { worker, pid: row.try_get("pid")?, beats: row.try_get("beats")? })
+        };
+        rows.iter().map(sign).collect()
     }
 }

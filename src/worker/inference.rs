@@ -236,9 +236,6 @@ impl<'a> InferenceServer<'a> {
                     Ok(())
                 }
                 _ = alive.tick() => {
-                    if let Err(error) = self.store.touch_worker(self.options.id, clock::now()).await {
-                        tracing::warn!(error = chain(&error), "the worker could not report that it is alive");
-                    }
                     if sending.is_clear() { sending.put(&Reply::Alive) } else { Ok(()) }
                 }
             };
@@ -279,7 +276,6 @@ impl<'a> InferenceServer<'a> {
                     return Ok(Demand::Now);
                 }
             }
-            self.store.reap_expired(now).await?;
             Ok(if self.store.starts_on(name, now).await? { Demand::Soon } else { Demand::None })
         };
         answer.await.unwrap_or_else(|error: crate::store::StoreError| {

@@ -2,13 +2,16 @@
 //! what the engine reports. One worker tends one device.
 
 mod assignment;
+mod beats;
 mod inference;
+pub mod liveness;
+mod program;
 mod pulse;
 pub mod ranks;
 mod result;
 pub mod supervisor;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::JoinHandle;
@@ -24,7 +27,8 @@ use crate::engine::collective::Watch;
 use crate::engine::device::Device;
 use crate::engine::{self, EngineError, Outcome, Reporter, Stop};
 use crate::job::{ArtifactSummary, EventBody, Failure, FailureKind, NewEvent, WorkerId};
-use crate::store::{Claim, Ended, Heartbeat, Keep, Lease, Loss, NewArtifact, Store, StoreError, WorkerRow};
+use crate::store::{Claim, Ended, Heartbeat, Keep, Lease, LifeLock, Loss, NewArtifact, Store, StoreError, WorkerRow};
+use beats::{Beats, Held};
 use inference::InferenceServer;
 use pulse::Pulse;
 use result::ResultBuilder;
@@ -33,7 +37,7 @@ use result::ResultBuilder;
 const EVENT_QUEUE: usize = 256;
 /// How often an idle worker looks for work, and a busy one for a cancellation.
 const POLL: Duration = Duration::from_millis(100);
-/// How long a write is tried again while the disk is full.
+/// How long a write is tried again while the disk is full or the database busy.
 const STORAGE_PATIENCE: Duration = Duration::from_secs(300);
 
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +65,7 @@ pub struct Options {
     pub name: String,
     /// The device, for a worker that was not started by a server.
     pub reading: Option<DeviceReading>,
+    /// How long the server may hear nothing of it.
     pub lease_seconds: u64,
     /// How long the engine may show no sign of life.
     pub watchdog: Duration,
@@ -70,11 +75,12 @@ pub struct Options {
 
 /// Claims and runs jobs until `shutdown` becomes true; a running job is then saved and put back into the queue.
 pub async fn run(store: Store, options: Options, mut shutdown: watch::Receiver<bool>) -> Result<(), WorkerError> {
+    let _life = LifeLock::hold(store.files(), options.id)?;
     let device = attend(&store, &options).await?;
+    let beats = Beats::start(&store, options.id, Duration::from_secs(options.lease_seconds));
     tracing::info!(worker = %options.id, device = options.name, "waiting for jobs");
     let mut ticks = interval(POLL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut seen = Instant::now();
     let mut inference = InferenceServer::open(&store, &options, &device);
     while !*shutdown.borrow() {
         tokio::select! {
@@ -83,23 +89,16 @@ pub async fn run(store: Store, options: Options, mut shutdown: watch::Receiver<b
             line = inference.caller() => inference.serve(line, &mut shutdown).await?,
         }
         inference.tidy().await;
-        let attempt = next_claim(&store, &options).await;
-        match attempt {
+        match store.claim(options.id, &options.name, clock::now()).await {
             Ok(Some(claim)) => {
                 inference.close();
-                run_claim(&store, &options, claim, &device, &mut shutdown).await?;
+                run_claim(&store, &options, &beats, claim, &device, &mut shutdown).await?;
                 inference.reopen();
             }
             Ok(None) => {}
             Err(error) => {
                 tracing::warn!(error = chain(&error), "no job could be claimed; trying again");
                 tokio::time::sleep(Duration::from_secs(1)).await;
-            }
-        }
-        if seen.elapsed() > Duration::from_secs(5) {
-            seen = Instant::now();
-            if let Err(error) = store.touch_worker(options.id, clock::now()).await {
-                tracing::warn!(error = chain(&error), "the worker could not report that it is alive");
             }
         }
     }
@@ -131,11 +130,6 @@ async fn attend(store: &Store, options: &Options) -> Result<Device, WorkerError>
     };
     store.add_worker(&row).await?;
     Ok(device)
-}
-
-async fn next_claim(store: &Store, options: &Options) -> Result<Option<Claim>, StoreError> {
-    store.reap_expired(clock::now()).await?;
-    store.claim(options.id, &options.name, options.lease_seconds, clock::now()).await
 }
 
 /// What the engine thread sends to the part that writes.
@@ -199,11 +193,13 @@ impl StopFlag {
 async fn run_claim(
     store: &Store,
     options: &Options,
+    beats: &Beats,
     claim: Claim,
     device: &Device,
     shutdown: &mut watch::Receiver<bool>,
 ) -> Result<(), WorkerError> {
     let lease = claim.lease;
+    let held = beats.take(lease);
     tracing::info!(job = %lease.job, attempt = lease.attempt, "starting");
     let (messages, inbox) = mpsc::channel(EVENT_QUEUE);
     let stop = Arc::new(StopFlag::default());
@@ -213,7 +209,7 @@ async fn run_claim(
         Ok(work) => work,
         Err(failure) => {
             tracing::warn!(job = %lease.job, failure.message, "refused");
-            return end(store, lease, Ended::Failed(failure)).await;
+            return end(store, beats, lease, Ended::Failed(failure)).await;
         }
     };
     let mut peers = ranks::Peers::default();
@@ -225,14 +221,14 @@ async fn run_claim(
         });
         peers = ranks::gather(store, &claim, &mut work, Watch { patience: options.watchdog, look }).await?;
     }
-    let mut tending = Tending::new(store, options, &claim, &work, &stop);
+    let mut tending = Tending::new(store, held, &claim, &work, &stop);
     let (engine, finished) = start_engine(work, reporter)?;
 
     let result = tokio::select! {
         result = tending.tend(inbox, finished, shutdown) => result,
         () = stillness(&pulse, options.watchdog) => {
             drop(peers);
-            return lose(store, lease, hang(options)).await;
+            return end(store, beats, lease, Ended::Lost(hang(options))).await;
         }
     };
     // The device is free only when the engine has let go of it; without an inbox it does so at its next report.
@@ -255,15 +251,7 @@ async fn run_claim(
             None => return Ok(()),
         },
     };
-    if let Ended::Lost(loss) = ended {
-        return lose(store, lease, loss).await;
-    }
-    let succeeded = matches!(ended, Ended::Succeeded { .. });
-    end(store, lease, ended).await?;
-    if succeeded && let Err(error) = engine::rollout_set::remove_parts(&store.files().job(lease.job)) {
-        tracing::warn!(job = %lease.job, error = chain(&error), "kept completions could not be removed");
-    }
-    Ok(())
+    end(store, beats, lease, ended).await
 }
 
 /// What becomes of an attempt that the engine ended with an error; nothing when it is somebody else's by now.
@@ -337,38 +325,56 @@ fn loss(failure: &Failure, device: &str) -> Option<Loss> {
     }
 }
 
-/// Gives the job back and ends this worker: what its process holds on the device goes with it.
-async fn lose(store: &Store, lease: Lease, loss: Loss) -> Result<(), WorkerError> {
-    let reason = loss.reason.clone();
-    tracing::error!(job = %lease.job, reason, "the device is lost");
-    end(store, lease, Ended::Lost(loss)).await?;
-    Err(WorkerError::DeviceLost(reason))
-}
-
-async fn end(store: &Store, lease: Lease, ended: Ended) -> Result<(), WorkerError> {
+/// Writes down how an attempt ended. When its device was lost this worker ends with an error: what its process holds on
+/// the device goes with it.
+async fn end(store: &Store, beats: &Beats, lease: Lease, mut ended: Ended) -> Result<(), WorkerError> {
+    beats.let_go().await;
+    match &mut ended {
+        Ended::Failed(Failure { message: text, .. }) | Ended::Lost(Loss { reason: text, .. }) => {
+            *text = without_root(text, store.files().root());
+        }
+        Ended::Succeeded { .. } | Ended::Cancelled | Ended::Drained => {}
+    }
     match patiently(|| store.end_attempt(lease, ended.clone(), clock::now())).await {
         Err(StoreError::LeaseLost) => {
             tracing::warn!(job = %lease.job, "the lease was lost before the end could be written");
-            Ok(())
         }
-        other => Ok(other?),
+        other => other?,
     }
+    match ended {
+        Ended::Lost(Loss { reason, .. }) => {
+            tracing::error!(job = %lease.job, reason, "the device is lost");
+            return Err(WorkerError::DeviceLost(reason));
+        }
+        Ended::Succeeded { .. } => {
+            if let Err(error) = engine::rollout_set::remove_parts(&store.files().job(lease.job)) {
+                tracing::warn!(job = %lease.job, error = chain(&error), "kept completions could not be removed");
+            }
+        }
+        Ended::Failed(_) | Ended::Cancelled | Ended::Drained => {}
+    }
+    Ok(())
 }
 
-/// Writes down what a running engine reports and keeps its lease.
+/// A text for clients: where the data directory lies is nothing to them, and what lies in it is named as it is there.
+fn without_root(text: &str, root: &Path) -> String {
+    text.replace(&format!("{}/", root.display()), "")
+}
+
+/// Writes down what a running engine reports and looks what becomes of its lease.
 struct Tending<'a> {
     store: &'a Store,
     lease: Lease,
-    lease_seconds: u64,
+    held: Held,
     keep: Keep,
     stop: &'a StopFlag,
     result: ResultBuilder,
 }
 
 impl<'a> Tending<'a> {
-    fn new(store: &'a Store, options: &Options, claim: &Claim, work: &assignment::Work, stop: &'a StopFlag) -> Self {
+    fn new(store: &'a Store, held: Held, claim: &Claim, work: &assignment::Work, stop: &'a StopFlag) -> Self {
         let result = ResultBuilder::new(work.gate(), claim.verification.clone());
-        Self { store, lease: claim.lease, lease_seconds: options.lease_seconds, keep: work.keep(), stop, result }
+        Self { store, lease: claim.lease, held, keep: work.keep(), stop, result }
     }
 
     async fn tend(
@@ -377,11 +383,8 @@ impl<'a> Tending<'a> {
         mut finished: oneshot::Receiver<Run>,
         shutdown: &mut watch::Receiver<bool>,
     ) -> Run {
-        let mut beats = interval(Duration::from_secs((self.lease_seconds / 3).max(1)));
         let mut polls = interval(POLL);
-        for ticks in [&mut beats, &mut polls] {
-            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        }
+        polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut batch = Vec::new();
         loop {
             if *shutdown.borrow() {
@@ -389,8 +392,7 @@ impl<'a> Tending<'a> {
             }
             tokio::select! {
                 biased;
-                _ = beats.tick() => self.heartbeat(true).await,
-                _ = polls.tick() => self.heartbeat(false).await,
+                _ = polls.tick() => self.check_lease().await,
                 count = inbox.recv_many(&mut batch, EVENT_QUEUE) => {
                     if count == 0 {
                         // The engine thread has dropped its reporter; its result is there or on its way.
@@ -407,19 +409,14 @@ impl<'a> Tending<'a> {
         }
     }
 
-    async fn heartbeat(&self, renew: bool) {
-        let answer = if renew {
-            self.store.heartbeat(self.lease, self.lease_seconds, clock::now()).await
-        } else {
-            self.store.peek_lease(self.lease, clock::now()).await
-        };
-        match answer {
+    async fn check_lease(&self) {
+        match self.store.check_lease(self.lease, self.held.lasts(), clock::now()).await {
             Ok(Heartbeat::GoOn) => {}
             Ok(Heartbeat::Pause) => self.stop.raise(Stop::Drain),
             Ok(Heartbeat::Cancel) => self.stop.raise(Stop::Cancel),
             Ok(Heartbeat::Lost) => self.stop.raise(Stop::LeaseLost),
-            // Should it go on like this, the lease runs out and the fence keeps this attempt from writing.
-            Err(error) => tracing::warn!(job = %self.lease.job, error = chain(&error), "heartbeat failed"),
+            // Should the server take the job back meanwhile, the fence keeps this attempt from writing.
+            Err(error) => tracing::warn!(job = %self.lease.job, error = chain(&error), "the lease cannot be checked"),
         }
     }
 
@@ -470,7 +467,7 @@ impl<'a> Tending<'a> {
     }
 }
 
-/// Repeats a write while the disk is full, in the hope of space.
+/// Repeats a write while the disk is full or the database busy, in the hope of space and of an end.
 async fn patiently<T, F>(mut write: impl FnMut() -> F) -> Result<T, StoreError>
 where
     F: Future<Output = Result<T, StoreError>>,
@@ -478,8 +475,8 @@ where
     let deadline = Instant::now() + STORAGE_PATIENCE;
     loop {
         match write().await {
-            Err(StoreError::Full(_)) if Instant::now() < deadline => {
-                tracing::warn!("the disk is full; waiting for space");
+            Err(error @ (StoreError::Full(_) | StoreError::Overloaded)) if Instant::now() < deadline => {
+                tracing::warn!(error = chain(&error), "a write has to wait");
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
             result => return result,
@@ -512,6 +509,15 @@ fn internal(message: impl Into<String>) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_client_reads_what_failed_and_not_where_the_data_directory_lies() {
+        let text = "opening /srv/anneal/jobs/job_1/training-1-5/state.json failed: no such file";
+        assert_eq!(
+            without_root(text, Path::new("/srv/anneal")),
+            "opening jobs/job_1/training-1-5/state.json failed: no such file"
+        );
+    }
 
     #[test]
     fn a_stop_only_becomes_more_urgent() {

@@ -4,12 +4,12 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::str::FromStr;
 use std::sync::Arc;
 
 use super::assignment::{self, Work};
-use super::{WorkerError, chain, internal};
+use super::{WorkerError, chain, internal, program};
 use crate::device;
 use crate::engine::artifact::Saved;
 use crate::engine::collective::{Collective, Sockets, Watch};
@@ -41,7 +41,7 @@ pub async fn gather(store: &Store, claim: &Claim, work: &mut Work, watch: Watch)
         let row = store.device(name).await?;
         let (seen_as, variable) = device::seen_by_its_process(&row.name, row.number, row.uuid.as_deref());
         let (own, other) = UnixStream::pair().map_err(WorkerError::Peer)?;
-        let mut command = Command::new(std::env::current_exe().map_err(WorkerError::Peer)?);
+        let mut command = program::command().map_err(WorkerError::Peer)?;
         command.args(["worker", "--data-dir"]).arg(store.files().root());
         command.args(["--threads", &rayon::current_num_threads().to_string(), "--device", &seen_as, "--name", name]);
         let Lease { job, attempt } = claim.lease;

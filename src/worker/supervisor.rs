@@ -7,7 +7,6 @@
 //! supervisor then ends the worker, and lets a process of its own check the device, again and again with growing
 //! pauses, until it is well.
 
-use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +15,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use super::chain;
+use super::{chain, program};
 use crate::clock;
 use crate::device::{self, DeviceError, DeviceReading, Machine};
 use crate::job::{DeviceStatus, WorkerId};
@@ -57,18 +56,11 @@ impl Pace {
     }
 }
 
-/// How worker processes are started.
-#[derive(Clone, Debug)]
-pub struct Launch {
-    pub program: PathBuf,
-    /// Arguments before `--device` and `--id`.
-    pub arguments: Vec<String>,
-}
-
 /// A device and what is needed to tend it.
 struct DeviceSupervisor {
     store: Store,
-    launch: Launch,
+    /// What a worker is told before `--device` and `--id`.
+    arguments: Vec<String>,
     machine: Arc<Machine>,
     device: String,
     /// The device's name in the worker.
@@ -78,17 +70,18 @@ struct DeviceSupervisor {
     pace: Pace,
 }
 
-/// Runs a worker for a device again and again until `shutdown` becomes true.
+/// Runs a worker for a device again and again until `shutdown` becomes true; `arguments` are what it is told before
+/// `--device` and `--id`.
 pub async fn supervise(
     store: Store,
-    launch: Launch,
+    arguments: Vec<String>,
     machine: Arc<Machine>,
     reading: &DeviceReading,
     mut shutdown: watch::Receiver<bool>,
 ) {
     let (seen_as, variable) = device::seen_by_its_process(&reading.name, reading.number, reading.uuid.as_deref());
     let (device, pace) = (reading.name.clone(), Pace::of(&reading.name));
-    let supervisor = DeviceSupervisor { store, launch, machine, device, seen_as, variable, pace };
+    let supervisor = DeviceSupervisor { store, arguments, machine, device, seen_as, variable, pace };
     let mut pause = FIRST_PAUSE;
     while !*shutdown.borrow() {
         if supervisor.has_failed().await {
@@ -123,18 +116,18 @@ enum Turn {
 
 impl DeviceSupervisor {
     /// A process of this program that sees the device as its only one.
-    fn command(&self) -> Command {
-        let mut command = Command::new(&self.launch.program);
-        command.args(&self.launch.arguments).args(["--device", &self.seen_as, "--name", &self.device]);
+    fn command(&self) -> std::io::Result<Command> {
+        let mut command = Command::from(program::command()?);
+        command.args(&self.arguments).args(["--device", &self.seen_as, "--name", &self.device]);
         if let Some((variable, visible)) = &self.variable {
             command.env(variable, visible);
         }
         command.stdin(Stdio::piped()).kill_on_drop(true);
-        command
+        Ok(command)
     }
 
     fn start(&self, id: WorkerId) -> std::io::Result<Child> {
-        self.command().args(["--id", &id.to_string(), "--supervised"]).spawn()
+        self.command()?.args(["--id", &id.to_string(), "--supervised"]).spawn()
     }
 
     /// Waits for a worker to end, asks it to on shutdown, and ends it when its device fails. Says how it ended.
@@ -265,7 +258,8 @@ impl DeviceSupervisor {
     }
 
     async fn check(&self) -> Result<(), String> {
-        let checking = self.command().arg("--check-device").stderr(Stdio::piped()).stdout(Stdio::null()).output();
+        let checking =
+            async { self.command()?.arg("--check-device").stderr(Stdio::piped()).stdout(Stdio::null()).output().await };
         match tokio::time::timeout(self.pace.check, checking).await {
             Err(_) => Err(format!("a check did not end within {} s", self.pace.check.as_secs())),
             Ok(Err(error)) => Err(format!("a check could not be started: {error}")),

@@ -217,13 +217,6 @@ impl Server {
         }
     }
 
-    /// Whether a write succeeds in time.
-    pub fn can_write_within(&self, time: Duration) -> bool {
-        let request =
-            self.agent.post(format!("{}/v1/verifiers", self.base)).config().timeout_global(Some(time)).build();
-        request.send_json(json!({"config": {"type": "numeric"}})).is_ok_and(|answer| answer.status() == 201)
-    }
-
     /// Kills the server as a power switch would.
     pub fn kill(mut self) {
         self.child.kill().unwrap();

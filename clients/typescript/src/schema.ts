@@ -2086,7 +2086,7 @@ export interface components {
             first_step: number;
             /**
              * Format: double
-             * @description Seconds times devices; up to this moment while it runs.
+             * @description Seconds times devices; while it runs, as far as its worker has told.
              */
             device_seconds: number;
         };

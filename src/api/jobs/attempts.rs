@@ -7,7 +7,6 @@ use utoipa::ToSchema;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, List, PageParams, Params};
-use crate::clock;
 use crate::job::{JobId, Timestamp};
 use crate::store::AttemptRow;
 
@@ -36,20 +35,19 @@ pub struct Attempt {
     outcome: Option<String>,
     /// Optimizer steps that had been taken when it began.
     first_step: u64,
-    /// Seconds times devices; up to this moment while it runs.
+    /// Seconds times devices; while it runs, as far as its worker has told.
     device_seconds: f64,
 }
 
 impl Attempt {
-    fn new(job: JobId, row: AttemptRow, now: Timestamp) -> Self {
-        let milliseconds = (row.ended_at.unwrap_or(now).0 - row.started_at.0).max(0);
+    fn new(job: JobId, row: AttemptRow) -> Self {
         Self {
             id: format!("{job}/{}", row.number),
             object: "attempt",
             job: job.to_string(),
             number: row.number,
             worker: row.worker.to_string(),
-            device_seconds: (milliseconds * row.devices.len().max(1) as i64) as f64 / 1000.0,
+            device_seconds: (row.held_milliseconds * row.devices.len().max(1) as i64) as f64 / 1000.0,
             devices: row.devices,
             started_at: row.started_at.unix_seconds(),
             ended_at: row.ended_at.map(Timestamp::unix_seconds),
@@ -82,7 +80,6 @@ pub async fn job_attempts(
     let after = page.after.as_deref().map(|after| after.rsplit('/').next().unwrap_or(after).parse()).transpose();
     let after = after.map_err(|_| Problem::bad_request("invalid_parameter", "`after` is the id of an attempt"))?;
     let rows = app.store.attempts(id, after, &page.page()).await?;
-    let now = clock::now();
-    let attempts = rows.into_iter().map(|row| Attempt::new(id, row, now));
+    let attempts = rows.into_iter().map(|row| Attempt::new(id, row));
     Ok(Json(List::new(attempts, page.limit, |attempt| attempt.id.clone())))
 }

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncSeekExt};
 
+use crate::job::artifact::VERSION_MARK;
 use crate::job::rollout_set::PARTS_FOLDER;
 use crate::job::{DatasetVersionId, FileId, JobId, Manifest, ModelId, PartId};
 use crate::store::files::{publish, sync};
@@ -64,6 +65,11 @@ impl Location {
     /// An artifact's directory as its row names it.
     pub(in crate::store) fn directory(&self) -> &str {
         self.0.strip_prefix(JOBS).and_then(|name| name.strip_prefix('/')).unwrap_or(&self.0)
+    }
+
+    /// The same without the number of its version.
+    pub(in crate::store) fn unversioned(&self) -> Self {
+        Self(self.0.split(VERSION_MARK).next().unwrap_or_default().to_owned())
     }
 
     /// What has this plain name within a folder.

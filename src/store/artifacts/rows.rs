@@ -5,6 +5,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{QueryBuilder, Row};
 
 use super::{Artifact, CheckpointRow, Content, Location};
+use crate::job::artifact::VERSION_MARK;
 use crate::job::event::{CheckpointAdded, RolloutSetAdded};
 use crate::job::{
     ArtifactId, ArtifactSummary, CheckpointId, EvaluationId, EventBody, JobId, Manifest, NewEvent, RolloutSetId,
@@ -132,7 +133,8 @@ async fn id_of(connection: &mut SqliteConnection, job: JobId, summary: &Artifact
     }
 }
 
-/// Writes the row in the place of one with the same id or directory; returns a directory that it had and that is left.
+/// Writes the row in the place of one with the same id or, but for the version, the same directory; returns the
+/// directories that are left.
 async fn replace(
     connection: &mut SqliteConnection,
     job: JobId,
@@ -141,12 +143,15 @@ async fn replace(
     manifest: String,
     now: Timestamp,
 ) -> Result<Vec<String>> {
-    let old: Vec<(String, Option<f64>)> =
-        sqlx::query_as("delete from artifact where id = $1 or directory = $2 returning directory, score")
-            .bind(id.to_string())
-            .bind(new.location.directory())
-            .fetch_all(&mut *connection)
-            .await?;
+    let unversioned = new.location.unversioned();
+    let old: Vec<(String, Option<f64>)> = sqlx::query_as(
+        "delete from artifact where id = $1 or directory = $2 or directory glob $3 returning directory, score",
+    )
+    .bind(id.to_string())
+    .bind(unversioned.directory())
+    .bind(format!("{}{VERSION_MARK}*", unversioned.directory()))
+    .fetch_all(&mut *connection)
+    .await?;
     let summary = match new.summary {
         ArtifactSummary::Checkpoint => None,
         ArtifactSummary::Rollouts(summary) => Some(write_json(summary)?),

@@ -8,10 +8,13 @@ use sqlx::{ConnectOptions, Connection};
 
 use super::*;
 use crate::job::{
-    ArtifactKind, EvaluationId, FileId, JobId, JobKind, JobStatus, ModelId, RolloutSetId, RolloutSetStatus,
+    ArtifactKind, ArtifactSummary, EvaluationId, FileId, JobId, JobKind, JobStatus, ModelId, RolloutSetId,
+    RolloutSetStatus, Timestamp,
 };
 use crate::store::migrations::migrator;
-use crate::store::{Page, Store};
+use crate::store::{Lease, NewJob, Page, Store};
+
+const NOW: Timestamp = Timestamp(1_750_000_000_000);
 
 /// The last schema in which checkpoints, rollout sets and evaluations had a table each.
 const THREE_TABLES: i64 = 11;
@@ -146,6 +149,38 @@ async fn a_database_with_three_tables_opens_with_all_that_was_in_them() {
     }
     store.delete_job(trained).await.unwrap();
     assert!(store.rollout_set(complete).await.is_err() && store.checkpoint(checkpoint).await.is_err());
+}
+
+#[tokio::test]
+async fn a_checkpoint_that_is_written_again_replaces_the_older_one_with_its_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    let spec = json!({"model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"},
+                      "objective": {"type": "sft"}});
+    let new = NewJob::of_kind(JobKind::Train, spec);
+    let job = store.submit_job(new, None, NOW).await.unwrap().job.id;
+    let mut tx = store.begin().await.unwrap();
+    let held = "update job set status = 'running', attempt = 1, worker = 'w' where id = $1";
+    sqlx::query(held).bind(job.to_string()).execute(tx.connection()).await.unwrap();
+    tx.commit().await.unwrap();
+    let add = async |name: &str, step| {
+        let manifest = serde_json::from_value(manifest(ArtifactKind::Training, job, 1, step)).unwrap();
+        let new = NewArtifact {
+            location: &Location::job(job).within(name),
+            manifest: &manifest,
+            summary: &ArtifactSummary::Checkpoint,
+            score: None,
+            keep: Keep { last: 3, best: 0 },
+        };
+        store.add_artifact(Lease { job, attempt: 1 }, new, NOW).await.unwrap().dropped
+    };
+    assert!(add("training-1-5", 5).await.is_empty());
+    assert!(add("training-1-5-rollouts", 5).await.is_empty(), "that is another one");
+    assert!(add("training-1-55", 55).await.is_empty());
+    assert_eq!(add("training-1-5~2", 5).await, [Location::job(job).within("training-1-5")]);
+    assert_eq!(add("training-1-5~3", 5).await, [Location::job(job).within("training-1-5~2")]);
+    let page = Page { after: None, limit: 10, newest_first: true };
+    assert_eq!(store.checkpoints(Some(job), &page).await.unwrap().len(), 3);
 }
 
 fn read(store: &Store, file: &Location) -> String {

@@ -11,21 +11,9 @@ use crate::store::{Ended, Loss, NewJob};
 
 const NOW: Timestamp = Timestamp(1_750_000_000_000);
 const GIB: u64 = 1 << 30;
-const LEASE_SECONDS: u64 = 60;
 
 fn reading(number: u32, gib: u64) -> DeviceReading {
-    DeviceReading {
-        name: format!("simulated:{number}"),
-        number,
-        description: String::from("a device"),
-        uuid: None,
-        memory_total: gib * GIB,
-        memory_free: gib * GIB,
-        compute_capability: None,
-        driver_version: None,
-        processes: Vec::new(),
-        fault: None,
-    }
+    DeviceReading::of_test(&format!("simulated:{number}"), number, gib * GIB)
 }
 
 /// A server's store with a worker for each of the devices.
@@ -70,7 +58,7 @@ impl Machine {
     /// What the worker of a device gets.
     async fn claim(&self, device: usize) -> Option<Claim> {
         let name = format!("simulated:{device}");
-        self.store.claim(self.workers[device], &name, LEASE_SECONDS, NOW).await.unwrap()
+        self.store.claim(self.workers[device], &name, NOW).await.unwrap()
     }
 
     async fn statuses(&self) -> Vec<DeviceStatus> {
@@ -114,11 +102,6 @@ async fn devices_are_taken_together_and_given_back_together_however_it_ends() {
             machine.store.cancel_job(job, NOW).await.unwrap();
         }
     }
-    let job = machine.submit(0, 3, 1).await;
-    machine.claim(0).await.unwrap();
-    let later = NOW.plus_seconds(LEASE_SECONDS + 1);
-    assert_eq!(machine.store.reap_expired(later).await.unwrap(), 1);
-    assert_eq!((machine.statuses().await, machine.store.job(job).await.unwrap().attempt), (vec![Idle; 3], 1));
 }
 
 #[tokio::test]

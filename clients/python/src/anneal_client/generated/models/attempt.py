@@ -27,7 +27,7 @@ class Attempt:
             devices (list[str]): The devices that it held, the leading one first.
             started_at (int): Unix seconds.
             first_step (int): Optimizer steps that had been taken when it began.
-            device_seconds (float): Seconds times devices; up to this moment while it runs.
+            device_seconds (float): Seconds times devices; while it runs, as far as its worker has told.
             ended_at (int | None | Unset): Unix seconds; null while it runs.
             outcome (None | str | Unset): `succeeded`, `failed`, `cancelled`, `paused`, `drained` (its worker had to go) or
                 `lost` (its worker or device

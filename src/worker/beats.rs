@@ -1,0 +1,81 @@
+//! Signs of life, for the server to count, whatever else the worker does.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use super::chain;
+use crate::clock;
+use crate::job::WorkerId;
+use crate::store::{Lease, Store};
+
+/// How many signs of life fit into the time for which a worker may be silent.
+const BEATS: u32 = 3;
+
+/// Gives signs of life until it is dropped.
+pub struct Beats {
+    store: Store,
+    worker: WorkerId,
+    held: Arc<Mutex<Option<Held>>>,
+    task: JoinHandle<()>,
+}
+
+/// A job that the worker runs, and since when.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    lease: Lease,
+    since: Instant,
+}
+
+impl Held {
+    /// How long the worker has had the job's devices, by a clock that nobody sets.
+    pub fn lasts(&self) -> Duration {
+        self.since.elapsed()
+    }
+}
+
+impl Beats {
+    /// Begins to give signs of life of a worker that may be silent for `patience`.
+    pub fn start(store: &Store, worker: WorkerId, patience: Duration) -> Self {
+        let held = Arc::default();
+        let mut ticks = interval(patience / BEATS);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (own, shared) = (store.clone(), Arc::clone(&held));
+        let task = tokio::spawn(async move {
+            loop {
+                ticks.tick().await;
+                beat(&own, worker, &shared).await;
+            }
+        });
+        Self { store: store.clone(), worker, held, task }
+    }
+
+    /// From now on the worker runs a job.
+    pub fn take(&self, lease: Lease) -> Held {
+        let held = Held { lease, since: Instant::now() };
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = Some(held);
+        held
+    }
+
+    /// The worker is about to end an attempt: how long it had the devices is written down for the last time.
+    pub async fn let_go(&self) {
+        beat(&self.store, self.worker, &self.held).await;
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl Drop for Beats {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn beat(store: &Store, worker: WorkerId, held: &Mutex<Option<Held>>) {
+    let held = *held.lock().unwrap_or_else(PoisonError::into_inner);
+    let held = held.map(|held| (held.lease, held.lasts()));
+    if let Err(error) = store.beat(worker, held, clock::now()).await {
+        tracing::warn!(error = chain(&error), "the worker could not report that it is alive");
+    }
+}
