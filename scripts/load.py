@@ -37,7 +37,9 @@ class Server:
     def __init__(self, data):
         began = time.monotonic()
         self.process = subprocess.Popen(
-            [PROGRAM, "serve", "--listen", "127.0.0.1:0", "--log", "error", "--data-dir", str(data)],
+            [PROGRAM, "serve", "--listen", "127.0.0.1:0", "--log", "error", "--data-dir", str(data),
+             # A stopped worker would be replaced.
+             "--lease-seconds", "3600"],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.base = re.search(r"http://\S+", self.process.stdout.readline()).group(0)
         urllib.request.urlopen(f"{self.base}/readyz").read()

@@ -123,9 +123,12 @@ fn again(known: Option<Recorded>, digest: &str) -> Result<Response, Problem> {
 /// Answers that could not be written down, as when the disk is full, and are remembered all the same.
 const MOST_UNWRITTEN: usize = 1024;
 
-/// The keyed requests that are under way, by project and key, and answers that could not be written down.
+/// What is known of requests, by project and key: of those under way nothing.
+type Requests = BTreeMap<(String, String), Option<Recorded>>;
+
+/// The keyed requests that are under way, and answers that could not be written down.
 #[derive(Clone, Debug, Default)]
-pub struct Keyed(Arc<Mutex<BTreeMap<(String, String), Option<Recorded>>>>);
+pub struct Keyed(Arc<Mutex<Requests>>);
 
 /// A request that is under way until this is dropped.
 struct Turn {
@@ -145,7 +148,7 @@ impl Keyed {
         Ok(Turn { keyed: self.clone(), id })
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<(String, String), Option<Recorded>>> {
+    fn lock(&self) -> MutexGuard<'_, Requests> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
