@@ -101,7 +101,7 @@ impl JobRow {
     }
 
     /// Seconds of attempts times the devices that they held. What an attempt under way has used since its worker was
-    /// seen is taken from the clock, in whole seconds, and never more than [`UNSEEN`].
+    /// seen is taken from the clock, in whole seconds, and never more than five.
     pub fn device_seconds(&self, now: Timestamp) -> f64 {
         let unseen = self.worker_seen_at.map_or(0, |seen| (now.0 - seen.0).clamp(0, UNSEEN.as_millis() as i64) / 1000);
         self.spent_milliseconds as f64 / 1000.0 + (unseen * self.devices.len().max(1) as i64) as f64

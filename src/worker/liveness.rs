@@ -3,7 +3,7 @@
 //! which keeps everyone else from writing.
 //!
 //! Nothing here compares a clock with another: silence is counted in the watch's own looks, each of which counts for no
-//! more than [`LONGEST_LOOK`], so that a machine that slept, or a server that was stopped, blames nobody.
+//! more than two seconds, so that a machine that slept, or a server that was stopped, blames nobody.
 
 use std::collections::BTreeMap;
 use std::fs;
