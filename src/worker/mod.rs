@@ -1,4 +1,4 @@
-//! The worker process: claims a job, runs the engine on a thread of its own, keeps the lease alive and writes down
+//! The worker process: claims a job, runs the engine on a thread of its own, gives signs of life and writes down
 //! what the engine reports. One worker tends one device.
 
 mod assignment;
