@@ -95,7 +95,7 @@ pub fn read_fields<T: DeserializeOwned + ToSchema + 'static>(body: &Value) -> Re
         schema["components"] = json!({"schemas": parts.into_iter().collect::<BTreeMap<_, _>>()});
         schema
     });
-    let outside = bounds::check(schema, body, "");
+    let outside = schema.check(body, "");
     if outside.is_empty() { Ok(read) } else { Err(outside) }
 }
 
@@ -115,13 +115,14 @@ impl<T: DeserializeOwned + IntoParams + 'static, S: Send + Sync> FromRequestPart
             json!({"properties": each.collect::<BTreeMap<_, _>>()})
         });
         let value = |name: &str, text: String| {
-            let kind = &schema["properties"][name]["type"];
-            let text_itself =
-                *kind == "string" || kind.as_array().is_some_and(|kinds| kinds.contains(&json!("string")));
-            if text_itself { Value::String(text) } else { serde_json::from_str(&text).unwrap_or(Value::Null) }
+            if schema.admits_text(name) {
+                Value::String(text)
+            } else {
+                serde_json::from_str(&text).unwrap_or(Value::Null)
+            }
         };
         let values = texts.into_iter().map(|(name, text)| (name.clone(), value(&name, text))).collect();
-        match bounds::check(schema, &Value::Object(values), "").first() {
+        match schema.check(&Value::Object(values), "").first() {
             None => Ok(Self(params)),
             Some(FieldError { pointer, detail, .. }) => {
                 let name = pointer.trim_start_matches('/');

@@ -6,118 +6,245 @@
 
 use std::any::TypeId;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::field::FieldError;
+use super::field::{FieldError, escaped};
 
-/// What in `value` lies outside the bounds of `schema`, which may refer to its own definitions; errors point below
-/// `pointer`.
-pub fn check(schema: &Value, value: &Value, pointer: &str) -> Vec<FieldError> {
-    Bounds { root: schema }.check(schema, value, pointer, None)
-}
-
-/// What in `value`, which was read as a `T`, lies outside the bounds that `T` states.
+/// What in `value`, which was read as a `T`, lies outside the bounds that `T` states; errors point below `pointer`.
 pub fn of<T: JsonSchema + 'static>(value: &Value, pointer: &str) -> Vec<FieldError> {
-    check(schema_of::<T>(|| schemars::schema_for!(T).to_value()), value, pointer)
+    schema_of::<T>(|| schemars::schema_for!(T).to_value()).check(value, pointer)
 }
 
-/// The schema that `make` gives for a type, made once.
-pub fn schema_of<T: 'static>(make: impl FnOnce() -> Value) -> &'static Value {
-    static MADE: Mutex<BTreeMap<TypeId, &'static Value>> = Mutex::new(BTreeMap::new());
+/// The schema of a type, from the JSON that `make` gives, made once.
+pub fn schema_of<T: 'static>(make: impl FnOnce() -> Value) -> &'static Schema {
+    static MADE: Mutex<BTreeMap<TypeId, &'static Schema>> = Mutex::new(BTreeMap::new());
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    made.entry(TypeId::of::<T>()).or_insert_with(|| Box::leak(Box::new(make())))
+    made.entry(TypeId::of::<T>()).or_insert_with(|| Box::leak(Box::new(Schema::new(&make()))))
+}
+
+/// What of a JSON Schema is about bounds, and about which of several forms a value has.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Schema {
+    #[serde(rename = "type")]
+    types: Types,
+    #[serde(rename = "const")]
+    only: Option<Value>,
+    #[serde(rename = "enum")]
+    known: Option<Vec<Value>>,
+    description: Option<String>,
+    #[serde(flatten)]
+    range: Range,
+    min_length: Option<u64>,
+    max_length: Option<u64>,
+    min_items: Option<u64>,
+    max_items: Option<u64>,
+    min_properties: Option<u64>,
+    max_properties: Option<u64>,
+    items: Option<Part>,
+    required: Vec<String>,
+    properties: BTreeMap<String, Part>,
+    additional_properties: Option<Part>,
+    property_names: Option<Part>,
+    all_of: Vec<Schema>,
+    any_of: Vec<Schema>,
+    one_of: Vec<Schema>,
+    #[serde(rename = "$ref")]
+    reference: Option<String>,
+    /// What references name, with schemars and with utoipa.
+    #[serde(rename = "$defs")]
+    definitions: BTreeMap<String, Schema>,
+    components: Components,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+struct Components {
+    schemas: BTreeMap<String, Schema>,
+}
+
+/// A schema within one.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Part {
+    /// Whether there may be anything.
+    Any(bool),
+    Schema(Box<Schema>),
+}
+
+impl Part {
+    fn schema(&self) -> Option<&Schema> {
+        match self {
+            Self::Any(_) => None,
+            Self::Schema(schema) => Some(schema),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Types {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Default for Types {
+    /// All.
+    fn default() -> Self {
+        Self::Several(Vec::new())
+    }
+}
+
+impl Types {
+    fn admit(&self, admits: impl Fn(&str) -> bool) -> bool {
+        match self {
+            Self::One(name) => admits(name),
+            Self::Several(names) => names.is_empty() || names.iter().any(|name| admits(name)),
+        }
+    }
+}
+
+/// The place of a value that is looked at, written as a JSON pointer when it is needed.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Root(&'a str),
+    Item(&'a Place<'a>, usize),
+    Member(&'a Place<'a>, &'a str),
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root(pointer) => f.write_str(pointer),
+            Self::Item(parent, index) => write!(f, "{parent}/{index}"),
+            Self::Member(parent, name) => write!(f, "{parent}/{}", escaped(name)),
+        }
+    }
+}
+
+impl Schema {
+    /// Reads what is needed of a schema.
+    ///
+    /// # Panics
+    ///
+    /// If it is none; schemas are made by this program.
+    pub fn new(schema: &Value) -> Self {
+        Self::deserialize(schema).expect("what schemars and utoipa make is a JSON Schema")
+    }
+
+    /// What in `value` lies outside the bounds; errors point below `pointer`.
+    pub fn check(&self, value: &Value, pointer: &str) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        Bounds { root: self }.check(self, value, Place::Root(pointer), None, &mut errors);
+        errors
+    }
+
+    /// Whether the member `name` may be a text.
+    pub fn admits_text(&self, name: &str) -> bool {
+        let schema = self.properties.get(name).and_then(Part::schema);
+        schema.is_some_and(|schema| match &schema.types {
+            Types::One(name) => name == "string",
+            Types::Several(names) => names.iter().any(|name| name == "string"),
+        })
+    }
 }
 
 #[derive(Clone, Copy)]
 struct Bounds<'a> {
     /// Where references begin.
-    root: &'a Value,
+    root: &'a Schema,
 }
 
 impl<'a> Bounds<'a> {
     /// `about` is the description of the field, which may stand beside a reference to its type.
-    fn check(self, schema: &'a Value, value: &Value, pointer: &str, about: Option<&'a str>) -> Vec<FieldError> {
-        let about = about.or_else(|| schema["description"].as_str());
-        let mut errors = Vec::new();
-        if let Some(target) = self.target(schema) {
-            errors.extend(self.check(target, value, pointer, about));
+    fn check(
+        self,
+        schema: &'a Schema,
+        value: &Value,
+        place: Place<'_>,
+        about: Option<&'a str>,
+        errors: &mut Vec<FieldError>,
+    ) {
+        let about = about.or(schema.description.as_deref());
+        for part in self.target(schema).into_iter().chain(&schema.all_of) {
+            self.check(part, value, place, about, errors);
         }
-        for part in parts(schema, "allOf") {
-            errors.extend(self.check(part, value, pointer, about));
-        }
-        for choice in ["anyOf", "oneOf"] {
+        for choice in [&schema.any_of, &schema.one_of] {
             // Of several forms that a value may have, the one that it fits best is meant.
-            let fitting = parts(schema, choice).filter(|form| self.fits(form, value));
-            let best = fitting.map(|form| self.check(form, value, pointer, about)).min_by_key(Vec::len);
-            errors.extend(best.unwrap_or_default());
+            let fitting = choice.iter().filter(|form| self.fits(form, value)).map(|form| {
+                let mut errors = Vec::new();
+                self.check(form, value, place, about, &mut errors);
+                errors
+            });
+            errors.extend(fitting.min_by_key(Vec::len).unwrap_or_default());
         }
+        let Schema { min_length, max_length, min_items, max_items, min_properties, max_properties, .. } = schema;
         let refusal = match value {
-            Value::Number(number) => number.as_f64().and_then(|number| range(schema).refusal(number)),
-            Value::String(text) => length(schema, "Length", "characters", text.chars().count()),
-            Value::Array(items) => length(schema, "Items", "items", items.len()),
-            Value::Object(members) => length(schema, "Properties", "members", members.len()),
+            Value::Number(number) => number.as_f64().and_then(|number| schema.range.refusal(number)),
+            Value::String(text) => length(*min_length, *max_length, "characters", || text.chars().count()),
+            Value::Array(items) => length(*min_items, *max_items, "items", || items.len()),
+            Value::Object(members) => length(*min_properties, *max_properties, "members", || members.len()),
             Value::Null | Value::Bool(_) => None,
         };
-        errors.extend(refusal.map(|refusal| FieldError::new(pointer, "out_of_range", explained(refusal, about))));
-        errors.extend(self.inside(schema, value, pointer));
-        errors
+        errors.extend(
+            refusal.map(|refusal| FieldError::new(place.to_string(), "out_of_range", explained(refusal, about))),
+        );
+        self.check_inside(schema, value, place, errors);
     }
 
     /// What is wrong with the items or members of a value.
-    fn inside(self, schema: &'a Value, value: &Value, pointer: &str) -> Vec<FieldError> {
-        let at = |name: &str| format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+    fn check_inside(self, schema: &'a Schema, value: &Value, place: Place<'_>, errors: &mut Vec<FieldError>) {
         match value {
             Value::Array(items) => {
-                let check = |(i, item)| self.check(&schema["items"], item, &format!("{pointer}/{i}"), None);
-                items.iter().enumerate().flat_map(check).collect()
+                let Some(schema) = schema.items.as_ref().and_then(Part::schema) else { return };
+                for (i, item) in items.iter().enumerate() {
+                    self.check(schema, item, Place::Item(&place, i), None, errors);
+                }
             }
             Value::Object(members) => {
-                let check = |(name, member): (&String, &Value)| {
-                    let of = schema["properties"].get(name).unwrap_or(&schema["additionalProperties"]);
-                    let mut errors = self.check(&schema["propertyNames"], &Value::from(name.as_str()), &at(name), None);
-                    errors.extend(self.check(of, member, &at(name), None));
-                    errors
-                };
-                members.iter().flat_map(check).collect()
+                let names = schema.property_names.as_ref().and_then(Part::schema);
+                for (name, member) in members {
+                    let place = Place::Member(&place, name);
+                    if let Some(names) = names {
+                        self.check(names, &Value::from(name.as_str()), place, None, errors);
+                    }
+                    let own = schema.properties.get(name).or(schema.additional_properties.as_ref());
+                    if let Some(own) = own.and_then(Part::schema) {
+                        self.check(own, member, place, None, errors);
+                    }
+                }
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
 
     /// Whether a value has this form, however large it is.
-    fn fits(self, schema: &'a Value, value: &Value) -> bool {
-        let named = match &schema["type"] {
-            Value::String(one) => is(value, one),
-            Value::Array(several) => several.iter().filter_map(Value::as_str).any(|one| is(value, one)),
-            _ => true,
+    fn fits(self, schema: &'a Schema, value: &Value) -> bool {
+        let members = || {
+            value.as_object().is_none_or(|members| {
+                let closed = matches!(schema.additional_properties, Some(Part::Any(false)));
+                schema.required.iter().all(|name| members.contains_key(name))
+                    && (!closed || members.keys().all(|name| schema.properties.contains_key(name)))
+            })
         };
-        let equal = schema.get("const").is_none_or(|only| only == value)
-            && schema["enum"].as_array().is_none_or(|known| known.contains(value));
-        let members = value.as_object().is_none_or(|members| {
-            let mut required = parts(schema, "required").filter_map(Value::as_str);
-            let closed = schema["additionalProperties"] == false;
-            required.all(|name| members.contains_key(name))
-                && (!closed || members.keys().all(|name| schema["properties"].get(name).is_some()))
-        });
-        let forms: Vec<_> = ["anyOf", "oneOf"].into_iter().flat_map(|choice| parts(schema, choice)).collect();
-        named
-            && equal
-            && members
-            && (forms.is_empty() || forms.into_iter().any(|form| self.fits(form, value)))
+        let mut forms = schema.any_of.iter().chain(&schema.one_of).peekable();
+        schema.types.admit(|name| is(value, name))
+            && schema.only.as_ref().is_none_or(|only| only == value)
+            && schema.known.as_ref().is_none_or(|known| known.contains(value))
+            && members()
+            && (forms.peek().is_none() || forms.any(|form| self.fits(form, value)))
             && self.target(schema).is_none_or(|target| self.fits(target, value))
     }
 
     /// What a schema refers to.
-    fn target(self, schema: &'a Value) -> Option<&'a Value> {
-        self.root.pointer(schema["$ref"].as_str()?.strip_prefix('#')?)
+    fn target(self, schema: &Schema) -> Option<&'a Schema> {
+        let name = schema.reference.as_ref()?.rsplit('/').next()?;
+        self.root.definitions.get(name).or_else(|| self.root.components.schemas.get(name))
     }
-}
-
-fn parts<'a>(schema: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
-    schema[name].as_array().into_iter().flatten()
 }
 
 fn is(value: &Value, kind: &str) -> bool {
@@ -132,23 +259,16 @@ fn is(value: &Value, kind: &str) -> bool {
 }
 
 /// The bounds of a number.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
 struct Range {
     minimum: Option<f64>,
     maximum: Option<f64>,
     /// The same, themselves outside.
+    #[serde(rename = "exclusiveMinimum")]
     above: Option<f64>,
+    #[serde(rename = "exclusiveMaximum")]
     below: Option<f64>,
-}
-
-fn range(schema: &Value) -> Range {
-    let bound = |name: &str| schema[name].as_f64();
-    Range {
-        minimum: bound("minimum"),
-        maximum: bound("maximum"),
-        above: bound("exclusiveMinimum"),
-        below: bound("exclusiveMaximum"),
-    }
 }
 
 impl Range {
@@ -172,11 +292,12 @@ impl Range {
     }
 }
 
-/// What is wrong with how many of something there are; `minLength` and `maxLength` are the bounds of `Length`.
-fn length(schema: &Value, bound: &str, what: &str, count: usize) -> Option<String> {
-    let bound = |end: &str| schema[format!("{end}{bound}")].as_u64();
-    let (least, most) = (bound("min"), bound("max"));
-    let count = count as u64;
+/// What is wrong with how many of something there are.
+fn length(least: Option<u64>, most: Option<u64>, what: &str, count: impl FnOnce() -> usize) -> Option<String> {
+    if least.is_none() && most.is_none() {
+        return None;
+    }
+    let count = count() as u64;
     if least.is_none_or(|least| count >= least) && most.is_none_or(|most| count <= most) {
         return None;
     }

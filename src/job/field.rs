@@ -23,6 +23,11 @@ impl FieldError {
     }
 }
 
+/// A name as it stands in a JSON pointer (RFC 6901).
+pub fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
 /// Reads `value` as `T`; an error carries the pointer of the offending field below `pointer`.
 pub fn parse<T: DeserializeOwned>(value: &Value, pointer: &str) -> Result<T, FieldError> {
     serde_path_to_error::deserialize(value).map_err(|error| {
@@ -32,7 +37,7 @@ pub fn parse<T: DeserializeOwned>(value: &Value, pointer: &str) -> Result<T, Fie
                 Segment::Seq { index } => at.push_str(&format!("/{index}")),
                 Segment::Map { key } => {
                     at.push('/');
-                    at.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                    at.push_str(&escaped(key));
                 }
                 Segment::Enum { variant } => at.push_str(&format!("/{variant}")),
                 Segment::Unknown => {}

@@ -19,15 +19,20 @@ macro_rules! kinds {
             /// Reads and checks `{"type": ..., ...}`; errors point below `pointer`.
             pub fn parse(value: &serde_json::Value, pointer: &str) -> Result<Self, Vec<$crate::job::FieldError>> {
                 use $crate::job::{bounds, field};
-                let (name, fields) = field::split_type(value, pointer, $what, KNOWN)?;
-                let config = match name {
-                    $($name => Self::$variant(field::parse(&fields, pointer).map_err(|error| vec![error])?),)+
-                    _ => unreachable!("split_type returns known names only"),
-                };
-                let described = catalog().iter().find(|described| described.name == name);
-                let outside = described.map(|described| bounds::check(&described.schema, &fields, pointer));
-                field::all([Err(outside.unwrap_or_default()), config.settings().check(pointer)])?;
+                let config = Self::read(value, pointer)?;
+                let outside = match config { $(Self::$variant(_) => bounds::of::<$module::Config>(value, pointer)),+ };
+                field::all([Err(outside), config.settings().check(pointer)])?;
                 Ok(config)
+            }
+
+            /// Reads one that was checked before.
+            pub fn read(value: &serde_json::Value, pointer: &str) -> Result<Self, Vec<$crate::job::FieldError>> {
+                use $crate::job::field;
+                let (name, fields) = field::split_type(value, pointer, $what, KNOWN)?;
+                match name {
+                    $($name => field::parse(&fields, pointer).map(Self::$variant).map_err(|error| vec![error]),)+
+                    _ => unreachable!("split_type returns known names only"),
+                }
             }
 
             /// The configuration with every default filled in; reads back as the same configuration.

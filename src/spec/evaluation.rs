@@ -169,12 +169,11 @@ impl EvaluationSpec {
 }
 
 impl Evaluating {
-    /// The spec in the form in which it is submitted.
-    pub(super) fn to_spec(&self, common: &Common, attributes: &Attributes) -> EvaluationSpec {
-        let Attributes { name, priority, metadata, budget: _ } = attributes.clone();
+    /// The spec in the form in which it is submitted, without what may change of it.
+    pub(super) fn to_spec(&self, common: &Common) -> EvaluationSpec {
         let Common { model, prompt, verifier, sampling, resources, seed } = common.clone();
         EvaluationSpec {
-            name,
+            name: None,
             model: model.to_string(),
             dataset: self.rows.to_string(),
             split: self.split,
@@ -188,9 +187,9 @@ impl Evaluating {
             prompts: self.prompts,
             precision: self.precision,
             resources,
-            priority,
+            priority: 0,
             seed,
-            metadata,
+            metadata: BTreeMap::new(),
         }
     }
 }

@@ -14,7 +14,7 @@ mod training;
 use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 pub use evaluation::{Evaluating, EvaluationSpec, EvaluationSplit};
 pub use reference::{Input, InputKind, ModelRef, Role, RowsRef, TeacherRef, UnknownReference};
@@ -125,37 +125,31 @@ impl Resolved {
 
     /// Its JSON, with what may change of it at the places that it has in a submitted spec.
     pub fn to_value(&self, attributes: &Attributes) -> Value {
-        let Self { common, work } = self;
-        let value = match work {
-            Work::Train(training) => serde_json::to_value(training.to_spec(common, attributes)),
-            Work::Sample(sampling) => serde_json::to_value(sampling.to_spec(common, attributes)),
-            Work::Regrade(regrading) => serde_json::to_value(regrading.to_spec(common, attributes)),
-            Work::Evaluate(evaluating) => serde_json::to_value(evaluating.to_spec(common, attributes)),
-        };
-        value.expect("specs are structures of texts and numbers, which JSON can hold")
+        with_attributes(self.essence(), attributes)
     }
 
     /// Its JSON without what may change of it: what is stored, and what its digest is of.
     pub fn essence(&self) -> Value {
-        let mut value = self.to_value(&Attributes::default());
+        let Self { common, work } = self;
+        let value = match work {
+            Work::Train(training) => serde_json::to_value(training.to_spec(common)),
+            Work::Sample(sampling) => serde_json::to_value(sampling.to_spec(common)),
+            Work::Regrade(regrading) => serde_json::to_value(regrading.to_spec(common)),
+            Work::Evaluate(evaluating) => serde_json::to_value(evaluating.to_spec(common)),
+        };
+        let mut value = value.expect("specs are structures of texts and numbers, which JSON can hold");
         if let Some(fields) = value.as_object_mut() {
-            for free in ["name", "priority", "metadata", "budget"] {
+            for free in ["priority", "metadata"] {
                 fields.shift_remove(free);
             }
         }
         value
     }
 
-    /// `sha256:` and a digest of all that decides the result: of [`essence`](Self::essence), and of the contents of
+    /// `sha256:` and a digest of all that decides the result: of its [`essence`](Self::essence), and of the contents of
     /// the built-ins that it names, for their names stay when a later version of the program changes them.
     pub fn digest(&self) -> String {
-        let mut essence = self.essence();
-        let built_in = self.inputs().into_iter().filter_map(|input| input.digest.map(|digest| (input.id, digest)));
-        let built_in: BTreeMap<String, String> = built_in.collect();
-        if let (Some(fields), false) = (essence.as_object_mut(), built_in.is_empty()) {
-            fields.insert(String::from("built_in"), serde_json::json!(built_in));
-        }
-        digest::of_json(&essence)
+        digest_of(&self.essence(), &self.inputs())
     }
 
     /// Everything that it refers to.
@@ -178,6 +172,41 @@ impl Resolved {
     }
 }
 
+/// The digest of a resolved spec, from its essence and what it refers to.
+pub fn digest_of(essence: &Value, inputs: &[Input]) -> String {
+    let built_in = inputs.iter().filter_map(|input| input.digest.as_ref().map(|digest| (&input.id, digest)));
+    let built_in: BTreeMap<&String, &String> = built_in.collect();
+    let mut whole = essence.clone();
+    if let (Some(fields), false) = (whole.as_object_mut(), built_in.is_empty()) {
+        fields.insert(String::from("built_in"), json!(built_in));
+    }
+    digest::of_json(&whole)
+}
+
+/// The essence of a resolved spec with what may change of it, at the places that it has in a submitted spec.
+pub fn with_attributes(essence: Value, attributes: &Attributes) -> Value {
+    let Attributes { name, priority, metadata, budget } = attributes;
+    let Value::Object(essence) = essence else { return essence };
+    let mut fields = Map::with_capacity(essence.len() + 4);
+    let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);
+    if let Some(name) = name {
+        put("name", json!(name));
+    }
+    for (key, value) in essence {
+        if key == "seed" {
+            put("priority", json!(priority));
+        }
+        put(&key, value);
+        if key == "seed" {
+            put("metadata", json!(metadata));
+        }
+        if let ("resources", Some(budget)) = (key.as_str(), budget) {
+            put("budget", json!(budget));
+        }
+    }
+    Value::Object(fields)
+}
+
 fn read<T: DeserializeOwned>(value: &Value) -> Result<T, FieldError> {
     field::parse(value, "")
 }
@@ -189,7 +218,7 @@ fn reference<T: std::str::FromStr<Err = UnknownReference>>(text: &str, pointer: 
 
 /// Reads an inline verifier's configuration.
 fn scorer(config: Option<&Value>) -> Result<Option<verifier::Config>, FieldError> {
-    config.map(|config| verifier::Config::parse(config, "/verifier")).transpose().map_err(first)
+    config.map(|config| verifier::Config::read(config, "/verifier")).transpose().map_err(first)
 }
 
 /// The first of several errors; what was checked before has none.

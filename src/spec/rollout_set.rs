@@ -151,12 +151,11 @@ impl Sampling {
         Regrading { source, rows, group_size, prompts, precision }
     }
 
-    /// The spec in the form in which it is submitted.
-    pub(super) fn to_spec(&self, common: &Common, attributes: &Attributes) -> RolloutSetSpec {
-        let Attributes { name, priority, metadata, budget: _ } = attributes.clone();
+    /// The spec in the form in which it is submitted, without what may change of it.
+    pub(super) fn to_spec(&self, common: &Common) -> RolloutSetSpec {
         let Common { model, prompt, verifier, sampling, resources, seed } = common.clone();
         RolloutSetSpec {
-            name,
+            name: None,
             model: model.to_string(),
             dataset: DatasetSpec {
                 train: self.rows.to_string(),
@@ -171,9 +170,9 @@ impl Sampling {
             prompts: self.prompts,
             precision: self.precision,
             resources,
-            priority,
+            priority: 0,
             seed,
-            metadata,
+            metadata: BTreeMap::new(),
             regrade_of: None,
         }
     }
@@ -181,9 +180,9 @@ impl Sampling {
 
 impl Regrading {
     /// The spec in the form in which one that samples is submitted.
-    pub(super) fn to_spec(&self, common: &Common, attributes: &Attributes) -> RolloutSetSpec {
+    pub(super) fn to_spec(&self, common: &Common) -> RolloutSetSpec {
         let Self { source, rows, group_size, prompts, precision } = *self;
-        let spec = Sampling { rows, group_size, prompts, precision }.to_spec(common, attributes);
+        let spec = Sampling { rows, group_size, prompts, precision }.to_spec(common);
         RolloutSetSpec { regrade_of: Some(source.to_string()), ..spec }
     }
 }

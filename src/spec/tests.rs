@@ -247,14 +247,16 @@ proptest! {
     /// A spec that is accepted comes back equal from its text, with the same digest and inputs.
     #[test]
     fn every_accepted_spec_comes_back_equal_from_its_text((kind, submitted) in accepted()) {
-        match kind {
-            JobKind::Train => drop(JobSpec::parse(&submitted).unwrap()),
-            JobKind::Rollouts => drop(RolloutSetSpec::parse(&submitted).unwrap()),
-            JobKind::Evaluation => drop(EvaluationSpec::parse(&submitted).unwrap()),
-        }
+        let written = |value: &Value| match kind {
+            JobKind::Train => serde_json::to_string(&JobSpec::parse(value).unwrap()),
+            JobKind::Rollouts => serde_json::to_string(&RolloutSetSpec::parse(value).unwrap()),
+            JobKind::Evaluation => serde_json::to_string(&EvaluationSpec::parse(value).unwrap()),
+        };
+        written(&submitted).unwrap();
         let (attributes, resolved) = Resolved::parse(kind, &submitted).unwrap();
         let text = resolved.to_value(&attributes).to_string();
         let value: Value = serde_json::from_str(&text).unwrap();
+        prop_assert_eq!(&written(&value).unwrap(), &text, "every field stands where a submitted spec has it");
         let (other, again) = Resolved::parse(kind, &value).unwrap();
         prop_assert_eq!(&other, &attributes);
         prop_assert_eq!(&again, &resolved);

@@ -141,7 +141,7 @@ impl JobSpec {
                 FieldError::new("/rollouts", "invalid_value", error.to_string())
             })
         });
-        let objective = objective::Config::parse(&self.objective, "/objective").map_err(first)?;
+        let objective = objective::Config::read(&self.objective, "/objective").map_err(first)?;
         if let Some(teacher) = objective.teacher() {
             reference::<TeacherRef>(teacher, "/objective/teacher")?;
         }
@@ -175,12 +175,11 @@ impl Training {
         self.objective.teacher_sha256()
     }
 
-    /// The spec in the form in which it is submitted.
-    pub(super) fn to_spec(&self, common: &Common, attributes: &Attributes) -> JobSpec {
-        let Attributes { name, priority, metadata, budget } = attributes.clone();
+    /// The spec in the form in which it is submitted, without what may change of it.
+    pub(super) fn to_spec(&self, common: &Common) -> JobSpec {
         let Common { model, prompt, verifier, sampling, resources, seed } = common.clone();
         JobSpec {
-            name,
+            name: None,
             model: model.to_string(),
             dataset: DatasetSpec {
                 train: self.rows.to_string(),
@@ -198,11 +197,11 @@ impl Training {
             eval: self.eval.clone(),
             checkpoints: self.checkpoints.clone(),
             resources,
-            budget,
+            budget: None,
             gate: self.gate,
-            priority,
+            priority: 0,
             seed,
-            metadata,
+            metadata: BTreeMap::new(),
         }
     }
 }

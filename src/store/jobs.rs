@@ -10,6 +10,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::transitions::{Transition, move_job};
 use super::{Page, Result, Store, StoreError, read, read_json};
+use crate::job::placement::Request;
 use crate::job::{BudgetSpec, Failure, FieldError, JobId, JobKind, JobStatus, Phase, RolloutSetId, Timestamp};
 use crate::spec::{Attributes, Resolved, Work};
 
@@ -68,6 +69,8 @@ pub struct JobRow {
     pub spec: Value,
     pub attributes: Attributes,
     pub resolved: Arc<Resolved>,
+    /// The resolved spec's JSON without `attributes`.
+    pub essence: Value,
     pub spec_digest: String,
     pub created_at: Timestamp,
     pub started_at: Option<Timestamp>,
@@ -98,6 +101,12 @@ impl JobRow {
     /// What the job does.
     pub fn work(&self) -> &Work {
         &self.resolved.work
+    }
+
+    /// What it asks of devices.
+    pub fn request(&self) -> Request {
+        let devices = self.resolved.common.resources.devices;
+        Request { job: self.id, priority: self.attributes.priority, devices, memory: self.memory_bytes }
     }
 
     /// Seconds of attempts times the devices that they held. What an attempt under way has used since its worker was
@@ -172,7 +181,7 @@ pub(super) async fn by_id(connection: &mut SqliteConnection, id: JobId, project:
 }
 
 /// The resolved spec of a row of `job`, and what may change of it.
-pub(super) fn stored_spec(row: &SqliteRow) -> Result<(Attributes, Arc<Resolved>)> {
+pub(super) fn stored_spec(row: &SqliteRow) -> Result<(Attributes, Arc<Resolved>, Value)> {
     let corrupt = |error: FieldError| StoreError::Corrupt { what: "spec", detail: error.to_string() };
     let kind: JobKind = read("job kind", row.try_get("kind")?)?;
     let value: Value = read_json("spec", row.try_get("spec_resolved")?)?;
@@ -183,7 +192,7 @@ pub(super) fn stored_spec(row: &SqliteRow) -> Result<(Attributes, Arc<Resolved>)
         metadata: read_json("metadata", row.try_get("metadata")?)?,
         budget: stored_budget(row)?,
     };
-    Ok((attributes, Arc::new(resolved)))
+    Ok((attributes, Arc::new(resolved), value))
 }
 
 /// The budget of a row of `job`.
@@ -195,7 +204,7 @@ pub(super) fn stored_budget(row: &SqliteRow) -> Result<Option<BudgetSpec>> {
 fn job(row: &SqliteRow) -> Result<JobRow> {
     let time = |column| -> Result<Option<Timestamp>> { Ok(row.try_get::<Option<i64>, _>(column)?.map(Timestamp)) };
     let json = |column| -> Result<Option<String>> { Ok(row.try_get(column)?) };
-    let (attributes, resolved) = stored_spec(row)?;
+    let (attributes, resolved, essence) = stored_spec(row)?;
     Ok(JobRow {
         id: read("job id", row.try_get("id")?)?,
         status: read("job status", row.try_get("status")?)?,
@@ -203,6 +212,7 @@ fn job(row: &SqliteRow) -> Result<JobRow> {
         spec: read_json("spec", row.try_get("spec")?)?,
         attributes,
         resolved,
+        essence,
         spec_digest: row.try_get("spec_digest")?,
         created_at: Timestamp(row.try_get("created_at")?),
         started_at: time("started_at")?,

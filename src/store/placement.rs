@@ -18,8 +18,8 @@ use super::{Claim, Lease, Result, Store, StoreError, read, write_json};
 use crate::job::placement::{Claimant, Placement, Request, Slot, Waiting, explain};
 use crate::job::{JobId, JobStatus, Timestamp, WorkerId};
 
-/// Jobs that are read at a time.
-const PAGE: u32 = 256;
+/// Jobs that are read at a time: few at first, for often the first of them take all devices.
+const PAGES: std::ops::RangeInclusive<u32> = 8..=256;
 
 /// A job that waits for devices.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ impl Store {
     /// The first jobs that wait, in the order of the queue, each with the reason why.
     pub async fn queue(&self, limit: u32, now: Timestamp) -> Result<Vec<QueueEntry>> {
         let rows = sqlx::query(
-            "select id, name, created_at, project from job where status = 'queued'
+            "select id, name, created_at, project, priority, devices, memory_bytes from job where status = 'queued'
              order by priority desc, id limit $1",
         )
         .bind(limit)
@@ -79,24 +79,23 @@ impl Store {
         let mut entries = Vec::with_capacity(rows.len());
         for row in &rows {
             if self.project().is_none_or(|own| row.try_get::<&str, _>("project").is_ok_and(|other| own == other)) {
-                let id: JobId = read("job id", row.try_get("id")?)?;
-                entries.push((id, row.try_get("name")?, Timestamp(row.try_get("created_at")?)));
+                entries.push((request(row)?, row.try_get("name")?, Timestamp(row.try_get("created_at")?)));
             }
         }
-        let jobs: Vec<JobId> = entries.iter().map(|(id, ..)| *id).collect();
-        let mut waiting = self.waiting(&jobs, now).await?;
-        let entry =
-            |(id, name, created_at)| waiting.remove(&id).map(|waiting| QueueEntry { name, created_at, waiting });
+        let mut waiting = self.waiting(entries.iter().map(|(request, ..)| *request).collect(), now).await?;
+        let entry = |(request, name, created_at): (Request, _, _)| {
+            waiting.remove(&request.job).map(|waiting| QueueEntry { name, created_at, waiting })
+        };
         Ok(entries.into_iter().filter_map(entry).collect())
     }
 
-    /// Why jobs wait, of those that do. The queue is gone through once, however many are asked for.
-    pub async fn waiting(&self, jobs: &[JobId], now: Timestamp) -> Result<BTreeMap<JobId, Waiting>> {
-        let mut reader = self.readers.acquire().await?;
-        let requests = queued(&mut reader, jobs).await?;
+    /// Why queued jobs wait. The queue is gone through once, however many are asked for.
+    pub async fn waiting(&self, mut requests: Vec<Request>, now: Timestamp) -> Result<BTreeMap<JobId, Waiting>> {
         if requests.is_empty() {
             return Ok(BTreeMap::new());
         }
+        requests.sort_by_key(Request::rank);
+        let mut reader = self.readers.acquire().await?;
         let mut placement = Placement::new(slots(&mut reader, None, now).await?);
         let places = places(&mut reader, &placement, requests).await?;
         let told = |placement: &Placement, place: &Place| {
@@ -171,6 +170,7 @@ async fn offer_each(
     mut visit: impl FnMut(&mut Placement, &Request) -> bool,
 ) -> Result<()> {
     let mut behind: (i32, String) = (i32::MAX, String::new());
+    let mut page = *PAGES.start();
     while !placement.is_exhausted() {
         let rows = sqlx::query(
             "select id, priority, devices, memory_bytes from job
@@ -185,9 +185,10 @@ async fn offer_each(
         .bind(&behind.1)
         .bind(count(placement.slots()))
         .bind(i64::try_from(placement.largest_left()).unwrap_or(i64::MAX))
-        .bind(PAGE)
+        .bind(page)
         .fetch_all(&mut *connection)
         .await?;
+        page = (page * 4).min(*PAGES.end());
         let Some(last) = rows.last() else { return Ok(()) };
         behind = (last.try_get("priority")?, last.try_get("id")?);
         for row in &rows {
@@ -220,7 +221,7 @@ async fn begin_attempt(
         .execute(&mut *connection)
         .await?;
     let lease = Lease { job: start.job, attempt: row.try_get("attempt")? };
-    let (attributes, spec) = stored_spec(&row)?;
+    let (attributes, spec, _) = stored_spec(&row)?;
     hold(connection, lease.job, &start.devices, now).await?;
     let lead = start.devices.first().ok_or(StoreError::Corrupt { what: "placement", detail: String::from("empty") })?;
     sqlx::query(
@@ -269,25 +270,6 @@ struct Place {
     ahead: Option<JobId>,
 }
 
-/// Those of some jobs that wait, in the order of the queue.
-async fn queued(connection: &mut SqliteConnection, jobs: &[JobId]) -> Result<Vec<Request>> {
-    // With the status in the condition SQLite would go through the whole queue.
-    let rows = sqlx::query(
-        "select id, status, priority, devices, memory_bytes from job where id in (select value from json_each($1))",
-    )
-    .bind(write_json(&jobs)?)
-    .fetch_all(connection)
-    .await?;
-    let mut requests = Vec::with_capacity(rows.len());
-    for row in &rows {
-        if read::<JobStatus>("job status", row.try_get("status")?)? == JobStatus::Queued {
-            requests.push(request(row)?);
-        }
-    }
-    requests.sort_by_key(Request::rank);
-    Ok(requests)
-}
-
 /// The places of jobs that are in the order of the queue. Between two of them only what lies between is counted.
 async fn places(
     connection: &mut SqliteConnection,
@@ -298,23 +280,12 @@ async fn places(
     let fits = |request: &Request| {
         i64::from(request.devices) <= devices && i64::try_from(request.memory).is_ok_and(|needed| needed <= memory)
     };
+    let distances = distances(connection, &requests).await?;
     let mut places: Vec<Place> = Vec::with_capacity(requests.len());
-    for request in requests {
+    for (request, distance) in requests.into_iter().zip(distances) {
         let before = places.last();
         let level = before.filter(|before| before.request.priority == request.priority);
-        let between: i64 = sqlx::query_scalar(
-            "select count(*) from job where status = 'queued' and priority = $1 and id >= $2 and id < $3",
-        )
-        .bind(request.priority)
-        .bind(level.map(|before| before.request.job.to_string()).unwrap_or_default())
-        .bind(request.job.to_string())
-        .fetch_one(&mut *connection)
-        .await?;
-        let first = match level {
-            Some(before) => before.position,
-            None => 1 + more_urgent(connection, request.priority).await?,
-        };
-        let position = first + between.unsigned_abs();
+        let position = level.map_or(1, |before| before.position) + distance;
         let ahead = match before {
             Some(before) if before.position + 1 == position && fits(&before.request) => Some(before.request.job),
             Some(_) | None => job_ahead(connection, &request, devices, memory).await?,
@@ -324,13 +295,25 @@ async fn places(
     Ok(places)
 }
 
-/// How many waiting jobs have a higher priority.
-async fn more_urgent(connection: &mut SqliteConnection, priority: i32) -> Result<u64> {
-    let counted: i64 = sqlx::query_scalar("select count(*) from job where status = 'queued' and priority > $1")
-        .bind(priority)
-        .fetch_one(connection)
-        .await?;
-    Ok(counted.unsigned_abs())
+/// How many places each job is behind the one before it, or behind the head of the queue where that one has another
+/// priority.
+async fn distances(connection: &mut SqliteConnection, requests: &[Request]) -> Result<Vec<u64>> {
+    let before = std::iter::once(None).chain(requests.iter().map(Some));
+    let gaps = requests.iter().zip(before).map(|(request, before)| {
+        let level = before.filter(|before| before.priority == request.priority);
+        (request.priority, level.map(|before| before.job.to_string()), request.job)
+    });
+    let counted: Vec<i64> = sqlx::query_scalar(
+        "select (select count(*) from job where status = 'queued' and priority = gap.value ->> 0
+                 and id >= coalesce(gap.value ->> 1, '') and id < gap.value ->> 2)
+                + iif(gap.value ->> 1 is null,
+                      (select count(*) from job where status = 'queued' and priority > gap.value ->> 0), 0)
+         from json_each($1) as gap order by gap.key",
+    )
+    .bind(write_json(&gaps.collect::<Vec<_>>())?)
+    .fetch_all(connection)
+    .await?;
+    Ok(counted.into_iter().map(i64::unsigned_abs).collect())
 }
 
 /// The last job before `request` that needs at most so many devices and so much memory.

@@ -106,7 +106,7 @@ impl Store {
             .fetch_optional(&self.readers)
             .await?
             .ok_or(StoreError::LeaseLost)?;
-        let (attributes, spec) = stored_spec(&row)?;
+        let (attributes, spec, _) = stored_spec(&row)?;
         let mut connection = self.readers.acquire().await?;
         Ok(Claim {
             lease,

@@ -18,7 +18,7 @@ use super::rollout_sets::insert;
 use super::transitions::Transition;
 use super::{JobRow, NewRolloutSet, ROWS, Result, Store, StoreError, read, write_json};
 use crate::job::{EventId, JobId, JobStatus, Timestamp, VerifierId};
-use crate::spec::{Attributes, Input, Resolved};
+use crate::spec::{Attributes, Input, Resolved, digest_of};
 
 /// Submissions that may wait; more are refused.
 const WAITING: usize = 1024;
@@ -38,6 +38,7 @@ pub struct NewJob {
     pub attributes: Attributes,
     pub resolved: Arc<Resolved>,
     /// Of `resolved`.
+    pub essence: Value,
     pub spec_digest: String,
     /// What it refers to.
     pub inputs: Vec<Input>,
@@ -50,12 +51,14 @@ pub struct NewJob {
 impl NewJob {
     /// A job that fills no rollout set, with an id of its own.
     pub fn of(spec: Value, attributes: Attributes, resolved: Resolved, memory_bytes: u64) -> Self {
+        let (essence, inputs) = (resolved.essence(), resolved.inputs());
         Self {
             id: JobId::generate(),
             spec,
             attributes,
-            spec_digest: resolved.digest(),
-            inputs: resolved.inputs(),
+            spec_digest: digest_of(&essence, &inputs),
+            essence,
+            inputs,
             resolved: Arc::new(resolved),
             memory_bytes,
             rollout_set: None,
@@ -148,6 +151,7 @@ impl Request {
             spec: new.spec,
             attributes: new.attributes,
             resolved: new.resolved,
+            essence: new.essence,
             spec_digest: new.spec_digest,
             created_at: now,
             started_at: None,
@@ -323,12 +327,7 @@ async fn insert_jobs(connection: &mut SqliteConnection, requests: &[&Request]) -
     let texts = requests.iter().map(|Request { new, .. }| {
         let Attributes { metadata, budget, .. } = &new.attributes;
         let budget = budget.as_ref().map(write_json).transpose()?;
-        Ok([
-            Some(write_json(&new.spec)?),
-            Some(write_json(&new.resolved.essence())?),
-            Some(write_json(metadata)?),
-            budget,
-        ])
+        Ok([Some(write_json(&new.spec)?), Some(write_json(&new.essence)?), Some(write_json(metadata)?), budget])
     });
     let texts = texts.collect::<Result<Vec<_>>>()?;
     let mut jobs = QueryBuilder::new(

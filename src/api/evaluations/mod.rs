@@ -16,6 +16,7 @@ use utoipa::ToSchema;
 
 use crate::api::error::Problem;
 use crate::job::{EvaluationSummary, JobStatus, PassAtK, Timestamp};
+use crate::spec::with_attributes;
 use crate::store::{Content, EvaluationRow};
 
 /// An evaluation.
@@ -123,7 +124,7 @@ impl From<EvaluationRow> for Evaluation {
             failure: job.failure.as_ref().and_then(|failure| serde_json::to_value(failure).ok()),
             created_at: job.created_at.unix_seconds(),
             finished_at: job.finished_at.map(Timestamp::unix_seconds),
-            spec: job.resolved.to_value(&job.attributes),
+            spec: with_attributes(job.essence, &job.attributes),
             metadata: job.attributes.metadata,
             name: job.attributes.name,
         }

@@ -34,6 +34,7 @@ use super::etag::Tagged;
 use super::queue::Waiting;
 use crate::clock;
 use crate::job::{BudgetSpec, EvaluationId, JobKind, JobStatus, Timestamp};
+use crate::spec::with_attributes;
 use crate::store::{JobRow, Store};
 
 /// A job.
@@ -144,7 +145,7 @@ impl From<JobRow> for Job {
             waiting: None,
             last_seq: row.last_seq,
             failure: row.failure.as_ref().and_then(|failure| serde_json::to_value(failure).ok()),
-            spec_resolved: row.resolved.to_value(&row.attributes),
+            spec_resolved: with_attributes(row.essence, &row.attributes),
             budget: row.attributes.budget,
             metadata: row.attributes.metadata,
             name: row.attributes.name,
@@ -168,8 +169,8 @@ impl Job {
 
 /// Jobs as clients read them: those that are queued with the reason why.
 async fn with_waiting(store: &Store, rows: Vec<JobRow>) -> Result<Vec<Job>, Problem> {
-    let queued: Vec<_> = rows.iter().filter(|row| row.status == JobStatus::Queued).map(|row| row.id).collect();
-    let mut waiting = if queued.is_empty() { BTreeMap::new() } else { store.waiting(&queued, clock::now()).await? };
+    let queued = rows.iter().filter(|row| row.status == JobStatus::Queued).map(JobRow::request);
+    let mut waiting = store.waiting(queued.collect(), clock::now()).await?;
     let job = |row: JobRow| Job { waiting: waiting.remove(&row.id).map(Waiting::from), ..Job::from(row) };
     Ok(rows.into_iter().map(job).collect())
 }

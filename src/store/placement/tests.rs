@@ -65,8 +65,18 @@ impl Machine {
         self.store.devices(NOW).await.unwrap().into_iter().map(|row| row.status).collect()
     }
 
+    /// Why those of some jobs wait that do.
+    async fn waiting(&self, jobs: &[JobId], now: Timestamp) -> BTreeMap<JobId, Waiting> {
+        let mut requests = Vec::new();
+        for job in jobs {
+            let row = self.store.job(*job).await.unwrap();
+            requests.extend((row.status == JobStatus::Queued).then(|| row.request()));
+        }
+        self.store.waiting(requests, now).await.unwrap()
+    }
+
     async fn code(&self, job: JobId) -> Option<WaitCode> {
-        self.store.waiting(&[job], NOW).await.unwrap().get(&job).map(|waiting| waiting.code)
+        self.waiting(&[job], NOW).await.get(&job).map(|waiting| waiting.code)
     }
 }
 
@@ -98,7 +108,7 @@ async fn devices_are_taken_together_and_given_back_together_however_it_ends() {
             }
         }
         assert_eq!(machine.statuses().await, [Idle; 3]);
-        if machine.store.waiting(&[job], NOW).await.unwrap().contains_key(&job) {
+        if machine.waiting(&[job], NOW).await.contains_key(&job) {
             machine.store.cancel_job(job, NOW).await.unwrap();
         }
     }
@@ -160,10 +170,10 @@ async fn many_jobs_are_told_what_each_is_told_alone() {
     }
     let running = machine.claim(1).await.unwrap().lease.job;
     assert_eq!(running, jobs.remove(6));
-    let together = machine.store.waiting(&[&jobs[..], &[running]].concat(), NOW).await.unwrap();
+    let together = machine.waiting(&[&jobs[..], &[running]].concat(), NOW).await;
     assert_eq!(together.len(), jobs.len(), "one runs");
     for job in &jobs {
-        let alone = machine.store.waiting(&[*job], NOW).await.unwrap();
+        let alone = machine.waiting(&[*job], NOW).await;
         assert_eq!(alone.get(job), together.get(job));
     }
     let mut places: Vec<u64> = together.values().map(|waiting| waiting.position).collect();
@@ -272,7 +282,7 @@ async fn a_start_is_expected_from_the_steps_of_the_running_attempt() {
     let lease = machine.claim(0).await.unwrap().lease;
     let waiting = machine.submit(0, 1, 1).await;
     let later = NOW.plus_seconds(4);
-    let expected = async || machine.store.waiting(&[waiting], later).await.unwrap()[&waiting].expected_start;
+    let expected = async || machine.waiting(&[waiting], later).await[&waiting].expected_start;
     assert_eq!(expected().await, None, "no step is taken yet");
     let values = std::iter::empty::<(&str, f64)>().collect();
     let step = NewEvent::info("step", EventBody::Metrics(StepMetrics { step: 2, values }));
