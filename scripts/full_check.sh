@@ -6,12 +6,24 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 step() { printf '\n== %s (%ds)\n' "$1" "$SECONDS"; }
 
-step "200 kills, stopped workers, locked databases, full disks"
-ANNEAL_KILLS=200 cargo test --locked --test recovery
+step "200 kills, stopped workers, locked databases, full disks, changed bytes"
+ANNEAL_KILLS=200 cargo test --locked --test recovery --test upkeep
 
 step "50,000 cases from the document"
 cargo build --locked
 scripts/fuzz.sh 50000
+
+step "clocks that are set"
+dpkg -s faketime >/dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq faketime; } >/dev/null
+python3 scripts/clock_check.py
+
+step "advisories about dependencies, where their database can be had"
+cargo install --locked --debug --quiet --root target/tools cargo-deny@0.20.2
+if timeout 120 target/tools/bin/cargo-deny fetch db; then
+  target/tools/bin/cargo-deny --locked --features cuda,nccl,cuda-emulated check --hide-inclusion-graph advisories
+else
+  echo "the database of advisories cannot be reached from here"
+fi
 
 step "a release build with CUDA"
 scripts/cuda_build.sh --check

@@ -3,13 +3,15 @@
 
 mod common;
 
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{Server, data_dir, signal, small_spec};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 /// The digests that must not depend on what happened on the way: the model's weights, and the last training
 /// checkpoint's weights and optimizer state.
@@ -285,27 +287,211 @@ fn what_was_killed_with_its_server_goes_on_at_once_and_is_no_poison() {
     assert_eq!(server.wait(&job)["status"], "cancelled");
 }
 
+/// A data directory on a small file system of its own, in a name space of its own, so that filling it hurts nobody.
+struct SmallDisk {
+    data: TempDir,
+    /// Keeps the name space.
+    holder: Child,
+}
+
+impl SmallDisk {
+    fn new() -> Self {
+        let data = data_dir();
+        let script =
+            format!("mount -t tmpfs -o size=128m tmpfs '{}' && echo mounted && exec sleep 3600", data.path().display());
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]).stdout(Stdio::piped());
+        let mut holder = command.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(holder.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "mounted\n");
+        Self { data, holder }
+    }
+
+    fn start(&self) -> Server {
+        let mut command = Command::new("nsenter");
+        command.args(["--user", "--mount", "--preserve-credentials", "--target", &self.holder.id().to_string()]);
+        command.arg(env!("CARGO_BIN_EXE_anneal"));
+        command.args(["serve", "--supervised", "--listen", "127.0.0.1:0", "--log", "error", "--devices", "cpu"]);
+        Server::spawn({
+            command.arg("--data-dir").arg(self.data.path());
+            command
+        })
+    }
+
+    /// A path on it as it is seen from here.
+    fn path(&self, name: &str) -> PathBuf {
+        let root = format!("/proc/{}/root{}", self.holder.id(), self.data.path().display());
+        Path::new(&root).join(name)
+    }
+
+    fn fill(&self) {
+        let fill = format!("cat /dev/zero > '{}' 2>/dev/null", self.path("filler").display());
+        let status = Command::new("sh").args(["-c", &fill]).status();
+        assert!(!status.unwrap().success(), "the file system does not fill up");
+    }
+
+    fn free(&self) {
+        std::fs::remove_file(self.path("filler")).unwrap();
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        self.holder.kill().ok();
+        self.holder.wait().ok();
+    }
+}
+
+#[test]
+fn a_keyed_request_makes_one_thing_over_kills_of_the_server() {
+    let data = data_dir();
+    let mut server = Server::start(data.path());
+    let mut sent = 0;
+    for _ in 0..kills().div_ceil(2) {
+        let base = server.base.clone();
+        let range = sent..sent + 40;
+        let clients: Vec<_> = range
+            .clone()
+            .map(|key| {
+                let base = base.clone();
+                let post = move || drop(make_verifier(&base, key));
+                std::thread::spawn(post)
+            })
+            .collect();
+        std::thread::sleep(Duration::from_millis(u64::from(5 + sent % 37)));
+        server.kill();
+        clients.into_iter().for_each(|client| client.join().unwrap());
+        server = Server::start(data.path());
+        for key in range.clone() {
+            let (status, id) = make_verifier(&server.base, key).unwrap();
+            assert_eq!(status, 201);
+            assert_eq!(make_verifier(&server.base, key), Some((201, id)));
+        }
+        sent = range.end;
+    }
+    let mut made = 0;
+    let mut path = String::from("/v1/verifiers?limit=100");
+    loop {
+        let page = server.get(&path).json();
+        made += page["data"].as_array().unwrap().len();
+        if page["has_more"] == false {
+            break;
+        }
+        path = format!("/v1/verifiers?limit=100&after={}", page["last_id"].as_str().unwrap());
+    }
+    assert_eq!(made, sent as usize, "each key has made one verifier");
+}
+
+/// Asks for the verifier of a key; none when nobody answers.
+fn make_verifier(base: &str, key: u32) -> Option<(u16, String)> {
+    let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
+    let body = json!({"config": {"type": "numeric"}, "name": format!("v{key}")}).to_string();
+    let request = agent.post(format!("{base}/v1/verifiers")).header("idempotency-key", format!("key-{key}"));
+    let mut response = request.header("content-type", "application/json").send(body).ok()?;
+    let answer: Value = serde_json::from_str(&response.body_mut().read_to_string().ok()?).ok()?;
+    Some((response.status().as_u16(), answer["id"].as_str().unwrap_or_default().to_owned()))
+}
+
+#[test]
+fn a_full_disk_can_be_emptied_and_a_server_starts_on_it() {
+    let disk = SmallDisk::new();
+    let server = disk.start();
+    let jobs: Vec<String> = (0..2).map(|_| server.submit(&small_spec())).collect();
+    jobs.iter().for_each(|job| assert_eq!(server.wait(job)["status"], "succeeded"));
+    let rows = "{\"prompt\": \"1+1=\", \"answer\": \"2\"}\n";
+    let dataset = server.post_bytes("/v1/datasets?name=small", rows.as_bytes(), &[]).json()["id"].clone();
+    server.terminate();
+
+    disk.fill();
+    let server = disk.start();
+    assert_eq!(server.job(&jobs[0])["status"], "succeeded", "reads go on");
+    let readiness = server.get("/readyz");
+    assert_eq!((readiness.status, readiness.problem().as_str()), (503, "storage_full"));
+    let rows = rows.repeat(100_000);
+    // What starting gave back of the reserve may be enough for small things, and not for this.
+    std::fs::write(disk.path("filler-2"), vec![0; 64 << 20]).unwrap_err();
+    assert_eq!(server.post_bytes("/v1/datasets?name=big", rows.as_bytes(), &[]).status, 507);
+
+    let checkpoints = server.get(&format!("/v1/jobs/{}/checkpoints", jobs[0])).json();
+    let checkpoint = checkpoints["data"][0]["id"].as_str().unwrap();
+    assert_eq!(server.delete(&format!("/v1/checkpoints/{checkpoint}")).status, 200);
+    assert_eq!(server.delete(&format!("/v1/datasets/{}", dataset.as_str().unwrap())).status, 200);
+    for job in &jobs {
+        assert_eq!(server.delete(&format!("/v1/jobs/{job}")).status, 200);
+        assert!(!disk.path(&format!("jobs/{job}")).exists());
+    }
+    std::fs::remove_file(disk.path("filler-2")).unwrap();
+    disk.free();
+    let freed = Instant::now();
+    while server.get("/readyz").status != 200 || !disk.path("reserve").exists() {
+        assert!(freed.elapsed() < Duration::from_secs(10), "the server is not itself again");
+    }
+    let job = server.submit(&small_spec());
+    assert_eq!(server.wait(&job)["status"], "succeeded");
+}
+
+#[test]
+fn a_job_that_finds_the_disk_full_waits_and_goes_on_and_one_that_failed_is_resumed() {
+    let mut spec = small_spec();
+    spec["train"]["steps"] = json!(24);
+    spec["objective"]["rounds"] = json!(12);
+    spec["checkpoints"] = json!({"every_steps": 1});
+    let (expected, _) = undisturbed(&spec);
+    let disk = SmallDisk::new();
+    let server = disk.start();
+    let fill_under = |job: &str| {
+        server.wait_until(job, |job| job["step"].as_u64() > Some(3));
+        disk.fill();
+    };
+    let job = server.submit(&spec);
+    fill_under(&job);
+    let waiting = server.wait_until(&job, |job| job["waiting"]["code"] == "storage_full");
+    assert_eq!(waiting["status"], "queued");
+    let listed = server.get("/v1/jobs").json();
+    assert_eq!(listed["data"][0]["waiting"]["code"], "storage_full");
+    disk.free();
+    assert_eq!(digests(&server, &job), expected);
+    let events = server.get(&format!("/v1/jobs/{job}/events?limit=200")).json().to_string();
+    assert!(events.contains("the disk is full") && events.contains("storage_freed"), "{events}");
+    check_log(&server, &job);
+    assert_eq!(server.delete(&format!("/v1/jobs/{job}")).status, 200);
+
+    let mut hasty = spec.clone();
+    hasty["resources"] = json!({"storage_wait_seconds": 1});
+    let job = server.submit(&hasty);
+    fill_under(&job);
+    let failed = server.wait(&job);
+    assert_eq!((&failed["status"], &failed["failure"]["code"]), (&json!("failed"), &json!("storage_full")), "{failed}");
+    disk.free();
+    assert_eq!(server.post(&format!("/v1/jobs/{job}/resume"), &json!({})).json()["status"], "queued");
+    assert_eq!(digests(&server, &job), expected);
+    check_log(&server, &job);
+
+    let job = server.submit(&spec);
+    server.wait_until(&job, |job| job["step"].as_u64() > Some(3));
+    server.post(&format!("/v1/jobs/{job}/cancel"), &json!({}));
+    assert_eq!(server.wait(&job)["status"], "cancelled");
+    let mut stream = server.stream(&job, 0).unwrap();
+    assert_eq!(server.post(&format!("/v1/jobs/{job}/resume"), &json!({})).status, 200);
+    assert_eq!(digests(&server, &job), expected);
+    assert_eq!(server.job(&job)["failure"], Value::Null);
+    assert_eq!(server.post(&format!("/v1/jobs/{job}/resume"), &json!({})).problem(), "job_not_paused");
+    // Whoever reads the log from its begin is led past the first end.
+    let mut text = String::new();
+    server.stream(&job, 0).unwrap().read_to_string(&mut text).unwrap();
+    assert!(text.contains("succeeded: finished") && text.contains("cancelled by a client"), "{text}");
+    stream.read_to_string(&mut text).unwrap();
+}
+
 #[test]
 fn a_full_disk_loses_nothing_and_writes_resume() {
-    let data = data_dir();
-    // A file system of its own, in a name space of its own, so that filling it hurts nobody.
-    let script = format!(
-        "mount -t tmpfs -o size=80m tmpfs '{0}' && exec '{1}' serve --supervised --listen 127.0.0.1:0 --log error --devices cpu \
-         --data-dir '{0}'",
-        data.path().display(),
-        env!("CARGO_BIN_EXE_anneal"),
-    );
-    let mut command = Command::new("unshare");
-    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]);
-    let server = Server::spawn(command);
-    let inside = format!("/proc/{}/root{}", server.pid(), data.path().display());
+    let disk = SmallDisk::new();
+    let server = disk.start();
     let first = server.submit(&small_spec());
     assert_eq!(server.wait(&first)["status"], "succeeded");
 
-    let filler = Path::new(&inside).join("filler");
-    let status =
-        Command::new("sh").args(["-c", &format!("cat /dev/zero > '{}' 2>/dev/null", filler.display())]).status();
-    assert!(!status.unwrap().success(), "the file system does not fill up");
+    disk.fill();
     let rows = "{\"prompt\": \"1+1=\", \"answer\": \"2\"}\n".repeat(100_000);
     let refused = server.post_bytes("/v1/datasets?name=big", rows.as_bytes(), &[]);
     assert_eq!((refused.status, refused.problem().as_str()), (507, "storage_full"));
@@ -327,7 +513,7 @@ fn a_full_disk_loses_nothing_and_writes_resume() {
     assert_eq!(server.job(&first)["status"], "succeeded", "reads go on");
     assert_eq!(server.get("/v1/datasets").json()["data"], json!([]));
 
-    std::fs::remove_file(&filler).unwrap();
+    disk.free();
     let freed = Instant::now();
     while server.post("/v1/verifiers", &json!({"config": {"type": "numeric"}})).status != 201 {
         assert!(freed.elapsed() < Duration::from_secs(5), "writes do not resume");

@@ -76,14 +76,16 @@ const ORDERS: &[(&str, &[&str])] = &[
         // What jobs use and what they make.
         "artifacts", "datasets", "models", "verifiers", "uploaded_files", "uploads",
         // Jobs.
-        "jobs", "rollout_sets", "evaluations", "derived", "submissions", "fine_tuning", "deletion", "queue", "lifecycle",
-        "placement", "line",
+        "jobs", "rollout_sets", "evaluations", "derived", "submissions", "fine_tuning", "space", "deletion", "queue",
+        "lifecycle", "placement", "line",
+        // The whole.
+        "upkeep",
         // What others are told.
         "webhook_endpoints", "webhook_deliveries", "webhook_fan_out",
     ]),
     ("api", &[
         // Requests and answers.
-        "error", "extract", "route", "host", "connections", "etag", "labels", "deleted", "lines", "feed", "tail",
+        "error", "scan", "extract", "route", "host", "connections", "etag", "labels", "deleted", "lines", "feed", "tail",
         "download", "archive", "verifiable", "resolve", "row_source", "resources",
         // Around every handler.
         "access", "limits", "idempotency", "audit",

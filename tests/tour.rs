@@ -79,7 +79,7 @@ fn run(blocks: &[String], base: &str, folder: &Path) -> (ExitStatus, String) {
         .args(["--signal=KILL", LONGEST, "bash"])
         .arg(&file)
         .current_dir(&work)
-        .envs([("ANNEAL", base), ("PATH", &path), ("NO_PROXY", "127.0.0.1"), ("LC_ALL", "C")])
+        .envs([("ANNEAL", base), ("DATA", "../data"), ("PATH", &path), ("NO_PROXY", "127.0.0.1"), ("LC_ALL", "C")])
         .stdout(output.try_clone().unwrap())
         .stderr(output)
         .status()

@@ -17,7 +17,7 @@ use super::error::Problem;
 use crate::job::artifact::MANIFEST;
 use crate::job::digest::sha256_hex;
 use crate::job::{Manifest, Timestamp};
-use crate::store::{Artifact, Location, Place};
+use crate::store::{Artifact, Location, Place, StoredFile};
 
 /// Archives are made of blocks of this size and end with two empty ones.
 const BLOCK: u64 = 512;
@@ -44,7 +44,7 @@ pub async fn serve(place: &Place, id: &str, artifact: &Artifact, headers: &Heade
 #[derive(Debug)]
 enum Piece {
     Bytes(Bytes),
-    File { location: Location, size: u64 },
+    File { file: StoredFile, size: u64 },
 }
 
 impl Piece {
@@ -65,11 +65,11 @@ impl Piece {
     ) -> io::Result<ReaderStream<Box<dyn AsyncRead + Send + Unpin>>> {
         let reader: Box<dyn AsyncRead + Send + Unpin> = match self {
             Self::Bytes(bytes) => Box::new(io::Cursor::new(bytes.slice(first as usize..(first + length) as usize))),
-            Self::File { location, size } => {
-                if place.size(&location).await? != size {
-                    return Err(io::Error::other(format!("{location:?} has another size than in its manifest")));
+            Self::File { file, size } => {
+                if place.size(&file).await? != size {
+                    return Err(io::Error::other(format!("{file:?} has another size than in its manifest")));
                 }
-                Box::new(place.open(&location, first, length).await?)
+                Box::new(place.open(&file, first, length).await?)
             }
         };
         Ok(ReaderStream::with_capacity(reader, CHUNK))
@@ -84,7 +84,7 @@ fn layout(id: &str, folder: &Location, manifest: &Manifest, created_at: Timestam
     let mut pieces = vec![header(MANIFEST, manifest_size)?, Piece::Bytes(text), padding(manifest_size)];
     for file in &manifest.files {
         pieces.push(header(&file.path, file.size)?);
-        pieces.push(Piece::File { location: folder.within(&file.path), size: file.size });
+        pieces.push(Piece::File { file: folder.within(&file.path).holding(&file.sha256), size: file.size });
         pieces.push(padding(file.size));
     }
     pieces.push(zeros(2 * BLOCK));
@@ -137,9 +137,16 @@ mod tests {
     use crate::job::{ArtifactKind, JobId, ManifestFile};
     use crate::store::Store;
 
+    fn bytes(size: u64) -> Vec<u8> {
+        (0..size).map(|i| (i % 251) as u8 + 1).collect()
+    }
+
     fn manifest(files: &[(&str, u64)]) -> Manifest {
-        let file =
-            |(path, size): &(&str, u64)| ManifestFile { path: (*path).to_owned(), size: *size, sha256: "0".repeat(64) };
+        let file = |(path, size): &(&str, u64)| ManifestFile {
+            path: (*path).to_owned(),
+            size: *size,
+            sha256: sha256_hex(&bytes(*size)),
+        };
         Manifest {
             format: 1,
             kind: ArtifactKind::Inference,
@@ -166,8 +173,7 @@ mod tests {
         let (store, folder, path) = store(data.path()).await;
         let files = [("a", 0), ("b", 1), ("c", 512), ("d", 1300)];
         for (name, size) in files {
-            let bytes: Vec<u8> = (0..size).map(|i| (i % 251) as u8 + 1).collect();
-            std::fs::write(path.join(name), bytes).unwrap();
+            std::fs::write(path.join(name), bytes(size)).unwrap();
         }
         let manifest = manifest(&files);
         let pieces = || layout("ckpt_1", &folder, &manifest, Timestamp(1_750_000_000_000)).unwrap();

@@ -9,7 +9,7 @@ use tokio_util::io::ReaderStream;
 
 use super::error::Problem;
 use crate::job::ManifestFile;
-use crate::store::{Artifact, Location, Place};
+use crate::store::{Artifact, Location, Place, StoredFile};
 
 /// Bytes that are read from a file at a time.
 pub const CHUNK: usize = 1 << 18;
@@ -26,14 +26,14 @@ pub async fn artifact_file(
         let detail = format!("the {what} has no file `{name}`; see its manifest");
         Problem::new(StatusCode::NOT_FOUND, "not_found", detail)
     })?;
-    serve(place, &artifact.file(name)?, file, headers).await
+    serve(place, artifact.location().within(&file.path), file, headers).await
 }
 
 /// Answers with the file at `location`, which a manifest lists as `file`. Serves one range per request and honours
 /// `If-None-Match` and `If-Range`; `ETag` and `Repr-Digest` carry the file's sha256.
 pub async fn serve(
     place: &Place,
-    location: &Location,
+    location: Location,
     file: &ManifestFile,
     headers: &HeaderMap,
 ) -> Result<Response, Problem> {
@@ -44,7 +44,7 @@ pub async fn serve(
         content_type: "application/octet-stream",
         sha256: Some(file.sha256.clone()),
     };
-    what.serve(place, location, headers).await
+    what.serve(place, &location.holding(&file.sha256), headers).await
 }
 
 /// What is downloaded, before any of it is read.
@@ -68,13 +68,13 @@ pub struct Part {
 }
 
 impl Representation {
-    /// Answers with the file at `location`.
-    pub async fn serve(&self, place: &Place, location: &Location, headers: &HeaderMap) -> Result<Response, Problem> {
+    /// Answers with a stored file.
+    pub async fn serve(&self, place: &Place, file: &StoredFile, headers: &HeaderMap) -> Result<Response, Problem> {
         let part = match self.select(headers) {
             Ok(part) => part,
             Err(answer) => return Ok(*answer),
         };
-        let reader = place.open(location, part.first, part.length).await?;
+        let reader = place.open(file, part.first, part.length).await?;
         let body = Body::from_stream(ReaderStream::with_capacity(reader, CHUNK));
         Ok(self.answer(part, body))
     }

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use crate::dataset::DatasetError;
 use crate::job::FieldError;
 use crate::modelfile::ModelFileError;
-use crate::store::StoreError;
+use crate::store::{Damaged, StoreError};
 
 /// An error on its way to a client; [`finish`] adds what it needs to know of the request.
 #[derive(Clone, Debug)]
@@ -100,6 +100,11 @@ impl Problem {
         )
     }
 
+    /// A stored file does not hold what was stored.
+    fn damaged(error: &std::io::Error) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "data_damaged", error.to_string())
+    }
+
     fn storage_full() -> Self {
         Self::new(
             StatusCode::INSUFFICIENT_STORAGE,
@@ -130,6 +135,7 @@ impl Problem {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "quota_exceeded", detail.clone())
             }
             StoreError::Overloaded => Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", error.to_string()),
+            StoreError::Io { source, .. } if Damaged::is(source) => Self::damaged(source),
             StoreError::LeaseLost
             | StoreError::OtherVersion(_)
             | StoreError::Database(_)
@@ -156,7 +162,11 @@ impl From<ModelFileError> for Problem {
 
 impl From<std::io::Error> for Problem {
     fn from(error: std::io::Error) -> Self {
-        if error.kind() == std::io::ErrorKind::StorageFull { Self::storage_full() } else { Self::internal(&error) }
+        match error.kind() {
+            std::io::ErrorKind::StorageFull => Self::storage_full(),
+            _ if Damaged::is(&error) => Self::damaged(&error),
+            _ => Self::internal(&error),
+        }
     }
 }
 

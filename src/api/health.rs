@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use super::access::Access;
 use super::error::{Problem, ProblemBody};
+use crate::store::StoreError;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Health {
@@ -41,11 +42,16 @@ pub async fn readyz(Access(app): Access) -> Result<Json<Health>, Problem> {
     }
     app.store.ping().await.map_err(|error| {
         tracing::error!(%error, "not ready");
-        Problem::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "database_unavailable",
-            "the database does not answer, or is locked",
-        )
+        let (code, detail) = match error {
+            StoreError::Full(_) => {
+                ("storage_full", "the disk is full: what is stored can be read and deleted, and nothing can be added")
+            }
+            StoreError::Corrupt { .. } => {
+                ("database_damaged", "pages of the database are damaged; run `anneal doctor`, and restore a backup")
+            }
+            _ => ("database_unavailable", "the database does not answer, or is locked"),
+        };
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, code, detail)
     })?;
     Ok(healthy())
 }

@@ -1,8 +1,8 @@
 //! Requests that can be repeated without making a thing twice.
 //!
 //! A request that makes a job is known again by its key, which is written in the same transaction as the job
-//! ([`key`]). Any other keyed POST is answered from what the first one was answered ([`replay`]); only if the server
-//! dies between the two is the thing made again.
+//! ([`key`]). Any other keyed POST is answered from what the first one was answered ([`replay`]). Its key, too, is written
+//! with what it makes: if the server dies before the answer is there, that is shown as it is by then.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -24,7 +24,7 @@ use super::error::Problem;
 use super::extract::MAX_JSON_BYTES;
 use super::route::Kind;
 use crate::clock;
-use crate::job::digest;
+use crate::job::{ApiKeyId, DatasetId, DatasetVersionId, FileId, ModelId, VerifierId, WebhookEndpointId, digest};
 use crate::store::{IdempotencyKey, Recorded, StoreError};
 
 /// By what the request that makes a job is known again: by its `Idempotency-Key`, or for ten minutes by its body where
@@ -81,10 +81,17 @@ async fn replayed(app: App, request: Request, next: Next) -> Result<Response, Pr
         Ok(turn) => turn,
         Err(known) => return again(known, &digest),
     };
-    if let Some(known) = store.recorded(&name, clock::now()).await? {
-        return again(Some(known), &digest);
+    match store.recorded(&name, clock::now()).await? {
+        Some(Recorded { digest: other, answer: None, resource }) if other == digest => {
+            if let Some(path) = resource.as_deref().and_then(shown_at) {
+                return Ok(shown(&path, request, next).await);
+            }
+        }
+        Some(known) => return again(Some(known), &digest),
+        None => {}
     }
-    let Ok(response) = AssertUnwindSafe(next.run(request)).catch_unwind().await else {
+    let serve = AssertUnwindSafe(next.run(request)).catch_unwind();
+    let Ok(response) = store.serve_keyed(&name, &digest, clock::now(), serve).await else {
         return Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "something went wrong on the server"));
     };
     let (parts, body) = response.into_parts();
@@ -100,9 +107,37 @@ async fn replayed(app: App, request: Request, next: Next) -> Result<Response, Pr
     if let Err(error) = store.record_answer(&name, &digest, (status, &answer), clock::now()).await {
         // What was asked for is done; that cannot be taken back.
         tracing::warn!(%error, "an answer is remembered until the server ends only");
-        turn.end(Recorded { digest, answer: Some((status, answer)) });
+        turn.end(Recorded { digest, answer: Some((status, answer)), resource: None });
     }
     Ok(Response::from_parts(parts, Body::from(bytes)))
+}
+
+/// Where something that was made can be seen.
+fn shown_at(id: &str) -> Option<String> {
+    let folders = [
+        (ApiKeyId::PREFIX, "api-keys"),
+        (DatasetId::PREFIX, "datasets"),
+        (DatasetVersionId::PREFIX, "dataset-versions"),
+        (FileId::PREFIX, "files"),
+        (ModelId::PREFIX, "models"),
+        (VerifierId::PREFIX, "verifiers"),
+        (WebhookEndpointId::PREFIX, "webhook_endpoints"),
+    ];
+    let folder = folders.into_iter().find(|(prefix, _)| id.starts_with(prefix));
+    folder.map(|(_, folder)| format!("/v1/{folder}/{id}"))
+}
+
+/// Answers a request that made something with what that is now.
+async fn shown(path: &str, request: Request, next: Next) -> Response {
+    let (mut parts, _) = request.into_parts();
+    parts.method = Method::GET;
+    parts.uri = path.parse().unwrap_or_default();
+    let mut response = next.run(Request::from_parts(parts, Body::empty())).await;
+    if response.status().is_success() {
+        *response.status_mut() = StatusCode::CREATED;
+        mark(&mut response);
+    }
+    response
 }
 
 /// The answer to a request whose key is known: to one under way, of which there is nothing, or to one that was answered.
@@ -218,7 +253,7 @@ mod tests {
         drop(keyed.begin("q", "k").unwrap());
         drop(turn);
         let turn = keyed.begin("p", "k").unwrap();
-        turn.end(Recorded { digest: "sha256:00".into(), answer: Some((201, "{}".into())) });
+        turn.end(Recorded { digest: "sha256:00".into(), answer: Some((201, "{}".into())), resource: None });
         let Err(known) = keyed.begin("p", "k") else { panic!("the answer is forgotten") };
         assert_eq!(again(known.clone(), "sha256:00").unwrap().status(), StatusCode::CREATED);
         assert!(again(known, "sha256:01").is_err(), "with another body the key is used again");

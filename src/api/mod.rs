@@ -40,6 +40,7 @@ mod resources;
 pub mod rollout_sets;
 mod route;
 mod row_source;
+mod scan;
 mod tail;
 mod verifiable;
 mod verifiers;

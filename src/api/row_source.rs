@@ -27,9 +27,10 @@ impl RowSource {
                 return builtin.ok_or_else(|| io::Error::other("a built-in data set is not there").into());
             }
         };
-        let columns = store.dataset_version(version).await?.columns;
-        let columns = serde_json::from_value(columns).map_err(io::Error::other)?;
-        Ok(Self::File(store.place().fetch(&Location::dataset(version)).await?, columns))
+        let row = store.dataset_version(version).await?;
+        let columns = serde_json::from_value(row.columns).map_err(io::Error::other)?;
+        let file = Location::dataset(version).holding(&row.sha256);
+        Ok(Self::File(store.place().fetch_file(&file).await?, columns))
     }
 
     /// The rows that a client's `name` stands for: a built-in, a data set's newest version, or a version.

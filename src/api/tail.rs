@@ -104,6 +104,7 @@ impl Log {
         }
     }
 
+    /// Whether nothing may follow behind an event.
     fn ends_with(self, event: &Event) -> bool {
         match self {
             Self::Job(_) => event.body.is_last(),
@@ -183,7 +184,8 @@ impl Tail {
     async fn next(&mut self) -> Option<Result<sse::Event, Infallible>> {
         loop {
             if let Some((place, event)) = self.ready.pop_front() {
-                self.ended = self.log.ends_with(&event);
+                // A job that has ended may have been resumed since.
+                self.ended = self.log.ends_with(&event) && Box::pin(self.log.is_over(&self.store, place)).await;
                 return Some(Ok(server_sent(self.log.name(place, &event), event)));
             }
             if self.ended || *self.shutdown.borrow() {

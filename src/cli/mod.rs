@@ -2,12 +2,14 @@
 //! API; what those share lies in `client`, `remote` and `output`.
 
 mod assignment;
+mod backup;
 mod bench;
 mod checkpoints;
 mod client;
 mod completions;
 mod datasets;
 mod devices;
+mod doctor;
 mod evaluations;
 mod exit;
 mod frontier;
@@ -90,6 +92,12 @@ enum Command {
     Bench(bench::Args),
     /// Ask a running server whether it lives, for health checks
     Health(health::Args),
+    /// Check a data directory, its database and its files, and this machine
+    Doctor(doctor::Args),
+    /// Copy everything a server stores, while it runs
+    Backup(backup::BackupArgs),
+    /// Make a data directory from a backup
+    Restore(backup::RestoreArgs),
     /// Print the OpenAPI document
     Openapi,
     /// Print a script that completes this program's commands in a shell
@@ -122,6 +130,9 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Keys(args) => keys::run(&config, &args),
         Command::Bench(args) => bench::run(&config, &args),
         Command::Health(args) => health::run(&config, &args),
+        Command::Doctor(args) => doctor::run(&config, &args),
+        Command::Backup(args) => backup::back_up(&config, &args),
+        Command::Restore(args) => backup::restore(&config, &args),
         Command::Openapi => openapi::run(),
         Command::Completions(args) => completions::run(&args),
     }

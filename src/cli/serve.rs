@@ -16,10 +16,10 @@ use crate::api::{self, ApiSettings};
 use crate::clock;
 use crate::config::Config;
 use crate::device::Machine;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 use crate::webhook::{self, Guard};
-use crate::worker::liveness;
 use crate::worker::supervisor::supervise;
+use crate::worker::{liveness, space};
 
 /// Requests under way get this long when the server ends.
 const GRACE: Duration = Duration::from_secs(2);
@@ -82,14 +82,15 @@ impl Server {
         }
         let machine = Arc::new(Machine::open(&config.devices, store.files().root())?);
         let readings = machine.read_all()?;
-        store.set_devices(&readings, clock::now()).await?;
-        liveness::release_the_dead(&store).await?;
+        store.keep_reserve().or_else(|error| if let StoreError::Full(_) = error { Ok(()) } else { Err(error) })?;
+        let settled = liveness::settle(&store, &readings).await?;
         let listener = TcpListener::bind(config.listen)
             .await
             .with_context(|| format!("cannot listen on {}; choose another address with --listen", config.listen))?;
         let address = listener.local_addr()?;
         let (stop, shutdown) = watch::channel(false);
         sweep(store.clone());
+        look_through(store.clone());
 
         let settings = ApiSettings {
             import_roots: config.import_roots.clone(),
@@ -116,7 +117,9 @@ impl Server {
             shutdown.clone(),
         ));
         let patience = Duration::from_secs(config.lease_seconds);
-        workers.spawn(liveness::watch(store.clone(), patience, shutdown.clone()));
+        let unsettled = (!settled).then(|| readings.clone());
+        workers.spawn(liveness::watch(store.clone(), unsettled, patience, shutdown.clone()));
+        workers.spawn(space::watch(store.clone(), shutdown.clone()));
         for reading in readings {
             let (store, arguments, machine) = (store.clone(), arguments.clone(), Arc::clone(&machine));
             let shutdown = shutdown.clone();
@@ -154,6 +157,15 @@ fn sweep(store: Store) {
                 Ok(count) => tracing::info!(count, "files that belong to nothing were removed"),
                 Err(error) => tracing::warn!(%error, "files that belong to nothing could not be swept"),
             }
+        }
+    });
+}
+
+/// Pages of the database that a disk has changed are noticed before they do harm, and not by chance.
+fn look_through(store: Store) {
+    tokio::spawn(async move {
+        if let Err(error) = store.look_through().await {
+            tracing::warn!(%error, "the database could not be looked through");
         }
     });
 }

@@ -1,5 +1,7 @@
 //! Everything that can end a job's run, and what kind of failure a client reads for it.
 
+use rustix::io::Errno;
+
 use super::driver::DeviceError;
 use crate::dataset::DatasetError;
 use crate::job::{Failure, FailureKind};
@@ -53,6 +55,11 @@ impl EngineError {
         Self::Io { action, path: path.display().to_string(), source }
     }
 
+    /// The disk is full for whatever was to be done.
+    pub fn full(action: &'static str) -> Self {
+        Self::Io { action, path: String::from("the database"), source: std::io::ErrorKind::StorageFull.into() }
+    }
+
     /// What the client of the failed job reads.
     pub fn failure(&self) -> Failure {
         if let Self::Rank { failure, .. } = self {
@@ -68,6 +75,7 @@ impl EngineError {
             Self::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
                 (FailureKind::StorageFull, "storage_full")
             }
+            Self::Io { source, .. } if remedy(source).is_some() => (FailureKind::DeviceLost, "io_error"),
             Self::Device(DeviceError::OutOfMemory { .. }) => (FailureKind::OutOfMemory, "out_of_memory"),
             Self::Device(DeviceError::Unusable(_)) => (FailureKind::InvalidData, "device_unusable"),
             Self::Device(DeviceError::Failed { .. }) => (FailureKind::DeviceLost, "device_lost"),
@@ -77,14 +85,29 @@ impl EngineError {
             }
         };
         let message = match (kind, self) {
-            (FailureKind::StorageFull, _) => format!("{self}; free some space and submit the job again"),
+            (FailureKind::StorageFull, _) => format!("{self}; free some space and resume the job"),
             (FailureKind::OutOfMemory, _) => {
                 format!("{self}; lower `train.micro_batch_tokens` or `sampling.batch_size`, or set `train.recompute`")
             }
             (_, Self::Tensor(error)) => format!("{self}: {error}"),
+            (_, Self::Io { source, .. }) => match remedy(source) {
+                Some(remedy) => format!("{self}; {remedy}"),
+                None => self.to_string(),
+            },
             _ => self.to_string(),
         };
         Failure { kind, code: code.to_owned(), message }
+    }
+}
+
+/// What to do about an error of the machine that may have passed when the job is tried again.
+fn remedy(error: &std::io::Error) -> Option<&'static str> {
+    match Errno::from_io_error(error)? {
+        Errno::MFILE | Errno::NFILE => {
+            Some("too many files are open; raise the limit of open files (LimitNOFILE, ulimit -n)")
+        }
+        Errno::IO => Some("the disk could not do it; look at the log of the kernel, and check the disk"),
+        _ => None,
     }
 }
 
@@ -97,5 +120,27 @@ impl From<TokenizerError> for EngineError {
 impl From<ChatError> for EngineError {
     fn from(error: ChatError) -> Self {
         Self::Text(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::path::Path;
+
+    use super::*;
+
+    /// Errors of the machine are the device's, so that the job is tried again; a missing file is not.
+    #[test]
+    fn errors_that_may_pass_are_retried_and_say_what_to_do() {
+        let failure =
+            |code: i32| EngineError::io("opening", Path::new("jobs/a"), io::Error::from_raw_os_error(code)).failure();
+        for (code, word) in [(24, "ulimit"), (23, "ulimit"), (5, "kernel")] {
+            let failure = failure(code);
+            assert_eq!((failure.kind, failure.code.as_str()), (FailureKind::DeviceLost, "io_error"));
+            assert!(failure.message.starts_with("opening jobs/a failed: ") && failure.message.contains(word));
+        }
+        assert_eq!(failure(28).kind, FailureKind::StorageFull);
+        assert_eq!(failure(2).kind, FailureKind::Internal);
     }
 }

@@ -13,7 +13,7 @@ use super::evaluate::{pass_at, sentence};
 use super::random::{Purpose, Stream};
 use super::report::Reporter;
 use super::rollout::{self, RolloutGroup, read_lines};
-use super::rollout_set::{has_part, keep_part, part_path};
+use super::rollout_set::{has_part, keep_part, kept_part};
 use super::sampler::FinishReason;
 use crate::dataset::Dataset;
 use crate::job::digest::sha256_hex;
@@ -110,7 +110,7 @@ fn publish(job: &EvaluationJob, parts: u64) -> Result<(Saved, EvaluationSummary)
     let actor = &job.actor;
     let mut results: Vec<PromptResult> = Vec::new();
     for part in 0..parts {
-        for line in read_lines(&part_path(&actor.directory, part), "evaluation_corrupt")? {
+        for line in read_lines(&kept_part(&actor.directory, part)?, "evaluation_corrupt")? {
             results.push(line?);
         }
     }

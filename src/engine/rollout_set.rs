@@ -12,19 +12,19 @@ use super::actor::ActorSpec;
 use super::artifact::{self, Saved};
 use super::error::EngineError;
 use super::rollout::{self, Rollout, RolloutGroup, read_lines};
-use crate::job::rollout_set::{GROUPS_FILE, PARTS_FOLDER, ROLLOUTS_FILE, SUMMARY_FILE};
+use crate::job::rollout_set::{GROUPS_FILE, PART_DIGEST, PARTS_FOLDER, ROLLOUTS_FILE, SUMMARY_FILE};
 use crate::job::{ArtifactKind, ArtifactSummary, RolloutLine, RolloutSummary};
 use crate::objective::frontier::ScoredGroup;
 use crate::objective::math::is_zero_spread;
 
 /// Where a job keeps a part.
-pub(super) fn part_path(job: &Path, number: u64) -> PathBuf {
+fn part_path(job: &Path, number: u64) -> PathBuf {
     job.join(PARTS_FOLDER).join(format!("{number:06}.jsonl"))
 }
 
-/// Whether a part was kept by this or an earlier attempt.
+/// Whether a part was kept by this or an earlier attempt, and is as it was.
 pub fn has_part(job: &Path, number: u64) -> bool {
-    part_path(job, number).exists()
+    part_path(job, number).exists() && kept_part(job, number).is_ok()
 }
 
 /// Keeps the completions of one sampling phase; the same phase again replaces them by themselves.
@@ -35,8 +35,25 @@ pub fn keep_part<T: Serialize>(job: &Path, number: u64, lines: &[T]) -> Result<(
     let temporary = path.with_extension("tmp");
     rollout::write(&temporary, lines)?;
     artifact::sync(&temporary)?;
-    fs::rename(&temporary, &path).map_err(|e| EngineError::io("renaming", &temporary, e))?;
+    // The digest first, which is the same when the same phase was kept before.
+    let (digest, temporary_digest) = (path.with_extension(PART_DIGEST), path.with_extension("tmp-digest"));
+    artifact::write_file(&temporary_digest, artifact::digest(&temporary)?.1.as_bytes())?;
+    for (from, to) in [(&temporary_digest, &digest), (&temporary, &path)] {
+        fs::rename(from, to).map_err(|e| EngineError::io("renaming", from, e))?;
+    }
     artifact::sync(&folder)
+}
+
+/// The file of a part, which holds what was kept.
+pub(super) fn kept_part(job: &Path, number: u64) -> Result<PathBuf, EngineError> {
+    let path = part_path(job, number);
+    if let Ok(kept) = fs::read_to_string(path.with_extension(PART_DIGEST))
+        && kept != artifact::digest(&path)?.1
+    {
+        let detail = format!("{} does not hold what was kept; submit the job again", path.display());
+        return Err(EngineError::InvalidData { code: "data_damaged", detail });
+    }
+    Ok(path)
 }
 
 /// Makes one set of the first `parts` parts; doing so again gives the same. `step` is the number of optimizer steps that the job has
@@ -46,21 +63,12 @@ pub fn publish(spec: &ActorSpec, parts: u64, step: u64) -> Result<Saved, EngineE
     artifact::save(&directory, spec.manifest(ArtifactKind::Rollouts, step), |dir| {
         let mut set = Writer::create(dir, spec)?;
         for number in 0..parts {
-            for group in rollout::read(&part_path(&spec.directory, number))? {
+            for group in rollout::read(&kept_part(&spec.directory, number)?)? {
                 set.push(&group)?;
             }
         }
         Ok(ArtifactSummary::Rollouts(set.finish(dir)?))
     })
-}
-
-/// Removes the parts, once the job has ended and nobody needs to make their set again.
-pub fn remove_parts(job: &Path) -> Result<(), EngineError> {
-    let folder = job.join(PARTS_FOLDER);
-    match fs::remove_dir_all(&folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(EngineError::io("removing", &folder, error)),
-        _ => Ok(()),
-    }
 }
 
 /// A set in the making; holds numbers of every group, but one group's tokens at a time.

@@ -183,6 +183,8 @@ names!(
         NoDevice = "no_device",
         /// Its project holds as many devices as it may.
         ProjectLimit = "project_limit",
+        /// It found the disk full, and goes on when there is space.
+        StorageFull = "storage_full",
     }
 );
 
@@ -233,7 +235,8 @@ pub fn explain(
         | WaitCode::DeviceFaulted
         | WaitCode::DeviceTaken
         | WaitCode::NoDevice
-        | WaitCode::ProjectLimit => None,
+        | WaitCode::ProjectLimit
+        | WaitCode::StorageFull => None,
     };
     Waiting {
         code,

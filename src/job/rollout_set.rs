@@ -16,6 +16,8 @@ pub const SUMMARY_FILE: &str = "summary.json";
 
 /// Folder of what a job has kept of its completions so far, within the job's own; it outlives attempts.
 pub const PARTS_FOLDER: &str = "parts";
+/// The extension of the file beside a part that holds the SHA-256 of its bytes, in hexadecimal.
+pub const PART_DIGEST: &str = "sha256";
 
 names!(
     /// How a verification ended.

@@ -40,7 +40,8 @@ macro_rules! names {
 pub(crate) use names;
 
 names!(
-    /// Where a job stands. `succeeded`, `failed` and `cancelled` are final.
+    /// Where a job stands. `succeeded`, `failed` and `cancelled` are final: nothing more happens unless a client resumes
+    /// a job that failed or was cancelled.
     JobStatus {
         /// Waiting for a device.
         Queued = "queued",
@@ -79,14 +80,17 @@ impl JobStatus {
     /// The statuses from which a job may come into this one. A new job is `queued` without having been anything.
     pub fn predecessors(self) -> &'static [Self] {
         match self {
-            Self::Queued => &[Self::Starting, Self::Running, Self::Paused],
+            // Whatever has ended without success may be taken up again.
+            Self::Queued => &[Self::Starting, Self::Running, Self::Paused, Self::Failed, Self::Cancelled],
             Self::Starting => &[Self::Queued],
             Self::Running => &[Self::Starting],
             Self::Pausing => &[Self::Starting, Self::Running],
             Self::Paused => &[Self::Queued, Self::Pausing],
             Self::Cancelling => &[Self::Starting, Self::Running, Self::Pausing],
             // Also one that was asked to stop: it was done, or had failed, before its worker learned of that.
-            Self::Succeeded | Self::Failed => &[Self::Starting, Self::Running, Self::Pausing, Self::Cancelling],
+            Self::Succeeded => &[Self::Starting, Self::Running, Self::Pausing, Self::Cancelling],
+            // A queued one has waited for space for too long.
+            Self::Failed => &[Self::Queued, Self::Starting, Self::Running, Self::Pausing, Self::Cancelling],
             Self::Cancelled => &[Self::Queued, Self::Starting, Self::Running, Self::Paused, Self::Cancelling],
         }
     }
@@ -186,10 +190,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_follows_a_final_status_and_everything_else_can_be_left() {
+    fn of_what_is_over_only_what_has_not_succeeded_can_go_on_and_everything_else_can_be_left() {
         for from in JobStatus::ALL {
-            let left = JobStatus::ALL.iter().any(|to| to.predecessors().contains(from));
-            assert_eq!(left, !from.is_final(), "{from}");
+            let next: Vec<_> = JobStatus::ALL.iter().filter(|to| to.predecessors().contains(from)).collect();
+            match from {
+                JobStatus::Succeeded => assert!(next.is_empty(), "{next:?}"),
+                JobStatus::Failed | JobStatus::Cancelled => assert_eq!(next, [&JobStatus::Queued]),
+                _ => assert!(!next.is_empty(), "{from}"),
+            }
         }
     }
 

@@ -64,7 +64,7 @@ impl Store {
             .execute(tx.connection())
             .await?;
         insert_version(tx.connection(), version, 1).await?;
-        tx.commit().await
+        tx.commit_made(version.dataset).await
     }
 
     /// Adds the next version of an existing data set; `version.number` is ignored.
@@ -82,7 +82,7 @@ impl Store {
             return Err(StoreError::NotFound { what: "data set", id: version.dataset.to_string() });
         };
         insert_version(tx.connection(), version, newest + 1).await?;
-        tx.commit().await
+        tx.commit_made(version.id).await
     }
 
     /// As [`add_dataset_version`](Self::add_dataset_version), but only behind version `latest`; says whether that still
@@ -99,8 +99,8 @@ impl Store {
         let is_latest = newest == i64::from(latest);
         if is_latest {
             insert_version(tx.connection(), version, newest + 1).await?;
+            tx.commit_made(version.id).await?;
         }
-        tx.commit().await?;
         Ok(is_latest)
     }
 
@@ -128,27 +128,31 @@ impl Store {
     /// Removes a data set with all its versions and their files. Refuses while a job that is not finished names one of
     /// them.
     pub async fn delete_dataset(&self, id: DatasetId) -> Result<()> {
-        let mut tx = self.begin().await?;
-        let versions: Vec<String> = sqlx::query_scalar(
-            "select v.id from dataset_version v join dataset d on d.id = v.dataset_id
-             where d.id = $1 and d.project = coalesce($2, d.project)",
-        )
-        .bind(id.to_string())
-        .bind(self.project())
-        .fetch_all(tx.connection())
-        .await?;
-        if versions.is_empty() {
-            return Err(StoreError::NotFound { what: "data set", id: id.to_string() });
-        }
-        unused(tx.connection(), &versions, "data set").await?;
-        for statement in ["delete from dataset_version where dataset_id = $1", "delete from dataset where id = $1"] {
-            sqlx::query(statement).bind(id.to_string()).execute(tx.connection()).await?;
-        }
-        tx.commit().await?;
-        for version in &versions {
-            self.place().remove(&Location::dataset(read("data set version id", version)?)).await;
-        }
-        Ok(())
+        self.despite_full(|| async move {
+            let mut tx = self.begin().await?;
+            let versions: Vec<String> = sqlx::query_scalar(
+                "select v.id from dataset_version v join dataset d on d.id = v.dataset_id
+                 where d.id = $1 and d.project = coalesce($2, d.project)",
+            )
+            .bind(id.to_string())
+            .bind(self.project())
+            .fetch_all(tx.connection())
+            .await?;
+            if versions.is_empty() {
+                return Err(StoreError::NotFound { what: "data set", id: id.to_string() });
+            }
+            unused(tx.connection(), &versions, "data set").await?;
+            for statement in ["delete from dataset_version where dataset_id = $1", "delete from dataset where id = $1"]
+            {
+                sqlx::query(statement).bind(id.to_string()).execute(tx.connection()).await?;
+            }
+            tx.commit().await?;
+            for version in &versions {
+                self.place().remove(&Location::dataset(read("data set version id", version)?)).await;
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// The versions of a data set by id, which is the order of their numbers.

@@ -8,8 +8,10 @@ use std::time::Duration;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
+use super::artifacts::training_locations;
 use super::inputs::in_use;
 use super::{Location, Result, Store, StoreError, read};
+use crate::job::rollout_set::PARTS_FOLDER;
 use crate::job::{CheckpointId, JobId, JobStatus, RolloutSetId};
 
 /// What a job owns besides its row, in an order that references allow.
@@ -43,19 +45,22 @@ const ON_THE_WAY: Duration = Duration::from_secs(24 * 3600);
 impl Store {
     /// Deletes a finished or paused job with its log, metrics, attempts, checkpoints and rollout set.
     pub async fn delete_job(&self, id: JobId) -> Result<()> {
-        let mut tx = self.begin().await?;
-        self.deletable_job(tx.connection(), id).await?;
-        for statement in OWNED {
-            sqlx::query(statement).bind(id.to_string()).execute(tx.connection()).await?;
-        }
-        sqlx::query("delete from job where id = $1").bind(id.to_string()).execute(tx.connection()).await?;
-        sqlx::query("delete from deleted_event where position < (select max(position) from deleted_event) - $1")
-            .bind(REMEMBERED_EVENTS)
-            .execute(tx.connection())
-            .await?;
-        tx.commit().await?;
-        self.place().remove(&Location::job(id)).await;
-        Ok(())
+        self.despite_full(|| async move {
+            let mut tx = self.begin().await?;
+            self.deletable_job(tx.connection(), id).await?;
+            for statement in OWNED {
+                sqlx::query(statement).bind(id.to_string()).execute(tx.connection()).await?;
+            }
+            sqlx::query("delete from job where id = $1").bind(id.to_string()).execute(tx.connection()).await?;
+            sqlx::query("delete from deleted_event where position < (select max(position) from deleted_event) - $1")
+                .bind(REMEMBERED_EVENTS)
+                .execute(tx.connection())
+                .await?;
+            tx.commit().await?;
+            self.place().remove(&Location::job(id)).await;
+            Ok(())
+        })
+        .await
     }
 
     /// Deletes a checkpoint of a finished job.
@@ -73,29 +78,41 @@ impl Store {
     }
 
     /// Removes what lies in the folder of jobs and belongs to nothing: folders of jobs that are gone, and in those of
-    /// finished jobs all that no row names. Only the one server of a data directory may call it. Returns how many.
+    /// finished jobs what they need no more. Only the one server of a data directory may call it. Returns how many.
     pub async fn sweep_jobs(&self) -> Result<usize> {
         let mut swept = 0;
         // Folders are listed before rows are read: a job's row is older than its folder.
         for folder in self.place().list(&Location::folder("jobs")).await? {
-            let Ok(id) = folder.name.parse::<JobId>() else { continue };
-            let status: Option<String> = sqlx::query_scalar("select status from job where id = $1")
-                .bind(id.to_string())
-                .fetch_optional(&self.readers)
-                .await?;
-            let Some(status) = status else {
-                self.place().remove(&folder.location).await;
-                swept += 1;
-                continue;
-            };
-            if !read::<JobStatus>("job status", &status)?.is_final() {
-                continue;
+            if let Ok(id) = folder.name.parse::<JobId>() {
+                swept += self.sweep_job(id).await?;
             }
-            for part in self.place().list(&folder.location).await? {
-                if !self.is_artifact(&part.location).await? {
-                    self.place().remove(&part.location).await;
-                    swept += 1;
-                }
+        }
+        Ok(swept)
+    }
+
+    /// Removes from the folder of a job that is over all that no row names, but for what a job that can be resumed goes
+    /// on with. Returns how many.
+    pub async fn sweep_job(&self, id: JobId) -> Result<usize> {
+        let status: Option<String> = sqlx::query_scalar("select status from job where id = $1")
+            .bind(id.to_string())
+            .fetch_optional(&self.readers)
+            .await?;
+        let Some(status) = status else {
+            self.place().remove(&Location::job(id)).await;
+            return Ok(1);
+        };
+        let status = read::<JobStatus>("job status", &status)?;
+        if !status.is_final() {
+            return Ok(0);
+        }
+        let goes_on = status != JobStatus::Succeeded
+            && !training_locations(&mut *self.readers.acquire().await?, id).await?.is_empty();
+        let mut swept = 0;
+        for part in self.place().list(&Location::job(id)).await? {
+            let needed = goes_on && part.name == PARTS_FOLDER;
+            if !needed && !self.is_artifact(&part.location).await? {
+                self.place().remove(&part.location).await;
+                swept += 1;
             }
         }
         Ok(swept)
@@ -145,11 +162,15 @@ impl Store {
     }
 
     async fn delete_part(&self, find: &'static str, (what, id): (&'static str, String)) -> Result<()> {
+        self.despite_full(|| self.delete_part_once(find, what, &id)).await
+    }
+
+    async fn delete_part_once(&self, find: &'static str, what: &'static str, id: &str) -> Result<()> {
         let mut tx = self.begin().await?;
-        let row = sqlx::query(find).bind(&id).bind(self.project()).fetch_optional(tx.connection()).await?;
-        deletable_part(tx.connection(), row, what, &id).await?;
+        let row = sqlx::query(find).bind(id).bind(self.project()).fetch_optional(tx.connection()).await?;
+        deletable_part(tx.connection(), row, what, id).await?;
         let directory: Option<String> = sqlx::query_scalar("delete from artifact where id = $1 returning directory")
-            .bind(&id)
+            .bind(id)
             .fetch_optional(tx.connection())
             .await?;
         // A request that made a set makes another one from now on; one that made a job which kept the set did more.
@@ -158,10 +179,10 @@ impl Store {
                 (select job.id from rollout_set join job on job.id = job_id
                  where rollout_set.id = $1 and job.kind = 'rollouts')",
         )
-        .bind(&id)
+        .bind(id)
         .execute(tx.connection())
         .await?;
-        sqlx::query("delete from rollout_set where id = $1").bind(&id).execute(tx.connection()).await?;
+        sqlx::query("delete from rollout_set where id = $1").bind(id).execute(tx.connection()).await?;
         tx.commit().await?;
         if let Some(directory) = directory {
             self.place().remove(&Location::artifact(&directory)).await;

@@ -70,19 +70,24 @@ impl Store {
     /// Makes `readings` the devices of this server; others are forgotten. What is known of the faults of those that
     /// stay is kept.
     pub async fn set_devices(&self, readings: &[DeviceReading], now: Timestamp) -> Result<()> {
-        let names: Vec<&str> = readings.iter().map(|reading| reading.name.as_str()).collect();
-        let mut tx = self.begin().await?;
-        sqlx::query("delete from device where name not in (select value from json_each($1))")
-            .bind(write_json(&names)?)
-            .execute(tx.connection())
-            .await?;
-        for reading in readings {
-            insert(tx.connection(), reading, now).await?;
-            update(tx.connection(), reading, now).await?;
-        }
-        // A check that was under way ended with the server that made it.
-        sqlx::query("update device set status = 'faulted' where status = 'checking'").execute(tx.connection()).await?;
-        tx.commit().await
+        self.despite_full(|| async move {
+            let names: Vec<&str> = readings.iter().map(|reading| reading.name.as_str()).collect();
+            let mut tx = self.begin().await?;
+            sqlx::query("delete from device where name not in (select value from json_each($1))")
+                .bind(write_json(&names)?)
+                .execute(tx.connection())
+                .await?;
+            for reading in readings {
+                insert(tx.connection(), reading, now).await?;
+                update(tx.connection(), reading, now).await?;
+            }
+            // A check that was under way ended with the server that made it.
+            sqlx::query("update device set status = 'faulted' where status = 'checking'")
+                .execute(tx.connection())
+                .await?;
+            tx.commit().await
+        })
+        .await
     }
 
     /// Makes a device known, if it is not yet, for a worker without a server.

@@ -28,6 +28,11 @@ impl Files {
         let private = root.join("inference");
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&private);
         made.map_err(|e| StoreError::io("creating", &private, e))?;
+        Self::at(root)
+    }
+
+    /// The folders of a data directory that is there.
+    pub(super) fn at(root: &Path) -> Result<Self> {
         let root = root.canonicalize().map_err(|e| StoreError::io("opening", root, e))?;
         Ok(Self { root: root.into() })
     }
@@ -51,8 +56,13 @@ impl Files {
         self.root.join("server.lock")
     }
 
+    /// The file that holds space for what is to be done on a full disk.
+    pub fn reserve(&self) -> PathBuf {
+        self.root.join("reserve")
+    }
+
     /// Whether a server uses the directory.
-    pub(super) fn has_server(&self) -> bool {
+    pub fn has_server(&self) -> bool {
         File::open(self.server_lock()).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 

@@ -44,6 +44,29 @@ pub(super) async fn in_use(
     user.map(|id| super::read("job id", &id)).transpose()
 }
 
+/// Refuses to take up a job again that refers to something that was deleted after its end.
+pub(super) async fn check_inputs(connection: &mut SqliteConnection, job: JobId) -> Result<()> {
+    let gone: Option<String> = sqlx::query_scalar(
+        "select input.id from job_input as input where job_id = $1 and case kind
+             when 'model' then not exists (select 1 from model where id = input.id)
+             when 'checkpoint' then not exists (select 1 from artifact where id = input.id)
+             when 'dataset_version' then not exists (select 1 from dataset_version where id = input.id)
+             when 'rollout_set' then not exists (select 1 from rollout_set where id = input.id)
+             else 0 end
+         limit 1",
+    )
+    .bind(job.to_string())
+    .fetch_optional(connection)
+    .await?;
+    match gone {
+        None => Ok(()),
+        Some(id) => Err(StoreError::Refused {
+            code: "input_deleted",
+            detail: format!("the job needs `{id}`, which was deleted after its end; submit a job with another one"),
+        }),
+    }
+}
+
 /// Refuses when a job that is not finished refers to one of `ids`, which are `what`.
 pub(super) async fn unused(connection: &mut SqliteConnection, ids: &[String], what: &str) -> Result<()> {
     match in_use(connection, ids, None).await? {

@@ -146,27 +146,30 @@ impl Store {
 
     /// Cancels a queued job at once; a running one is told to stop. Cancelling twice is the same as once.
     pub async fn cancel_job(&self, id: JobId, now: Timestamp) -> Result<JobRow> {
-        let mut tx = self.begin().await?;
-        let row = sqlx::query("select status from job where id = $1 and project = coalesce($2, project)")
-            .bind(id.to_string())
-            .bind(self.project())
-            .fetch_optional(tx.connection())
-            .await?
-            .ok_or_else(|| StoreError::NotFound { what: "job", id: id.to_string() })?;
-        let status: JobStatus = read("job status", row.try_get("status")?)?;
-        let next = match status {
-            JobStatus::Queued | JobStatus::Paused => JobStatus::Cancelled,
-            JobStatus::Starting | JobStatus::Running | JobStatus::Pausing => JobStatus::Cancelling,
-            JobStatus::Cancelling => return self.job(id).await,
-            JobStatus::Succeeded | JobStatus::Failed | JobStatus::Cancelled => {
-                return Err(StoreError::Conflict(format!(
-                    "the job is over (`{status}`); only a job that is not finished can be cancelled"
-                )));
-            }
-        };
-        move_job(tx.connection(), id, &Transition::to(next, CANCELLED_BY_CLIENT), now).await?;
-        tx.commit().await?;
-        self.job(id).await
+        self.despite_full(|| async move {
+            let mut tx = self.begin().await?;
+            let row = sqlx::query("select status from job where id = $1 and project = coalesce($2, project)")
+                .bind(id.to_string())
+                .bind(self.project())
+                .fetch_optional(tx.connection())
+                .await?
+                .ok_or_else(|| StoreError::NotFound { what: "job", id: id.to_string() })?;
+            let status: JobStatus = read("job status", row.try_get("status")?)?;
+            let next = match status {
+                JobStatus::Queued | JobStatus::Paused => JobStatus::Cancelled,
+                JobStatus::Starting | JobStatus::Running | JobStatus::Pausing => JobStatus::Cancelling,
+                JobStatus::Cancelling => return self.job(id).await,
+                JobStatus::Succeeded | JobStatus::Failed | JobStatus::Cancelled => {
+                    return Err(StoreError::Conflict(format!(
+                        "the job is over (`{status}`); only a job that is not finished can be cancelled"
+                    )));
+                }
+            };
+            move_job(tx.connection(), id, &Transition::to(next, CANCELLED_BY_CLIENT), now).await?;
+            tx.commit().await?;
+            self.job(id).await
+        })
+        .await
     }
 }
 

@@ -96,7 +96,7 @@ impl Store {
         .bind(key.expires_at.map(|time| time.0))
         .execute(tx.connection())
         .await?;
-        tx.commit().await
+        tx.commit_made(key.id).await
     }
 
     /// Whether there has ever been a key. From then on nobody gets in without one.

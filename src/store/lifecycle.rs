@@ -7,7 +7,9 @@ use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::events::append;
+use super::inputs::check_inputs;
 use super::jobs::{by_id, spent, stored_budget};
+use super::projects::room;
 use super::transitions::{Transition, move_job};
 use super::{Heartbeat, JobRow, Lease, Result, Store, StoreError, WriteTransaction, read, write_json};
 use crate::job::{BudgetSpec, EventLevel, Failure, FailureKind, JobId, JobStatus, NewEvent, OnExhausted, Timestamp};
@@ -25,27 +27,45 @@ impl Store {
     /// Pauses a waiting job at once; a running one is told to save itself and to let go of its devices. Pausing twice is
     /// the same as once.
     pub async fn pause_job(&self, id: JobId, now: Timestamp) -> Result<JobRow> {
-        let (mut tx, row) = self.begin_with(id).await?;
-        let status: JobStatus = read("job status", row.try_get("status")?)?;
-        let next = match status {
-            JobStatus::Queued => JobStatus::Paused,
-            JobStatus::Starting | JobStatus::Running => JobStatus::Pausing,
-            JobStatus::Pausing | JobStatus::Paused => return self.job(id).await,
-            JobStatus::Cancelling | JobStatus::Succeeded | JobStatus::Failed | JobStatus::Cancelled => {
-                let detail = format!("the job is {status}; only one that waits or runs can be paused");
-                return Err(StoreError::Refused { code: "job_not_running", detail });
-            }
-        };
-        move_job(tx.connection(), id, &Transition::to(next, "paused by a client"), now).await?;
-        tx.commit().await?;
-        self.job(id).await
+        self.despite_full(|| async move {
+            let (mut tx, row) = self.begin_with(id).await?;
+            let status: JobStatus = read("job status", row.try_get("status")?)?;
+            let next = match status {
+                JobStatus::Queued => JobStatus::Paused,
+                JobStatus::Starting | JobStatus::Running => JobStatus::Pausing,
+                JobStatus::Pausing | JobStatus::Paused => return self.job(id).await,
+                JobStatus::Cancelling | JobStatus::Succeeded | JobStatus::Failed | JobStatus::Cancelled => {
+                    let detail = format!("the job is {status}; only one that waits or runs can be paused");
+                    return Err(StoreError::Refused { code: "job_not_running", detail });
+                }
+            };
+            move_job(tx.connection(), id, &Transition::to(next, "paused by a client"), now).await?;
+            tx.commit().await?;
+            self.job(id).await
+        })
+        .await
     }
 
-    /// Puts a paused job back into the queue, unless its budget is spent.
+    /// Puts a job that rests, or has ended without success, back into the queue, unless its budget is spent or something
+    /// that it needs is gone. One that waits for space is tried at once.
     pub async fn resume_job(&self, id: JobId, now: Timestamp) -> Result<JobRow> {
         let (mut tx, row) = self.begin_with(id).await?;
+        if row.try_get::<Option<i64>, _>("storage_full_at")?.is_some() {
+            drop(tx);
+            self.end_space_wait(id, now).await?;
+            return self.job(id).await;
+        }
         if let Some((code, detail)) = no_resume(&row)? {
             return Err(StoreError::Refused { code, detail });
+        }
+        if read::<JobStatus>("job status", row.try_get("status")?)?.is_final() {
+            let project: String = row.try_get("project")?;
+            room(tx.connection(), &project).await?.take(&project)?;
+            check_inputs(tx.connection(), id).await?;
+            sqlx::query("update job set crashes = 0 where id = $1")
+                .bind(id.to_string())
+                .execute(tx.connection())
+                .await?;
         }
         move_job(tx.connection(), id, &Transition::to(JobStatus::Queued, "resumed by a client"), now).await?;
         tx.commit().await?;
@@ -102,7 +122,7 @@ impl Store {
     async fn begin_with(&self, id: JobId) -> Result<(WriteTransaction, SqliteRow)> {
         let mut tx = self.begin().await?;
         let row = sqlx::query(concat!(
-            "select status, budget, ",
+            "select status, budget, project, storage_full_at, ",
             spent!(),
             " as spent from job where id = $1 and project = coalesce($2, project)"
         ))
@@ -119,7 +139,7 @@ impl Store {
 fn no_resume(row: &SqliteRow) -> Result<Option<(&'static str, String)>> {
     let status: JobStatus = read("job status", row.try_get("status")?)?;
     Ok(match status {
-        JobStatus::Paused => {
+        JobStatus::Paused | JobStatus::Failed | JobStatus::Cancelled => {
             let used: i64 = row.try_get("spent")?;
             stored_budget(row)?.filter(|budget| budget.is_spent_by(used)).map(|budget| {
                 let used = used as f64 / 1000.0;
@@ -134,14 +154,9 @@ fn no_resume(row: &SqliteRow) -> Result<Option<(&'static str, String)>> {
             let detail = "the job is being saved and not paused yet; wait until its status is `paused`";
             Some(("job_pausing", detail.to_owned()))
         }
-        JobStatus::Queued
-        | JobStatus::Starting
-        | JobStatus::Running
-        | JobStatus::Cancelling
-        | JobStatus::Succeeded
-        | JobStatus::Failed
-        | JobStatus::Cancelled => {
-            Some(("job_not_paused", format!("the job is {status}; only a paused one can be resumed")))
+        JobStatus::Queued | JobStatus::Starting | JobStatus::Running | JobStatus::Cancelling | JobStatus::Succeeded => {
+            let detail = format!("the job is {status}; one that is paused, has failed or was cancelled can be resumed");
+            Some(("job_not_paused", detail))
         }
     })
 }

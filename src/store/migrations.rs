@@ -33,6 +33,7 @@ migrations! {
     "0016_liveness",
     "0017_deleted_events",
     "0018_answers",
+    "0019_storage_wait",
 }
 
 /// What brings a database up to date; all changes whose numbers are at most `last`.
@@ -64,6 +65,19 @@ pub(super) async fn update(database: &mut SqliteConnection, files: &Files) -> Re
         return Err(StoreError::OtherVersion(detail.to_owned()));
     }
     known.run(database).await.map_err(|e| StoreError::Database(e.into()))
+}
+
+/// Refuses a database that another version of the program has written.
+pub(super) async fn check(database: &mut SqliteConnection) -> Result<()> {
+    let newest = migrator(i64::MAX).iter().map(|migration| migration.version).max();
+    let applied = applied(database).await?;
+    if applied == newest {
+        return Ok(());
+    }
+    let age = if applied > newest { "a newer" } else { "an older" };
+    let detail =
+        format!("the data directory is that of {age} version of anneal; use that one, or start a server on it first");
+    Err(StoreError::OtherVersion(detail))
 }
 
 /// The newest change that a database has seen; none of a new one.

@@ -35,8 +35,10 @@ mod queue;
 mod reports;
 mod requests;
 mod rollout_sets;
+mod space;
 mod submissions;
 mod transitions;
+mod upkeep;
 mod uploaded_files;
 mod uploads;
 mod verifiers;
@@ -48,7 +50,7 @@ mod workers;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
@@ -56,7 +58,9 @@ use sqlx::{ConnectOptions, Connection, SqlitePool};
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-pub use artifacts::{Added, Artifact, CheckpointRow, Content, Keep, Location, NewArtifact, Place, Staged};
+pub use artifacts::{
+    Added, Artifact, CheckpointRow, Content, Damaged, Keep, Location, NamedFile, NewArtifact, Place, Staged, StoredFile,
+};
 pub use attempts::AttemptRow;
 pub use audit::AuditEntry;
 pub use datasets::{DatasetRow, DatasetVersionRow};
@@ -79,7 +83,9 @@ pub use projects::{ProjectLimits, ProjectRow};
 pub use queue::{Claim, Ended, Heartbeat, Loss, MAX_CRASHES};
 pub use requests::Recorded;
 pub use rollout_sets::{NewRolloutSet, RolloutSetRow};
+pub use space::{RESERVE, SpaceWait};
 pub use submissions::{IdempotencyKey, NewJob, Submitted};
+pub use upkeep::Copied;
 pub use uploaded_files::UploadedFileRow;
 pub use uploads::{PartRow, UploadRow};
 pub use verifiers::VerifierRow;
@@ -150,8 +156,8 @@ impl From<sqlx::Error> for StoreError {
             return Self::Overloaded;
         }
         match error.as_database_error().and_then(|e| e.code()).as_deref() {
-            // SQLITE_FULL; SQLITE_IOERR_WRITE is what some file systems say first.
-            Some("13" | "778") => Self::Full(Box::new(error)),
+            // SQLITE_FULL; SQLITE_IOERR_WRITE and SQLITE_IOERR_SHMSIZE are what some file systems say first.
+            Some("13" | "778" | "4874") => Self::Full(Box::new(error)),
             // SQLITE_BUSY, and what it is called when another process recovers the database or ends.
             Some("5" | "261" | "517" | "773") => Self::Overloaded,
             Some(_) | None => Self::Database(error),
@@ -181,6 +187,8 @@ pub struct Store {
     submissions: Submissions,
     /// When the first [`probe`](Self::probe) began that has not gone well since.
     unwritable: Arc<std::sync::Mutex<Option<Instant>>>,
+    /// What was found to be wrong with the database when it was looked through.
+    fault: Arc<OnceLock<String>>,
     versions: Arc<Versions>,
     /// Keys by their digests, and the limits of projects by name: each request asks for them.
     keys: Memo<String, Option<ApiKeyRow>>,
@@ -195,6 +203,13 @@ impl Store {
     /// Opens the data directory, creating it and bringing the database up to date where needed.
     pub async fn open(directory: &Path) -> Result<Self> {
         let files = Files::open(directory)?;
+        match Self::open_files(directory, files.clone()).await {
+            Err(StoreError::Full(_)) if space::give_up(&files) => Self::open_files(directory, files).await,
+            result => result,
+        }
+    }
+
+    async fn open_files(directory: &Path, files: Files) -> Result<Self> {
         let options = SqliteConnectOptions::new()
             .filename(database(directory))
             .create_if_missing(true)
@@ -205,24 +220,29 @@ impl Store {
             .disable_statement_logging();
         let mut writer = SqliteConnection::connect_with(&options).await?;
         migrations::update(&mut writer, &files).await?;
+        Ok(Self::of(files, options, Some(writer)))
+    }
+
+    fn of(files: Files, options: SqliteConnectOptions, writer: Option<SqliteConnection>) -> Self {
         let readers = SqlitePoolOptions::new()
             .max_connections(8)
             .acquire_timeout(Duration::from_secs(10))
             .connect_lazy_with(options.clone().read_only(true));
-        Ok(Self {
+        Self {
             readers,
-            writer: Arc::new(Mutex::new(Some(writer))),
+            writer: Arc::new(Mutex::new(writer)),
             options: Arc::new(options),
             place: Place::new(files.clone()),
             files,
             submissions: Submissions::new(),
             unwritable: Arc::default(),
+            fault: Arc::default(),
             versions: Arc::default(),
             keys: Memo::new(REMEMBERED),
             limits: Memo::new(REMEMBERED),
             news: Memo::new(REMEMBERED),
             project: None,
-        })
+        }
     }
 
     /// The same store, with nothing in it but what belongs to `project`: rows of others are not found, and new rows are
@@ -251,10 +271,16 @@ impl Store {
         &self.place
     }
 
-    /// A cheap question to the database, for readiness: whether it can be read, and no [`probe`](Self::probe) has been in
-    /// vain for long.
+    /// A cheap question to the database, for readiness: whether it can be read, nothing was found to be wrong with it,
+    /// there is space on the disk, and no [`probe`](Self::probe) has been in vain for long.
     pub async fn ping(&self) -> Result<()> {
         sqlx::query("select 1").execute(&self.readers).await?;
+        if let Some(detail) = self.fault.get() {
+            return Err(StoreError::Corrupt { what: "database", detail: detail.clone() });
+        }
+        if self.is_full() {
+            return Err(StoreError::Full("less than 1 MiB is free".into()));
+        }
         let since = *self.unwritable.lock().unwrap_or_else(PoisonError::into_inner);
         if since.is_some_and(|since| since.elapsed() > UNWRITABLE) { Err(StoreError::Overloaded) } else { Ok(()) }
     }
@@ -313,6 +339,12 @@ impl WriteTransaction {
             .as_mut()
             .expect("the writer is only taken by commit, which consumes the transaction")
             .connection
+    }
+
+    /// Commits what makes a resource: the key of the request that is being served stands for it from now on.
+    async fn commit_made(mut self, resource: impl std::fmt::Display) -> Result<()> {
+        requests::stand_for(self.connection(), &resource.to_string()).await?;
+        self.commit().await
     }
 
     async fn commit(mut self) -> Result<()> {

@@ -50,7 +50,7 @@ impl Store {
         .bind(self.project())
         .execute(tx.connection())
         .await?;
-        tx.commit().await
+        tx.commit_made(model.id).await
     }
 
     pub async fn model(&self, id: ModelId) -> Result<ModelRow> {
@@ -83,27 +83,30 @@ impl Store {
 
     /// Deletes a model of the project, with its files, that no unfinished job starts from or learns from.
     pub async fn delete_model(&self, id: ModelId) -> Result<()> {
-        let mut tx = self.begin().await?;
-        // Who else sees a model may not take it away: one without a project is the default project's.
-        let owned =
-            sqlx::query("select 1 from model where id = $1 and coalesce(project, $3) = coalesce($2, project, $3)")
-                .bind(id.to_string())
-                .bind(self.project())
-                .bind(DEFAULT_PROJECT)
-                .fetch_optional(tx.connection())
-                .await?;
-        if owned.is_none() {
-            return Err(StoreError::NotFound { what: "model", id: id.to_string() });
-        }
-        // The job may be another project's, whose ids are its own affair.
-        if in_use(tx.connection(), &[id.to_string()], None).await?.is_some() {
-            let detail = "a job that is not finished uses the model; cancel it or wait for it";
-            return Err(StoreError::Conflict(detail.to_owned()));
-        }
-        sqlx::query("delete from model where id = $1").bind(id.to_string()).execute(tx.connection()).await?;
-        tx.commit().await?;
-        self.place().remove(&Location::model(id)).await;
-        Ok(())
+        self.despite_full(|| async move {
+            let mut tx = self.begin().await?;
+            // Who else sees a model may not take it away: one without a project is the default project's.
+            let owned =
+                sqlx::query("select 1 from model where id = $1 and coalesce(project, $3) = coalesce($2, project, $3)")
+                    .bind(id.to_string())
+                    .bind(self.project())
+                    .bind(DEFAULT_PROJECT)
+                    .fetch_optional(tx.connection())
+                    .await?;
+            if owned.is_none() {
+                return Err(StoreError::NotFound { what: "model", id: id.to_string() });
+            }
+            // The job may be another project's, whose ids are its own affair.
+            if in_use(tx.connection(), &[id.to_string()], None).await?.is_some() {
+                let detail = "a job that is not finished uses the model; cancel it or wait for it";
+                return Err(StoreError::Conflict(detail.to_owned()));
+            }
+            sqlx::query("delete from model where id = $1").bind(id.to_string()).execute(tx.connection()).await?;
+            tx.commit().await?;
+            self.place().remove(&Location::model(id)).await;
+            Ok(())
+        })
+        .await
     }
 }
 

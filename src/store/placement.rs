@@ -174,7 +174,7 @@ async fn offer_each(
     while !placement.is_exhausted() {
         let rows = sqlx::query(
             "select id, priority, devices, memory_bytes from job
-             where status = 'queued' and (priority < $1 or (priority = $1 and id > $2))
+             where status = 'queued' and (priority < $1 or (priority = $1 and id > $2)) and storage_full_at is null
                and devices <= $3 and memory_bytes <= $4
                and not exists (select 1 from project where name = job.project and max_devices < job.devices
                                + (select count(*) from device join job as other on other.id = device.job_id

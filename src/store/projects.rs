@@ -153,23 +153,31 @@ impl Store {
 
     /// Adds to the reasons why jobs wait what their projects have to do with it, and leaves out the jobs of others.
     pub(super) async fn narrow(&self, connection: &mut SqliteConnection, waiting: &mut [Waiting]) -> Result<()> {
-        let limited: Vec<(String, i64)> = sqlx::query_as(
+        let held_back: Vec<(String, Option<i64>)> = sqlx::query_as(
             "select job.id, max_devices from job join project on project.name = job.project
              where job.id in (select value from json_each($1)) and max_devices < job.devices
                    + (select count(*) from device join job as other on other.id = device.job_id
-                       where other.project = job.project)",
+                       where other.project = job.project)
+             union all
+             select id, null from job where storage_full_at is not null and id in (select value from json_each($1))",
         )
         .bind(write_json(&waiting.iter().map(|waiting| waiting.request.job).collect::<Vec<_>>())?)
         .fetch_all(&mut *connection)
         .await?;
-        let limits: HashMap<String, i64> = limited.into_iter().collect();
+        let limits: HashMap<String, Option<i64>> = held_back.into_iter().collect();
         for waiting in waiting.iter_mut() {
-            if let Some(limit) = limits.get(&waiting.request.job.to_string()) {
-                waiting.code = WaitCode::ProjectLimit;
-                waiting.message =
-                    format!("its project may hold {limit} devices at a time, and would hold more with it");
-                (waiting.behind, waiting.expected_start) = (None, None);
-            }
+            let Some(limit) = limits.get(&waiting.request.job.to_string()) else { continue };
+            (waiting.code, waiting.message) = match limit {
+                Some(limit) => (
+                    WaitCode::ProjectLimit,
+                    format!("its project may hold {limit} devices at a time, and would hold more with it"),
+                ),
+                None => (
+                    WaitCode::StorageFull,
+                    String::from("it found the disk full; delete something, and it goes on from its last checkpoint"),
+                ),
+            };
+            (waiting.behind, waiting.expected_start) = (None, None);
         }
         let Some(project) = self.project() else { return Ok(()) };
         let devices = waiting.iter().flat_map(|waiting| waiting.candidates.iter().filter_map(|slot| slot.job));

@@ -14,6 +14,7 @@ use super::derived::{Verification, verification};
 use super::events::append;
 use super::jobs::{CANCELLED_BY_CLIENT, stored_budget, stored_spec};
 use super::lease::{Lease, fence};
+use super::space::wait_for_space;
 use super::transitions::{Transition, held, move_job};
 use super::{Location, Result, Store, StoreError, devices, read, read_json};
 use crate::job::event::LogDetail;
@@ -135,14 +136,23 @@ impl Store {
         }
     }
 
-    /// Ends an attempt.
+    /// Ends an attempt, on a full disk as well.
     pub async fn end_attempt(&self, lease: Lease, ended: Ended, now: Timestamp) -> Result<()> {
+        self.despite_full(|| self.write_end(lease, ended.clone(), now)).await
+    }
+
+    async fn write_end(&self, lease: Lease, ended: Ended, now: Timestamp) -> Result<()> {
         let mut tx = self.begin().await?;
         let status = fence(tx.connection(), lease, now).await?;
         let stopped = stopped(tx.connection(), lease.job, status).await?;
         let transition = match ended {
             Ended::Succeeded { result } => {
                 Transition { result: Some(result), ..Transition::to(JobStatus::Succeeded, "finished") }
+            }
+            Ended::Failed(failure) if failure.kind == FailureKind::StorageFull && stopped.is_none() => {
+                end_attempt_row(tx.connection(), lease, failure.kind.as_str(), now).await?;
+                wait_for_space(tx.connection(), lease.job, failure, now).await?;
+                return tx.commit().await;
             }
             Ended::Failed(failure) => Transition::failed(failure),
             // A job that was to stop does not go back to the queue, whoever was first.
@@ -168,6 +178,14 @@ impl Store {
         blameless: bool,
         now: Timestamp,
     ) -> Result<usize> {
+        // A worker that could not write any more is not its job's fault.
+        let blameless = blameless || self.is_full();
+        let released = self.despite_full(|| self.write_release(worker, reason, blameless, now)).await?;
+        self.forget_life(worker);
+        Ok(released)
+    }
+
+    async fn write_release(&self, worker: WorkerId, reason: &str, blameless: bool, now: Timestamp) -> Result<usize> {
         let mut tx = self.begin().await?;
         let rows = sqlx::query(concat!(
             "select id, attempt, status, crashes from job where worker = $1 and status in ",
@@ -185,7 +203,6 @@ impl Store {
             lose(tx.connection(), row, &Loss { blameless, ..Loss::of_worker(reason) }, now).await?;
         }
         tx.commit().await?;
-        self.forget_life(worker);
         Ok(rows.len())
     }
 

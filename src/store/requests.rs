@@ -1,10 +1,26 @@
 //! Requests that were answered, so that repeating one gives the same answer. Those that make a job are remembered
-//! with the job (`submissions`).
+//! with the job (`submissions`); of others the key is written with what they make, in one transaction, and the answer
+//! after it.
 
 use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
 
 use super::{Result, Store};
 use crate::job::Timestamp;
+
+tokio::task_local! {
+    /// The keyed request that is being served.
+    static SERVED: Keyed;
+}
+
+/// A request that can be known again.
+#[derive(Clone, Debug)]
+struct Keyed {
+    project: String,
+    key: String,
+    digest: String,
+    now: Timestamp,
+}
 
 /// How long an answer is kept.
 const KEPT_MILLISECONDS: i64 = 24 * 3600 * 1000;
@@ -14,15 +30,17 @@ const KEPT_MILLISECONDS: i64 = 24 * 3600 * 1000;
 pub struct Recorded {
     /// Of what it asked for.
     pub digest: String,
-    /// None when it made a job, which is its answer.
+    /// None when the server ended before it was written down.
     pub answer: Option<(u16, String)>,
+    /// What it made, which is its answer where there is no other.
+    pub resource: Option<String>,
 }
 
 impl Store {
     /// What is known of the request with this key.
     pub async fn recorded(&self, key: &str, now: Timestamp) -> Result<Option<Recorded>> {
         let row = sqlx::query(
-            "select digest, status, answer from idempotency where project = $1 and key = $2 and created_at >= $3",
+            "select digest, status, answer, resource from idempotency where project = $1 and key = $2 and created_at >= $3",
         )
         .bind(self.own_project())
         .bind(key)
@@ -31,7 +49,14 @@ impl Store {
         .await?;
         let Some(row) = row else { return Ok(None) };
         let (status, answer): (Option<u16>, Option<String>) = (row.try_get("status")?, row.try_get("answer")?);
-        Ok(Some(Recorded { digest: row.try_get("digest")?, answer: status.zip(answer) }))
+        let (digest, resource) = (row.try_get("digest")?, row.try_get("resource")?);
+        Ok(Some(Recorded { digest, answer: status.zip(answer), resource }))
+    }
+
+    /// Serves the request with this key: what it makes is written together with the key.
+    pub async fn serve_keyed<F: Future>(&self, key: &str, digest: &str, now: Timestamp, serve: F) -> F::Output {
+        let (project, key, digest) = (self.own_project().to_owned(), key.to_owned(), digest.to_owned());
+        SERVED.scope(Keyed { project, key, digest, now }, serve).await
     }
 
     /// Keeps the answer to the request with this key.
@@ -48,8 +73,10 @@ impl Store {
             .execute(tx.connection())
             .await?;
         sqlx::query(
-            "insert or ignore into idempotency (project, key, digest, status, answer, created_at)
-             values ($1, $2, $3, $4, $5, $6)",
+            "insert into idempotency (project, key, digest, status, answer, created_at)
+             values ($1, $2, $3, $4, $5, $6)
+             on conflict (project, key) do update set status = excluded.status, answer = excluded.answer
+                where idempotency.digest = excluded.digest",
         )
         .bind(self.own_project())
         .bind(key)
@@ -60,5 +87,58 @@ impl Store {
         .execute(tx.connection())
         .await?;
         tx.commit().await
+    }
+}
+
+/// The key of the request that is being served, if it has one, stands for what was made, within the transaction that
+/// makes it.
+pub(super) async fn stand_for(connection: &mut SqliteConnection, resource: &str) -> Result<()> {
+    let Ok(Keyed { project, key, digest, now }) = SERVED.try_with(Clone::clone) else { return Ok(()) };
+    sqlx::query(
+        "insert into idempotency (project, key, digest, resource, created_at) values ($1, $2, $3, $4, $5)
+         on conflict (project, key) do update set digest = excluded.digest, resource = excluded.resource, status = null,
+            answer = null, created_at = excluded.created_at",
+    )
+    .bind(project)
+    .bind(key)
+    .bind(digest)
+    .bind(resource)
+    .bind(now.0)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::job::VerifierId;
+    use crate::store::VerifierRow;
+
+    /// What is there without an answer is what a server leaves that is killed between the two.
+    #[tokio::test]
+    async fn a_key_stands_for_what_was_made_from_the_moment_it_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let now = Timestamp(1_750_000_000_000);
+        let row = || VerifierRow {
+            id: VerifierId::generate(),
+            name: None,
+            config: json!({"type": "numeric"}),
+            digest: String::new(),
+            metadata: Default::default(),
+            created_at: now,
+        };
+        let (first, unkeyed) = (row(), row());
+        store.add_verifier(&unkeyed).await.unwrap();
+        store.serve_keyed("k", "sha256:00", now, store.add_verifier(&first)).await.unwrap();
+        let known = store.recorded("k", now).await.unwrap().unwrap();
+        assert_eq!((known.resource, known.answer), (Some(first.id.to_string()), None));
+        store.record_answer("k", "sha256:00", (201, "{}"), now).await.unwrap();
+        let known = store.recorded("k", now).await.unwrap().unwrap();
+        assert_eq!(known.answer, Some((201, String::from("{}"))));
+        assert!(store.recorded("other", now).await.unwrap().is_none());
     }
 }

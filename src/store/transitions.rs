@@ -71,7 +71,7 @@ pub(super) async fn move_job(
     let moved = sqlx::query(
         "update job set status = $2, updated_at = $3, stop_reason = $4, stop_failure = $5, result = $6, failure = $7,
                         finished_at = case when $8 then $3 end, phase = case when $9 then phase end,
-                        worker = case when $9 then worker end
+                        worker = case when $9 then worker end, storage_full_at = null, storage_failure = null
          where id = $1 and status in (select value from json_each($10))",
     )
     .bind(job.to_string())

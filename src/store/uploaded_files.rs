@@ -25,7 +25,7 @@ impl Store {
     pub async fn add_file(&self, file: &UploadedFileRow) -> Result<()> {
         let mut tx = self.begin().await?;
         insert(tx.connection(), file, self.own_project()).await?;
-        tx.commit().await
+        tx.commit_made(file.id).await
     }
 
     pub async fn file(&self, id: FileId) -> Result<UploadedFileRow> {
@@ -60,18 +60,21 @@ impl Store {
 
     /// Deletes a file. Data sets made of it stay.
     pub async fn delete_file(&self, id: FileId) -> Result<()> {
-        let mut tx = self.begin().await?;
-        let deleted = sqlx::query("delete from file where id = $1 and project = coalesce($2, project)")
-            .bind(id.to_string())
-            .bind(self.project())
-            .execute(tx.connection())
-            .await?;
-        tx.commit().await?;
-        if deleted.rows_affected() == 0 {
-            return Err(missing(id));
-        }
-        self.place().remove(&Location::file(id)).await;
-        Ok(())
+        self.despite_full(|| async move {
+            let mut tx = self.begin().await?;
+            let deleted = sqlx::query("delete from file where id = $1 and project = coalesce($2, project)")
+                .bind(id.to_string())
+                .bind(self.project())
+                .execute(tx.connection())
+                .await?;
+            tx.commit().await?;
+            if deleted.rows_affected() == 0 {
+                return Err(missing(id));
+            }
+            self.place().remove(&Location::file(id)).await;
+            Ok(())
+        })
+        .await
     }
 
     /// Says what data set version a file became, unless another request said so before; returns the one that stands.

@@ -38,7 +38,7 @@ impl Store {
         .bind(self.own_project())
         .execute(tx.connection())
         .await?;
-        tx.commit().await
+        tx.commit_made(verifier.id).await
     }
 
     pub async fn verifier(&self, id: VerifierId) -> Result<VerifierRow> {
@@ -90,17 +90,20 @@ impl Store {
 
     /// Removes a verifier. Refuses while a job that is not finished was submitted with its id.
     pub async fn delete_verifier(&self, id: VerifierId) -> Result<()> {
-        let mut tx = self.begin().await?;
-        let deleted = sqlx::query("delete from verifier where id = $1 and project = coalesce($2, project)")
-            .bind(id.to_string())
-            .bind(self.project())
-            .execute(tx.connection())
-            .await?;
-        if deleted.rows_affected() == 0 {
-            return Err(StoreError::NotFound { what: "verifier", id: id.to_string() });
-        }
-        unused(tx.connection(), &[id.to_string()], "verifier").await?;
-        tx.commit().await
+        self.despite_full(|| async move {
+            let mut tx = self.begin().await?;
+            let deleted = sqlx::query("delete from verifier where id = $1 and project = coalesce($2, project)")
+                .bind(id.to_string())
+                .bind(self.project())
+                .execute(tx.connection())
+                .await?;
+            if deleted.rows_affected() == 0 {
+                return Err(StoreError::NotFound { what: "verifier", id: id.to_string() });
+            }
+            unused(tx.connection(), &[id.to_string()], "verifier").await?;
+            tx.commit().await
+        })
+        .await
     }
 }
 

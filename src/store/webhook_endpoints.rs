@@ -69,7 +69,7 @@ impl Store {
         .bind(endpoint.created_at.0)
         .execute(tx.connection())
         .await?;
-        tx.commit().await
+        tx.commit_made(endpoint.id).await
     }
 
     pub async fn webhook_endpoint(&self, id: WebhookEndpointId) -> Result<WebhookEndpointRow> {
@@ -161,10 +161,16 @@ impl Store {
 
     /// Removes an endpoint with all its deliveries.
     pub async fn delete_webhook_endpoint(&self, id: WebhookEndpointId) -> Result<()> {
-        let mut tx = self.begin().await?;
-        self.find_endpoint(tx.connection(), id).await?;
-        sqlx::query("delete from webhook_endpoint where id = $1").bind(id.to_string()).execute(tx.connection()).await?;
-        tx.commit().await
+        self.despite_full(|| async move {
+            let mut tx = self.begin().await?;
+            self.find_endpoint(tx.connection(), id).await?;
+            sqlx::query("delete from webhook_endpoint where id = $1")
+                .bind(id.to_string())
+                .execute(tx.connection())
+                .await?;
+            tx.commit().await
+        })
+        .await
     }
 
     pub(super) async fn find_endpoint(

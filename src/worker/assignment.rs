@@ -1,5 +1,6 @@
 //! From a claimed row to everything the engine needs: files, data sets and checked configurations.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::job::spec::Precision;
 use crate::job::{Failure, FailureKind, GateSpec, RolloutSetId};
 use crate::modelfile::builtin::Builtin;
 use crate::spec::{self, Common, EvaluationSplit, ModelRef, Resolved, RowsRef, TeacherRef, Training};
-use crate::store::{Claim, Keep, Location, Store, StoreError};
+use crate::store::{Claim, Damaged, Keep, Location, Store, StoreError};
 
 use super::{chain, internal};
 
@@ -67,7 +68,7 @@ impl Work {
 pub async fn prepare(store: &Store, claim: &Claim, device: &Device) -> Result<Work, Failure> {
     // A process that only takes part holds no device and removes nothing.
     if !claim.devices.is_empty() {
-        sweep(store, claim).await.map_err(|error| internal(chain(&error)))?;
+        sweep(store, claim).await.map_err(failed)?;
     }
     let Resolved { common, work } = &*claim.spec;
     let actor = actor(store, claim, device, common, work.precision()).await?;
@@ -153,22 +154,34 @@ async fn actor(
 
 /// The directory of a complete rollout set.
 async fn rollout_set(store: &Store, id: RolloutSetId) -> Result<PathBuf, Failure> {
-    let row = store.rollout_set(id).await.map_err(|error| missing(&error))?;
+    let row = store.rollout_set(id).await.map_err(failed)?;
     let content = row.content.ok_or_else(|| internal(format!("the rollout set {id} is not complete")))?;
-    fetch(store, content.artifact.location()).await
+    store.place().fetch_artifact(&content.artifact).await.map_err(unread)
 }
 
 /// A stored file or folder on this worker's disk.
 async fn fetch(store: &Store, what: &Location) -> Result<PathBuf, Failure> {
-    store.place().fetch(what).await.map_err(|error| internal(chain(&error)))
+    store.place().fetch(what).await.map_err(failed)
 }
 
-fn missing(error: &StoreError) -> Failure {
+/// A stored file that cannot be read.
+fn unread(error: io::Error) -> Failure {
+    if Damaged::is(&error) {
+        let code = String::from("data_damaged");
+        return Failure { kind: FailureKind::InvalidData, code, message: error.to_string() };
+    }
+    EngineError::Io { action: "reading", path: String::from("a stored file"), source: error }.failure()
+}
+
+/// What the job fails with when something that it needs cannot be had.
+fn failed(error: StoreError) -> Failure {
     match error {
         StoreError::NotFound { .. } => {
             Failure { kind: FailureKind::InvalidData, code: String::from("not_found"), message: error.to_string() }
         }
-        other => internal(chain(other)),
+        StoreError::Io { action, path, source } => EngineError::Io { action, path, source }.failure(),
+        StoreError::Full(_) => EngineError::full("writing to").failure(),
+        other => internal(chain(&other)),
     }
 }
 
@@ -176,16 +189,16 @@ fn missing(error: &StoreError) -> Failure {
 pub(super) async fn model(store: &Store, reference: &ModelRef) -> Result<(PathBuf, bool), Failure> {
     match *reference {
         ModelRef::Builtin(builtin) => {
-            let path = unpack(store, builtin).map_err(|error| internal(chain(&error)))?;
+            let path = unpack(store, builtin).map_err(failed)?;
             Ok((path, builtin.from_scratch))
         }
         ModelRef::Model(id) => {
-            store.model(id).await.map_err(|error| missing(&error))?;
+            store.model(id).await.map_err(failed)?;
             Ok((fetch(store, &Location::model(id)).await?, false))
         }
         ModelRef::Checkpoint(id) => {
-            let row = store.checkpoint(id).await.map_err(|error| missing(&error))?;
-            Ok((fetch(store, row.artifact.location()).await?, false))
+            let row = store.checkpoint(id).await.map_err(failed)?;
+            Ok((store.place().fetch_artifact(&row.artifact).await.map_err(unread)?, false))
         }
     }
 }
@@ -198,9 +211,9 @@ async fn dataset(store: &Store, rows: RowsRef, split: Split) -> Result<Dataset, 
             return builtin.ok_or_else(|| internal(format!("`{name}` is not among the built-in data sets")));
         }
     };
-    let row = store.dataset_version(id).await.map_err(|error| missing(&error))?;
+    let row = store.dataset_version(id).await.map_err(failed)?;
     let columns: Columns = serde_json::from_value(row.columns).map_err(|error| internal(error.to_string()))?;
-    let path = fetch(store, &Location::dataset(id)).await?;
+    let path = store.place().fetch_file(&Location::dataset(id).holding(&row.sha256)).await.map_err(unread)?;
     let open = tokio::task::spawn_blocking(move || JsonlFile::open(&path, columns));
     match open.await {
         Ok(Ok(file)) => Ok(Dataset::Jsonl(file)),

@@ -15,7 +15,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::chain;
 use crate::clock;
-use crate::job::WorkerId;
+use crate::job::{DeviceReading, WorkerId};
 use crate::store::{SignOfLife, Store, StoreError};
 
 const LOOK: Duration = Duration::from_secs(1);
@@ -25,7 +25,7 @@ const LONGEST_LOOK: Duration = Duration::from_secs(2);
 const JUMP_MILLISECONDS: i64 = 5000;
 
 /// Takes back what workers held that ended together with the server before. Nobody's job is to blame for that.
-pub async fn release_the_dead(store: &Store) -> Result<(), StoreError> {
+async fn release_the_dead(store: &Store) -> Result<(), StoreError> {
     for sign in store.signs_of_life().await? {
         if store.is_gone(sign.worker) {
             store.release_worker(sign.worker, "the server and its worker ended", true, clock::now()).await?;
@@ -34,8 +34,31 @@ pub async fn release_the_dead(store: &Store) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Watches until `shutdown` becomes true. A worker may be silent for `patience`.
-pub async fn watch(store: Store, patience: Duration, mut shutdown: watch::Receiver<bool>) {
+/// Writes down what devices there are, and takes back what nobody runs any more. Returns false on a disk that is too full
+/// for it: what is stored can be read all the same.
+pub async fn settle(store: &Store, devices: &[DeviceReading]) -> Result<bool, StoreError> {
+    let settled = async {
+        store.set_devices(devices, clock::now()).await?;
+        release_the_dead(store).await
+    };
+    match settled.await {
+        Ok(()) => Ok(true),
+        Err(error @ StoreError::Full(_)) => {
+            tracing::error!(error = chain(&error), "the disk is full: nothing can be stored until something is freed");
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Watches until `shutdown` becomes true. A worker may be silent for `patience`. `unsettled` devices are still to be
+/// written down.
+pub async fn watch(
+    store: Store,
+    mut unsettled: Option<Vec<DeviceReading>>,
+    patience: Duration,
+    mut shutdown: watch::Receiver<bool>,
+) {
     let mut ticks = interval(LOOK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut vigil = Vigil::new(store, patience);
@@ -43,6 +66,10 @@ pub async fn watch(store: Store, patience: Duration, mut shutdown: watch::Receiv
         tokio::select! {
             _ = ticks.tick() => {}
             _ = shutdown.wait_for(|down| *down) => return,
+        }
+        if let Some(devices) = unsettled.take() {
+            let settled = settle(&vigil.store, &devices).await;
+            unsettled = Some(devices).filter(|_| !matches!(settled, Ok(true)));
         }
         if let Err(error) = vigil.look().await {
             tracing::warn!(error = chain(&error), "the workers could not be looked at");
@@ -79,7 +106,8 @@ impl Vigil {
         let passed = self.looked.elapsed();
         self.looked = Instant::now();
         self.expected += passed.as_millis() as i64;
-        let counted = passed.min(LONGEST_LOOK);
+        // On a full disk nobody can give a sign of life.
+        let counted = if self.store.is_full() { Duration::ZERO } else { passed.min(LONGEST_LOOK) };
         let workers = self.store.signs_of_life().await?;
         match self.store.probe().await {
             Ok(()) => self.locked = None,

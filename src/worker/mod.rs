@@ -9,6 +9,7 @@ mod program;
 mod pulse;
 pub mod ranks;
 mod result;
+pub mod space;
 pub mod supervisor;
 
 use std::path::{Path, PathBuf};
@@ -38,7 +39,7 @@ const EVENT_QUEUE: usize = 256;
 /// How often an idle worker looks for work, and a busy one for a cancellation.
 const POLL: Duration = Duration::from_millis(100);
 /// How long a write is tried again while the disk is full or the database busy.
-const STORAGE_PATIENCE: Duration = Duration::from_secs(300);
+const STORAGE_PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
@@ -209,7 +210,8 @@ async fn run_claim(
         Ok(work) => work,
         Err(failure) => {
             tracing::warn!(job = %lease.job, failure.message, "refused");
-            return end(store, beats, lease, Ended::Failed(failure)).await;
+            let ended = loss(&failure, &options.name).map_or(Ended::Failed(failure), Ended::Lost);
+            return end(store, beats, lease, ended).await;
         }
     };
     let mut peers = ranks::Peers::default();
@@ -346,12 +348,12 @@ async fn end(store: &Store, beats: &Beats, lease: Lease, mut ended: Ended) -> Re
             tracing::error!(job = %lease.job, reason, "the device is lost");
             return Err(WorkerError::DeviceLost(reason));
         }
-        Ended::Succeeded { .. } => {
-            if let Err(error) = engine::rollout_set::remove_parts(&store.files().job(lease.job)) {
-                tracing::warn!(job = %lease.job, error = chain(&error), "kept completions could not be removed");
+        // A job that has not ended keeps what it has.
+        Ended::Succeeded { .. } | Ended::Failed(_) | Ended::Cancelled | Ended::Drained => {
+            if let Err(error) = store.sweep_job(lease.job).await {
+                tracing::warn!(job = %lease.job, error = chain(&error), "what the job needs no more could not be removed");
             }
         }
-        Ended::Failed(_) | Ended::Cancelled | Ended::Drained => {}
     }
     Ok(())
 }
@@ -402,7 +404,10 @@ impl<'a> Tending<'a> {
                     if let Err(error) = self.write(batch.drain(..)).await {
                         tracing::error!(job = %self.lease.job, error = chain(&error), "nothing more can be written");
                         self.stop.raise(Stop::LeaseLost);
-                        return Err(EngineError::Stopped(Stop::LeaseLost));
+                        return Err(match error {
+                            StoreError::Full(_) => EngineError::full("writing to"),
+                            _ => EngineError::Stopped(Stop::LeaseLost),
+                        });
                     }
                 }
             }

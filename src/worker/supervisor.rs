@@ -7,6 +7,7 @@
 //! supervisor then ends the worker, and lets a process of its own check the device, again and again with growing
 //! pauses, until it is well.
 
+use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,8 +22,11 @@ use crate::device::{self, DeviceError, DeviceReading, Machine};
 use crate::job::{DeviceStatus, WorkerId};
 use crate::store::{Store, StoreError};
 
-/// Time for a worker to save its job when the server ends.
+/// Time for a worker to save its job when the server ends, and the longest for one that is writing it all the while.
 const DRAIN: Duration = Duration::from_secs(9);
+const LONGEST_DRAIN: Duration = Duration::from_secs(120);
+/// Who writes as many bytes in a second is saving its job.
+const SAVING: u64 = 1 << 20;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// A driver that does not answer for so long has lost its device.
@@ -156,9 +160,9 @@ impl DeviceSupervisor {
             Some(status) => status,
             None => {
                 drop(pipe);
-                match tokio::time::timeout(DRAIN, child.wait()).await {
-                    Ok(status) => status,
-                    Err(_) => {
+                match drained(&mut child, DRAIN, LONGEST_DRAIN).await {
+                    Some(status) => status,
+                    None => {
                         tracing::warn!("a worker did not end in time and is killed");
                         kill(&mut child).await;
                         return String::from("the worker did not end in time");
@@ -288,6 +292,31 @@ async fn rest(pause: Duration, shutdown: &mut watch::Receiver<bool>) {
     }
 }
 
+/// How a worker ends that was told to; none when it has not by `limit`, or by `longest` if it writes much until then.
+async fn drained(child: &mut Child, limit: Duration, longest: Duration) -> Option<io::Result<ExitStatus>> {
+    let began = Instant::now();
+    let pid = child.id();
+    let mut written = pid.and_then(bytes_written);
+    loop {
+        if let Ok(status) = tokio::time::timeout(Duration::from_secs(1), child.wait()).await {
+            return Some(status);
+        }
+        let now = pid.and_then(bytes_written);
+        let saves = now.zip(written).is_some_and(|(now, before)| now.saturating_sub(before) >= SAVING);
+        written = now;
+        let lasts = began.elapsed();
+        if lasts >= longest || (lasts >= limit && !saves) {
+            return None;
+        }
+    }
+}
+
+/// Bytes that a process has handed to files so far, where the kernel tells.
+fn bytes_written(pid: u32) -> Option<u64> {
+    let counts = std::fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
+    counts.lines().find_map(|line| line.strip_prefix("wchar: "))?.trim().parse().ok()
+}
+
 async fn kill(child: &mut Child) {
     if let Err(error) = child.kill().await {
         tracing::error!(%error, "a worker could not be killed");
@@ -300,5 +329,25 @@ async fn release(store: &Store, id: WorkerId, reason: &str, blameless: bool) {
         Ok(0) => {}
         Ok(count) => tracing::warn!(%id, count, "jobs of a dead worker went back to the queue"),
         Err(error) => tracing::warn!(error = chain(&error), "leases of a dead worker run out by themselves"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process that lasts three seconds and writes much, or nothing.
+    fn worker(writes: bool) -> Child {
+        let write = if writes { "printf '%01048576d' 0 > /dev/null" } else { "true" };
+        let script = format!("for i in 1 2 3 4 5 6 7 8 9 10; do {write}; {write}; {write}; {write}; sleep 0.3; done");
+        Command::new("bash").args(["-c", &script]).kill_on_drop(true).spawn().unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_worker_that_is_saving_its_job_gets_more_time() {
+        let (limit, longest) = (Duration::from_millis(1500), Duration::from_secs(60));
+        assert!(drained(&mut worker(true), limit, longest).await.unwrap().unwrap().success());
+        assert!(drained(&mut worker(false), limit, longest).await.is_none());
+        assert!(drained(&mut worker(true), limit, limit).await.is_none());
     }
 }

@@ -16,7 +16,7 @@ use crate::api::extract::Id;
 use crate::dataset::Columns;
 use crate::dataset::jsonl::{Limits, Summary, Validator};
 use crate::job::DatasetId;
-use crate::store::{Location, Place, Staged};
+use crate::store::{Location, Place, Staged, StoredFile};
 
 /// How often rows are put behind a version that turns out not to be the newest any more.
 const ATTEMPTS: usize = 10;
@@ -61,7 +61,7 @@ async fn append(app: &App, id: DatasetId, rows: Arc<Staged>) -> Result<DatasetVe
         let latest = app.store.dataset(id).await?.latest;
         let columns: Columns = serde_json::from_value(latest.columns).map_err(io::Error::other)?;
         let place = app.store.place().clone();
-        let (first, second) = (Location::dataset(latest.id), Arc::clone(&rows));
+        let (first, second) = (Location::dataset(latest.id).holding(&latest.sha256), Arc::clone(&rows));
         let whole = Concatenation { place, first, second, limit: app.settings.max_upload_bytes };
         let written = tokio::task::spawn_blocking(move || whole.write(columns)).await.map_err(io::Error::other)?;
         let (whole, summary) = written?;
@@ -81,7 +81,7 @@ async fn append(app: &App, id: DatasetId, rows: Arc<Staged>) -> Result<DatasetVe
 /// Two files of rows that become one.
 struct Concatenation {
     place: Place,
-    first: Location,
+    first: StoredFile,
     second: Arc<Staged>,
     /// Most bytes of the whole.
     limit: u64,

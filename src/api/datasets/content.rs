@@ -38,6 +38,7 @@ pub async fn download_dataset_version(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let version = app.store.dataset_version(id).await?;
+    let file = Location::dataset(id).holding(&version.sha256);
     let what = Representation {
         name: format!("{id}.jsonl"),
         size: version.bytes,
@@ -45,5 +46,5 @@ pub async fn download_dataset_version(
         content_type: "application/jsonl",
         sha256: Some(version.sha256),
     };
-    what.serve(app.store.place(), &Location::dataset(id), &headers).await
+    what.serve(app.store.place(), &file, &headers).await
 }

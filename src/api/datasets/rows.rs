@@ -13,6 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, List, Params};
+use crate::api::scan::scan;
 use crate::dataset::index::RowIndex;
 use crate::dataset::{Columns, DatasetError};
 use crate::job::DatasetVersionId;
@@ -73,12 +74,12 @@ pub async fn list_dataset_rows(
 ) -> Result<Json<List<DatasetRow>>, Problem> {
     let version = app.store.dataset_version(id).await?;
     let columns: Columns = serde_json::from_value(version.columns).map_err(io::Error::other)?;
-    let (place, file) = (app.store.place().clone(), Location::dataset(id));
-    let read = tokio::task::spawn_blocking(move || -> Result<_, Problem> {
+    let (place, file) = (app.store.place().clone(), Location::dataset(id).holding(&version.sha256));
+    let read = scan(move || -> Result<_, Problem> {
         let index = app.row_indexes.of(id, || Ok(RowIndex::of(place.read(&file)?)?))?;
         Ok(read_page(place.read(&file)?, &index, &columns, &params)?)
     });
-    let (rows, has_more) = read.await.map_err(io::Error::other)??;
+    let (rows, has_more) = read.await?;
     Ok(Json(List::with_more(rows, has_more, |row| row.row.to_string())))
 }
 

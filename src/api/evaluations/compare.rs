@@ -12,12 +12,13 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{JsonBody, read};
 use crate::api::resolve::found;
+use crate::api::scan::scan;
 use crate::job::evaluation::RESULTS_FILE;
 use crate::job::{EvaluationId, FieldError, PromptResult};
 use crate::objective::math::{mean, pass_at_k};
 use crate::objective::paired::Comparison;
 use crate::spec::{Resolved, Work};
-use crate::store::{EvaluationRow, Location};
+use crate::store::{EvaluationRow, StoredFile};
 
 /// Which evaluations to compare.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -128,11 +129,11 @@ pub async fn compare_evaluations(
     let baseline = evaluation(&app, &request.baseline, "/baseline").await?;
     let candidate = evaluation(&app, &request.candidate, "/candidate").await?;
     check_pair(&baseline, &candidate, request.k)?;
-    let results = |row| -> Result<Location, Problem> { Ok(content(row)?.artifact.file(RESULTS_FILE)?) };
+    let results = |row| -> Result<StoredFile, Problem> { Ok(content(row)?.artifact.file(RESULTS_FILE)?) };
     let (first, second, k) = (results(&baseline)?, results(&candidate)?, request.k);
     let place = app.store.place().clone();
-    let read = tokio::task::spawn_blocking(move || read_pairs(place.read(&first)?, place.read(&second)?, k));
-    let pairs = read.await.map_err(io::Error::other)??;
+    let read = scan(move || read_pairs(place.read(&first)?, place.read(&second)?, k));
+    let pairs = read.await?;
     let left_out = content(&baseline)?.summary.prompts as usize - pairs.len();
     let Some(comparison) = Comparison::of(&pairs, request.confidence) else {
         let detail = format!("{} prompts can be compared, and it takes at least 2; evaluate more prompts", pairs.len());

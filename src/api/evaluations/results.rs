@@ -10,6 +10,7 @@ use super::content;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, List, Params};
+use crate::api::scan::scan;
 use crate::job::evaluation::RESULTS_FILE;
 use crate::job::{EvaluationId, PromptResult};
 
@@ -98,8 +99,8 @@ pub async fn list_evaluation_results(
     let row = app.store.evaluation(id).await?;
     let (place, file) = (app.store.place().clone(), content(&row)?.artifact.file(RESULTS_FILE)?);
     let (after, limit) = (params.after, params.limit);
-    let read = tokio::task::spawn_blocking(move || read_page(place.read(&file)?, after, limit));
-    let page = read.await.map_err(io::Error::other)??;
+    let read = scan(move || read_page(place.read(&file)?, after, limit));
+    let page = read.await?;
     Ok(Json(List::new(page, limit, |prompt| prompt.number.to_string())))
 }
 

@@ -14,9 +14,10 @@ use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, List, Params};
 use crate::api::lines::LinesFromEnd;
 use crate::api::rollout_sets::filter::{RolloutFilter, RolloutHead};
+use crate::api::scan::scan;
 use crate::job::rollout_set::ROLLOUTS_FILE;
 use crate::job::{JobId, JobKind, RolloutGroup, RolloutLine};
-use crate::store::{JobRow, Location, Place};
+use crate::store::{JobRow, Place, StoredFile};
 
 /// A page ends with the completion with which it passes this many stored bytes, however many were asked for.
 const PAGE_BYTES: usize = 16 << 20;
@@ -133,12 +134,14 @@ pub async fn job_rollouts(
         max_reward: params.max_reward,
     };
     let limit = params.limit as usize;
-    let read = tokio::task::spawn_blocking(move || source.read_page(after, limit, &filter));
-    let page = read.await.map_err(io::Error::other)?.map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidInput => unknown(),
-        io::ErrorKind::NotFound => moved(),
-        _ => error.into(),
-    })?;
+    let read = move || {
+        source.read_page(after, limit, &filter).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidInput => unknown(),
+            io::ErrorKind::NotFound => moved(),
+            _ => error.into(),
+        })
+    };
+    let page = scan(read).await?;
     Ok(Json(List::with_more(page.rollouts, page.has_more, |rollout| rollout.cursor.clone())))
 }
 
@@ -174,7 +177,7 @@ async fn source(app: &App, job: &JobRow) -> Result<Source, Problem> {
 struct Source {
     /// One file with a completion a line; otherwise parts with a prompt's completions a line.
     complete: bool,
-    files: Vec<Location>,
+    files: Vec<StoredFile>,
     place: Place,
 }
 
@@ -275,6 +278,7 @@ mod tests {
 
     use super::*;
     use crate::job::rollout_set::PARTS_FOLDER;
+    use crate::store::Location;
     use crate::store::Store;
 
     /// Two parts of two prompts with three completions each; in the form of parts and in that of a set.
@@ -305,7 +309,7 @@ mod tests {
         fs::write(store.files().job(job).join("set"), set).unwrap();
         let place = store.place().clone();
         let parts = Source { complete: false, files: place.kept_parts(job).await.unwrap(), place: place.clone() };
-        [parts, Source { complete: true, files: vec![Location::job(job).within("set")], place }]
+        [parts, Source { complete: true, files: vec![Location::job(job).within("set").into()], place }]
     }
 
     /// Step, row and sample.

@@ -11,6 +11,7 @@ use super::content;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody, read};
+use crate::api::scan::scan;
 use crate::job::rollout_set::GROUPS_FILE;
 use crate::job::{FieldError, RolloutSetId, RolloutSummary};
 use crate::objective::frontier::{self, DEFAULT_ESS_FLOOR, Frontier, ScoredGroup};
@@ -98,7 +99,7 @@ pub async fn frontier(
         let groups = read_groups(place.read(&file)?)?;
         io::Result::Ok(frontier::frontier(&groups, &betas, ess_floor))
     };
-    let frontier = tokio::task::spawn_blocking(compute).await.map_err(io::Error::other)??;
+    let frontier = scan(compute).await?;
     Ok(Json(FrontierAnswer { object: "frontier", rollout_set: id.to_string(), frontier }))
 }
 

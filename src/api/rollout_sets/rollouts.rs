@@ -11,6 +11,7 @@ use super::filter::RolloutFilter;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, List, Params};
+use crate::api::scan::scan;
 use crate::job::rollout_set::ROLLOUTS_FILE;
 use crate::job::{RolloutLine, RolloutSetId};
 
@@ -132,8 +133,8 @@ pub async fn list_rollouts(
 ) -> Result<Json<List<Rollout>>, Problem> {
     let content = content(app.store.rollout_set(id).await?)?;
     let (place, file) = (app.store.place().clone(), content.artifact.file(ROLLOUTS_FILE)?);
-    let read = tokio::task::spawn_blocking(move || read_page(place.read(&file)?, &params));
-    let page = read.await.map_err(io::Error::other)??;
+    let read = scan(move || read_page(place.read(&file)?, &params));
+    let page = read.await?;
     Ok(Json(List::with_more(page.rollouts, page.has_more, |rollout| rollout.line.to_string())))
 }
 

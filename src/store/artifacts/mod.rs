@@ -1,6 +1,7 @@
 //! What jobs make and where it lies. An artifact is a directory with a manifest; it exists for readers once its row
 //! does (`rows.rs`), and its files are read through the place that holds them (`place.rs`).
 
+mod intact;
 mod place;
 mod rows;
 #[cfg(test)]
@@ -8,11 +9,12 @@ mod tests;
 
 use std::io;
 
+pub use intact::{Damaged, NamedFile, StoredFile};
 pub use place::{Location, Place, Staged};
 pub use rows::{Added, Keep, NewArtifact};
 pub(super) use rows::{checkpoint, checkpoint_bounds, content, training_locations};
 
-use crate::job::{CheckpointId, Manifest, Timestamp};
+use crate::job::{CheckpointId, Manifest, ManifestFile, Timestamp};
 
 /// A complete artifact of any kind.
 #[derive(Clone, Debug)]
@@ -29,10 +31,29 @@ impl Artifact {
     }
 
     /// One of its files. Only names in the manifest become locations.
-    pub fn file(&self, name: &str) -> io::Result<Location> {
+    pub fn file(&self, name: &str) -> io::Result<StoredFile> {
         let missing = || io::Error::new(io::ErrorKind::NotFound, format!("the manifest lists no {name}"));
-        self.manifest.file(name).map(|file| self.location.within(&file.path)).ok_or_else(missing)
+        self.manifest.file(name).map(|file| self.stored(file)).ok_or_else(missing)
     }
+
+    /// All of its files.
+    pub fn files(&self) -> impl Iterator<Item = StoredFile> {
+        self.manifest.files.iter().map(|file| self.stored(file))
+    }
+
+    fn stored(&self, file: &ManifestFile) -> StoredFile {
+        self.location.within(&file.path).holding(&file.sha256)
+    }
+}
+
+/// The files that the manifest of an artifact's row lists.
+pub(super) fn manifest_files(location: &Location, manifest: &str) -> super::Result<Vec<NamedFile>> {
+    let manifest: Manifest = super::read_json("manifest", manifest)?;
+    let named = |file: &ManifestFile| NamedFile {
+        file: location.within(&file.path).holding(&file.sha256),
+        size: Some(file.size),
+    };
+    Ok(manifest.files.iter().map(named).collect())
 }
 
 /// A checkpoint.

@@ -12,8 +12,10 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncSeekExt};
 
+use super::Artifact;
+use super::intact::{Intact, StoredFile};
 use crate::job::artifact::VERSION_MARK;
-use crate::job::rollout_set::PARTS_FOLDER;
+use crate::job::rollout_set::{PART_DIGEST, PARTS_FOLDER};
 use crate::job::{DatasetVersionId, FileId, JobId, Manifest, ModelId, PartId};
 use crate::store::files::{publish, sync};
 use crate::store::{Files, Result, StoreError};
@@ -24,7 +26,7 @@ const JOBS: &str = "jobs";
 /// Where a file or a folder lies within the place. Made of ids and of names in manifests; a client's text never becomes
 /// one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Location(String);
+pub struct Location(pub(super) String);
 
 impl Location {
     /// The rows of a version of a data set.
@@ -91,33 +93,55 @@ pub(in crate::store) struct Entry {
 #[derive(Clone, Debug)]
 pub struct Place {
     files: Files,
+    intact: Intact,
 }
 
 impl Place {
     pub(in crate::store) fn new(files: Files) -> Self {
-        Self { files }
+        Self { files, intact: Intact::default() }
     }
 
-    /// `length` bytes of a file from `first` on, to be streamed.
-    pub async fn open(&self, file: &Location, first: u64, length: u64) -> io::Result<impl AsyncRead + use<>> {
-        let mut reader = tokio::fs::File::open(self.path(file)).await?;
+    /// `length` bytes of a file from `first` on, to be streamed. Who reads all of a file that is damaged gets an error
+    /// before its end.
+    pub async fn open(&self, file: &StoredFile, first: u64, length: u64) -> io::Result<impl AsyncRead + use<>> {
+        let path = self.path(&file.location);
+        let mut reader = tokio::fs::File::open(&path).await?;
+        let metadata = reader.metadata().await?;
         reader.seek(SeekFrom::Start(first)).await?;
-        Ok(reader.take(length))
+        let whole = first == 0 && length == metadata.len();
+        let unknown = StoredFile::from(file.location.clone());
+        let file = if whole { file } else { &unknown };
+        Ok(self.intact.reader(reader.take(length), &metadata, path, file))
     }
 
     /// A file's bytes.
-    pub async fn size(&self, file: &Location) -> io::Result<u64> {
-        Ok(tokio::fs::metadata(self.path(file)).await?.len())
+    pub async fn size(&self, file: &StoredFile) -> io::Result<u64> {
+        Ok(tokio::fs::metadata(self.path(&file.location)).await?.len())
     }
 
-    /// A file, to be read here and there. Blocks, as its reader does.
-    pub fn read(&self, file: &Location) -> io::Result<impl Read + Seek + use<>> {
-        File::open(self.path(file))
+    /// A file, to be read here and there, which holds what was stored. Blocks, as its reader does.
+    pub fn read(&self, file: &StoredFile) -> io::Result<impl Read + Seek + use<>> {
+        self.intact.open(&self.path(&file.location), file)
     }
 
     /// Brings a file or a folder to this machine's disk and says where it is; nobody may change it there.
     pub async fn fetch(&self, what: &Location) -> Result<PathBuf> {
         Ok(self.path(what))
+    }
+
+    /// The same for a file that holds what was stored.
+    pub async fn fetch_file(&self, file: &StoredFile) -> io::Result<PathBuf> {
+        let (place, file) = (self.clone(), file.clone());
+        let read = tokio::task::spawn_blocking(move || place.read(&file).map(|_| place.path(&file.location)));
+        read.await.map_err(io::Error::other)?
+    }
+
+    /// The same for an artifact.
+    pub async fn fetch_artifact(&self, artifact: &Artifact) -> io::Result<PathBuf> {
+        for file in artifact.files() {
+            self.fetch_file(&file).await?;
+        }
+        Ok(self.path(artifact.location()))
     }
 
     /// Gives an artifact's directory, complete and synced, its place among what its job made.
@@ -158,12 +182,35 @@ impl Place {
         }
     }
 
+    /// Where a stored file lies on this machine's disk.
+    pub(in crate::store) fn path_of(&self, file: &StoredFile) -> PathBuf {
+        self.path(&file.location)
+    }
+
+    /// All files of what a job keeps while it runs.
+    pub(in crate::store) async fn kept_part_files(&self, job: JobId) -> Result<Vec<Location>> {
+        let mut parts = self.list(&Location::job(job).within(PARTS_FOLDER)).await?;
+        parts.retain(|entry| entry.name.ends_with(".jsonl") || entry.name.ends_with(PART_DIGEST));
+        Ok(parts.into_iter().map(|entry| entry.location).collect())
+    }
+
     /// The parts of what a job keeps while it runs, the oldest first.
-    pub async fn kept_parts(&self, job: JobId) -> Result<Vec<Location>> {
+    pub async fn kept_parts(&self, job: JobId) -> Result<Vec<StoredFile>> {
         let mut parts = self.list(&Location::job(job).within(PARTS_FOLDER)).await?;
         parts.retain(|entry| entry.name.ends_with(".jsonl"));
         parts.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(parts.into_iter().map(|entry| entry.location).collect())
+        let part = async |location: Location| {
+            // Parts that an older version kept have no digests.
+            match tokio::fs::read_to_string(self.path(&location).with_extension(PART_DIGEST)).await {
+                Ok(sha256) => location.holding(&sha256),
+                Err(_) => location.into(),
+            }
+        };
+        let mut files = Vec::with_capacity(parts.len());
+        for entry in parts {
+            files.push(part(entry.location).await);
+        }
+        Ok(files)
     }
 
     /// What a folder holds; nothing when it is not there.

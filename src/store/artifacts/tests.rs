@@ -7,6 +7,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Connection};
 
 use super::*;
+use crate::job::digest::sha256_hex;
 use crate::job::{
     ArtifactKind, ArtifactSummary, EvaluationId, FileId, JobId, JobKind, JobStatus, ModelId, RolloutSetId,
     RolloutSetStatus, Timestamp,
@@ -55,7 +56,7 @@ async fn insert_job(database: &mut SqliteConnection, kind: JobKind, status: JobS
 }
 
 fn manifest(kind: ArtifactKind, job: JobId, attempt: u32, step: u64) -> Value {
-    let file = json!({"path": "a.txt", "size": 5, "sha256": "00"});
+    let file = json!({"path": "a.txt", "size": 1, "sha256": sha256_hex(b"a")});
     json!({"format": 1, "kind": kind, "job": job, "attempt": attempt, "step": step, "spec_digest": "sha256:00",
            "files": [file]})
 }
@@ -143,8 +144,8 @@ async fn a_database_with_three_tables_opens_with_all_that_was_in_them() {
         // Its files are where they were.
         let path = store.files().root().join("jobs").join(directory);
         std::fs::create_dir_all(&path).unwrap();
-        std::fs::write(path.join("a.txt"), kind.as_str()).unwrap();
-        assert_eq!(read(&store, &artifact.file("a.txt").unwrap()), kind.as_str());
+        std::fs::write(path.join("a.txt"), "a").unwrap();
+        assert_eq!(read(&store, artifact.file("a.txt").unwrap()), "a");
         assert!(artifact.file("b.txt").is_err(), "only names in the manifest become locations");
     }
     store.delete_job(trained).await.unwrap();
@@ -183,8 +184,8 @@ async fn a_checkpoint_that_is_written_again_replaces_the_older_one_with_its_row(
     assert_eq!(store.checkpoints(Some(job), &page).await.unwrap().len(), 3);
 }
 
-fn read(store: &Store, file: &Location) -> String {
-    io::read_to_string(store.place().read(file).unwrap()).unwrap()
+fn read(store: &Store, file: impl Into<StoredFile>) -> String {
+    io::read_to_string(store.place().read(&file.into()).unwrap()).unwrap()
 }
 
 #[tokio::test]
@@ -209,9 +210,9 @@ async fn what_is_staged_and_not_published_leaves_nothing_behind() {
             drop((one, many));
         }
         assert_eq!(staged(), 0);
-        assert_eq!(store.place().size(&file).await.ok(), publish.then_some(4));
+        assert_eq!(store.place().size(&file.clone().into()).await.ok(), publish.then_some(4));
     }
-    assert_eq!(read(&store, &model.within("source.txt")), "from outside");
+    assert_eq!(read(&store, model.within("source.txt")), "from outside");
 }
 
 #[tokio::test]
@@ -226,6 +227,6 @@ async fn a_copy_stays_when_the_first_is_removed() {
     for _ in 0..2 {
         store.place().remove(&first).await;
     }
-    assert!(store.place().size(&first).await.is_err());
-    assert_eq!(read(&store, &second), "rows");
+    assert!(store.place().size(&first.clone().into()).await.is_err());
+    assert_eq!(read(&store, second), "rows");
 }

@@ -36,5 +36,5 @@ pub async fn download_file(Access(app): Access, Id(id): Id<FileId>, headers: Hea
     // Headers hold ASCII; who needs the name as it was reads the file's description.
     let path = row.filename.chars().map(|c| if c.is_ascii() { c } else { '_' }).collect();
     let file = ManifestFile { path, size: row.bytes, sha256: row.sha256 };
-    download::serve(app.store.place(), &Location::file(id), &file, &headers).await
+    download::serve(app.store.place(), Location::file(id), &file, &headers).await
 }

@@ -12,7 +12,7 @@ use crate::api::resolve::found;
 use crate::dataset::jsonl::{Limits, Summary, Validator};
 use crate::dataset::{self, Columns, DatasetError, Split, chat};
 use crate::job::{DatasetId, DatasetVersionId, FieldError, FileId};
-use crate::store::{DatasetVersionRow, Location, Place, Staged, UploadedFileRow};
+use crate::store::{DatasetVersionRow, Location, Place, Staged, StoredFile, UploadedFileRow};
 
 /// A data set as the spec of a job names it.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ async fn of_file(
         let detail = format!("the file's purpose is `{}`; upload it with purpose `fine-tune`", file.purpose);
         return Ok(Err(FieldError::new(pointer, "wrong_purpose", detail)));
     }
-    let (place, source) = (app.store.place(), Location::file(file.id));
+    let (place, source) = (app.store.place(), Location::file(file.id).holding(&file.sha256));
     let importing = tokio::task::spawn_blocking({
         let (place, source) = (place.clone(), source.clone());
         move || import(&place, &source)
@@ -80,7 +80,7 @@ async fn of_file(
     let location = Location::dataset(version.id);
     match rows {
         Some(rows) => rows.publish(&location).await?,
-        None => place.copy(&source, &location).await?,
+        None => place.copy(&Location::file(file.id), &location).await?,
     }
     let metadata = BTreeMap::from([(String::from("file"), file.id.to_string())]);
     app.store.add_dataset(Some(&file.filename), &metadata, &version).await?;
@@ -102,7 +102,7 @@ enum ImportError {
 
 /// Writes the rows in our form and checks them on the way; there are none to keep where the source has that form
 /// already. Blocks.
-fn import(place: &Place, source: &Location) -> Result<(Option<Staged>, Summary), ImportError> {
+fn import(place: &Place, source: &StoredFile) -> Result<(Option<Staged>, Summary), ImportError> {
     let rows = place.stage();
     let limits = Limits::default();
     // A line that is longer is refused by the validator, which is given enough of it to see so.

@@ -118,7 +118,7 @@ fn join(place: &Place, parts: &[PartId]) -> io::Result<Joined> {
     let (mut sha256, mut md5) = (Sha256::new(), Md5::new());
     let mut chunk = vec![0; 1 << 18];
     for part in parts {
-        let mut part = place.read(&Location::part(*part))?;
+        let mut part = place.read(&Location::part(*part).into())?;
         loop {
             let read = part.read(&mut chunk)?;
             if read == 0 {

@@ -1,0 +1,192 @@
+//! The disk's free space, and what becomes possible on a full disk: to free some of it.
+//!
+//! A file is kept that holds nothing but space. A write that frees space, or that ends something, and finds the disk
+//! full, gives the file up and is tried once more. The server makes it again when much more than that is free.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+use rustix::fs::{FallocateFlags, fallocate, statvfs};
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::events::append;
+use super::jobs::stored_spec;
+use super::transitions::{Transition, move_job};
+use super::{Files, Result, Store, StoreError, read, read_json, write_json};
+use crate::job::event::LogDetail;
+use crate::job::{EventLevel, Failure, JobId, JobStatus, NewEvent, Timestamp};
+
+/// Bytes that are kept: many times what a deletion writes.
+pub const RESERVE: u64 = 16 << 20;
+/// The reserve is made again when so many times as much is free.
+const AMPLE: u64 = 4;
+/// A disk with fewer free bytes is full: nothing that is worth a file fits on it.
+const NOTHING: u64 = 1 << 20;
+/// No earlier than so many milliseconds after a job found the disk full it is tried again.
+const PAUSE_MILLISECONDS: i64 = 5000;
+
+/// A job that waits for space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpaceWait {
+    pub job: JobId,
+    /// Bytes that have to be free before it is tried again.
+    pub needs: u64,
+    /// How long it may wait.
+    pub limit_seconds: u64,
+    /// When it found the disk full.
+    since: Timestamp,
+}
+
+impl SpaceWait {
+    /// Whether it is to be tried again when so many bytes are free.
+    pub fn is_over(&self, free: u64, now: Timestamp) -> bool {
+        // A clock may have been set back.
+        free >= self.needs && !(0..PAUSE_MILLISECONDS).contains(&(now.0 - self.since.0))
+    }
+}
+
+impl Store {
+    /// Bytes that are free for this program on the disk of the data directory.
+    pub fn free_bytes(&self) -> Result<u64> {
+        free_bytes(self.files().root())
+    }
+
+    /// Whether next to nothing is free.
+    pub fn is_full(&self) -> bool {
+        self.free_bytes().is_ok_and(|free| free < NOTHING)
+    }
+
+    /// Keeps the reserve, or makes it again once there is space in plenty. For the one server of a data directory.
+    pub fn keep_reserve(&self) -> Result<()> {
+        let path = self.files().reserve();
+        if path.exists() || self.free_bytes()? < AMPLE * RESERVE {
+            return Ok(());
+        }
+        let made = allocate(&path).map_err(|error| StoreError::io("writing", &path, error));
+        if made.is_err() {
+            give_up(self.files());
+        }
+        made
+    }
+
+    /// Does a write that frees space, or ends something, on a full disk as well.
+    pub(super) async fn despite_full<T, F>(&self, write: impl Fn() -> F) -> Result<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        match write().await {
+            Err(StoreError::Full(_)) if give_up(self.files()) => write().await,
+            result => result,
+        }
+    }
+
+    /// The jobs that found the disk full and wait.
+    pub async fn space_waits(&self) -> Result<Vec<SpaceWait>> {
+        let rows = sqlx::query(
+            "select *, (select coalesce(max(bytes), 0) from artifact where job_id = job.id) as largest from job
+             where storage_full_at is not null and status = 'queued'",
+        )
+        .fetch_all(&self.readers)
+        .await?;
+        let wait = |row: &SqliteRow| {
+            let (_, resolved, _) = stored_spec(row)?;
+            let largest = row.try_get::<i64, _>("largest")?.unsigned_abs();
+            Ok(SpaceWait {
+                job: read("job id", row.try_get("id")?)?,
+                needs: RESERVE + largest + largest / 4,
+                limit_seconds: resolved.common.resources.storage_wait_seconds,
+                since: Timestamp(row.try_get("storage_full_at")?),
+            })
+        };
+        rows.iter().map(wait).collect()
+    }
+
+    /// A job that found the disk full is tried again.
+    pub async fn end_space_wait(&self, job: JobId, now: Timestamp) -> Result<()> {
+        let mut tx = self.begin().await?;
+        let waited = sqlx::query(
+            "update job set storage_full_at = null where id = $1 and storage_full_at is not null and status = 'queued'",
+        );
+        if waited.bind(job.to_string()).execute(tx.connection()).await?.rows_affected() == 1 {
+            let event = NewEvent::coded("there is space on the disk again", "storage_freed", LogDetail::None {});
+            append(tx.connection(), job, &event, now).await?;
+        }
+        tx.commit().await
+    }
+
+    /// A job that found the disk full has waited for as long as it may.
+    pub async fn fail_space_wait(&self, job: JobId, now: Timestamp) -> Result<()> {
+        self.despite_full(|| async move {
+            let mut tx = self.begin().await?;
+            let row = sqlx::query("select status, storage_failure from job where id = $1 and storage_full_at > 0")
+                .bind(job.to_string())
+                .fetch_optional(tx.connection())
+                .await?;
+            let Some(row) = row else { return Ok(()) };
+            if read::<JobStatus>("job status", row.try_get("status")?)? != JobStatus::Queued {
+                return Ok(());
+            }
+            let failure: Failure = read_json("failure", row.try_get("storage_failure")?)?;
+            move_job(tx.connection(), job, &Transition::failed(failure), now).await?;
+            tx.commit().await
+        })
+        .await
+    }
+}
+
+/// Where a job goes whose attempt found the disk full: it waits for space, unless it is not to.
+pub(super) async fn wait_for_space(
+    connection: &mut SqliteConnection,
+    job: JobId,
+    failure: Failure,
+    now: Timestamp,
+) -> Result<()> {
+    let row = sqlx::query("select * from job where id = $1").bind(job.to_string()).fetch_one(&mut *connection).await?;
+    let (_, resolved, _) = stored_spec(&row)?;
+    if resolved.common.resources.storage_wait_seconds == 0 {
+        return move_job(connection, job, &Transition::failed(failure), now).await;
+    }
+    let reason = "the disk is full; the job goes on from its last checkpoint when there is space";
+    let transition = Transition { level: EventLevel::Warning, ..Transition::to(JobStatus::Queued, reason) };
+    move_job(connection, job, &transition, now).await?;
+    sqlx::query("update job set storage_full_at = $2, storage_failure = $3 where id = $1")
+        .bind(job.to_string())
+        .bind(now.0)
+        .bind(write_json(&failure)?)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+fn free_bytes(path: &Path) -> Result<u64> {
+    let disk = statvfs(path).map_err(|error| StoreError::io("asking about", path, error.into()))?;
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+/// A file of that length whose space is taken.
+fn allocate(path: &Path) -> std::io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
+    if fallocate(&file, FallocateFlags::empty(), 0, RESERVE).is_err() {
+        // Not every file system can.
+        let block = vec![0; 1 << 20];
+        for _ in 0..RESERVE >> 20 {
+            file.write_all(&block)?;
+        }
+    }
+    file.sync_all()
+}
+
+/// Gives the reserve up; whether there was one.
+pub(super) fn give_up(files: &Files) -> bool {
+    let path = files.reserve();
+    // Names of files outlive their space while somebody has them open; nobody does.
+    let given = fs::remove_file(&path).is_ok();
+    if given {
+        tracing::warn!("the disk is full; the reserve was given up so that something can be freed");
+        // The space is free once the folder is on the disk.
+        drop(File::open(files.root()).and_then(|folder| folder.sync_all()));
+    }
+    given
+}

@@ -1,0 +1,178 @@
+//! Looking after data: what a disk has changed, `anneal doctor`, and backups of a server that is busy.
+
+mod common;
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use common::{Server, data_dir, small_spec};
+use serde_json::{Value, json};
+
+/// Flips a bit in the midst of a file.
+fn flip(path: &Path) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn what_a_disk_has_changed_is_not_trained_on_and_not_given_out() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let rows: String = (0..500).map(|i| format!("{{\"prompt\": \"{i}+1=\", \"answer\": \"{}\"}}\n", i + 1)).collect();
+    let dataset = server.post_bytes("/v1/datasets?name=sums", rows.as_bytes(), &[]).json();
+    let version = dataset["latest"]["id"].as_str().unwrap();
+    let evaluation = server.post(
+        "/v1/evaluations",
+        &json!({"model": "builtin:arith-tiny", "dataset": dataset["id"], "verifier": {"type": "numeric"},
+                "samples": 1, "prompts": 20}),
+    );
+    let evaluation = evaluation.json();
+    let (job, evaluation) = (evaluation["job"].as_str().unwrap(), evaluation["id"].as_str().unwrap());
+    assert_eq!(server.wait(job)["status"], "succeeded");
+    let results = format!("/v1/evaluations/{evaluation}/results");
+    let (rows, content) =
+        (format!("/v1/dataset-versions/{version}/rows"), format!("/v1/dataset-versions/{version}/content"));
+    assert_eq!([&results, &rows, &content].map(|path| server.get(path).status), [200; 3]);
+
+    flip(&data.path().join(format!("datasets/{version}.jsonl")));
+    let directory = data.path().join("jobs").join(job).join("evaluation-1");
+    flip(&directory.join("results.jsonl"));
+    for path in [&results, &rows] {
+        let refused = server.get(path);
+        assert_eq!((refused.status, refused.problem().as_str()), (500, "data_damaged"), "{path}");
+    }
+    let download = Command::new("curl").args(["-sS", "-o", "/dev/null", &format!("{}{content}", server.base)]).status();
+    assert_eq!(download.unwrap().code(), Some(18), "the download must break off");
+    let mut spec = small_spec();
+    spec["dataset"]["train"] = json!(version);
+    let failed = server.wait(&server.submit(&spec));
+    assert_eq!(failed["failure"]["code"], "data_damaged", "{failed}");
+    assert!(failed["failure"]["message"].as_str().unwrap().contains(version), "{failed}");
+
+    // A part of what a job keeps is looked at before a set is made of it.
+    let mut spec = small_spec();
+    spec["rollouts"] = json!({"keep": true});
+    spec["objective"]["rounds"] = json!(6);
+    spec["train"]["steps"] = json!(24);
+    let job = server.submit(&spec);
+    let part = data.path().join("jobs").join(&job).join("parts/000000.jsonl");
+    server.wait_until(&job, |_| part.exists());
+    flip(&part);
+    let failed = server.wait(&job);
+    assert_eq!(failed["failure"]["code"], "data_damaged", "{failed}");
+}
+
+fn anneal(arguments: &[&str], data: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_anneal"));
+    command.args(arguments).arg("--data-dir").arg(data).output().unwrap()
+}
+
+/// What the doctor says of a data directory, and whether that is a failure.
+fn diagnosis(data: &Path) -> (Value, bool) {
+    let told = anneal(&["doctor", "--deep", "--json", "--devices", "cpu", "--listen", "127.0.0.1:0"], data);
+    (serde_json::from_slice(&told.stdout).unwrap(), !told.status.success())
+}
+
+fn finding<'a>(diagnosis: &'a Value, check: &str) -> &'a Value {
+    diagnosis["findings"].as_array().unwrap().iter().find(|finding| finding["check"] == check).unwrap()
+}
+
+#[test]
+fn the_doctor_finds_what_is_missing_changed_and_broken() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let jobs: Vec<String> = (0..2).map(|_| server.submit(&small_spec())).collect();
+    jobs.iter().for_each(|job| assert_eq!(server.wait(job)["status"], "succeeded"));
+    let (well, failed) = diagnosis(data.path());
+    assert!(!failed && well["verdict"] != "error", "{well:#}");
+    let checkpoint = |job: &str| {
+        let list = server.get(&format!("/v1/jobs/{job}/checkpoints")).json();
+        let found = list["data"].as_array().unwrap().iter().find(|one| one["kind"] == "inference").unwrap().clone();
+        assert!(found["files"].as_array().unwrap().iter().any(|file| file["path"] == "model.safetensors"));
+        let folders = std::fs::read_dir(data.path().join("jobs").join(job)).unwrap().map(|entry| entry.unwrap().path());
+        folders.into_iter().find(|path| path.to_string_lossy().contains("inference")).unwrap()
+    };
+    flip(&checkpoint(&jobs[0]).join("model.safetensors"));
+    std::fs::remove_dir_all(checkpoint(&jobs[1])).unwrap();
+    let (ill, failed) = diagnosis(data.path());
+    let text = ill.to_string();
+    assert!(failed && text.contains("does not hold what was stored") && text.contains("not there"), "{ill:#}");
+    assert!(jobs.iter().all(|job| text.contains(job)), "{ill:#}");
+    assert_eq!(finding(&ill, "database")["verdict"], "ok");
+    server.terminate();
+
+    // A page in the midst of the database.
+    let path = data.path().join("anneal.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let page = bytes.len() / 4096 / 2;
+    bytes[page * 4096..(page + 1) * 4096].fill(0x5a);
+    std::fs::write(&path, bytes).unwrap();
+    let (broken, failed) = diagnosis(data.path());
+    assert!(failed && finding(&broken, "database")["verdict"] == "error", "{broken:#}");
+    let server = Server::start(data.path());
+    let began = std::time::Instant::now();
+    while server.get("/readyz").status == 200 {
+        assert!(began.elapsed() < common::PATIENCE, "the server does not notice a broken database");
+    }
+    assert_eq!(server.get("/readyz").problem(), "database_damaged");
+}
+
+#[test]
+fn a_backup_of_a_busy_server_is_whole_and_goes_on_where_it_was() {
+    let (data, backup, restored) = (data_dir(), data_dir(), data_dir());
+    let server = Server::start(data.path());
+    let mut long = small_spec();
+    long["train"]["steps"] = json!(400);
+    long["objective"]["rounds"] = json!(100);
+    let running = server.submit(&long);
+    server.wait_until(&running, |job| job["step"].as_u64() > Some(4));
+    let (done, made) = (AtomicBool::new(false), AtomicU32::new(0));
+    let rows = |i: u32| format!("{{\"prompt\": \"{i}\", \"answer\": \"{i}\"}}\n").repeat(2000);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            // Data sets come and go; every third stays.
+            scope.spawn(|| {
+                while !done.load(Ordering::SeqCst) {
+                    let i = made.fetch_add(1, Ordering::SeqCst);
+                    let made = server.post_bytes(&format!("/v1/datasets?name=set-{i}"), rows(i).as_bytes(), &[]).json();
+                    if i % 3 != 0 {
+                        let id = made["id"].as_str().unwrap();
+                        assert_eq!(server.delete(&format!("/v1/datasets/{id}")).status, 200);
+                    }
+                }
+            });
+        }
+        for round in 0..3 {
+            let told = anneal(&["backup", backup.path().to_str().unwrap(), "--json"], data.path());
+            assert!(told.status.success(), "round {round}: {}", String::from_utf8_lossy(&told.stderr));
+        }
+        done.store(true, Ordering::SeqCst);
+    });
+    println!("{} data sets were made meanwhile", made.load(Ordering::SeqCst));
+    let refused = anneal(&["backup", data.path().to_str().unwrap()], data.path());
+    assert!(!refused.status.success(), "a data directory is no place for a backup");
+    let step = server.job(&running)["step"].as_u64().unwrap();
+    server.kill();
+
+    let (backup, new) = (backup.path().to_str().unwrap(), restored.path().join("data"));
+    let told = anneal(&["restore", backup], &new);
+    assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
+    assert!(!anneal(&["restore", backup], &new).status.success(), "what is there is not written over");
+    let (well, failed) = diagnosis(&new);
+    assert!(!failed, "{well:#}");
+    let server = Server::start(&new);
+    let sets = server.get("/v1/datasets?limit=100").json();
+    for set in sets["data"].as_array().unwrap() {
+        let (name, version) = (set["name"].as_str().unwrap(), set["latest"]["id"].as_str().unwrap());
+        let number = name.strip_prefix("set-").unwrap().parse().unwrap();
+        let content = server.get(&format!("/v1/dataset-versions/{version}/content"));
+        assert!(content.bytes == rows(number).as_bytes(), "{name} is another one");
+    }
+    let resumed = server.wait_until(&running, |job| job["attempt"] == 2 && job["status"] == "running");
+    assert!(resumed["step"].as_u64().unwrap() <= step, "{resumed}");
+    let events = server.get(&format!("/v1/jobs/{running}/events?limit=200")).json().to_string();
+    assert!(events.contains("the server and its worker ended"), "{events}");
+}
