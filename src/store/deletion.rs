@@ -83,30 +83,29 @@ impl Store {
         let mut swept = 0;
         // Folders are listed before rows are read: a job's row is older than its folder.
         for folder in self.place().list(&Location::folder("jobs")).await? {
-            if let Ok(id) = folder.name.parse::<JobId>() {
-                swept += self.sweep_job(id).await?;
+            let Ok(id) = folder.name.parse::<JobId>() else { continue };
+            let status: Option<String> = sqlx::query_scalar("select status from job where id = $1")
+                .bind(id.to_string())
+                .fetch_optional(&self.readers)
+                .await?;
+            match status.map(|status| read::<JobStatus>("job status", &status)).transpose()? {
+                None => {
+                    self.place().remove(&folder.location).await;
+                    swept += 1;
+                }
+                Some(status) if status.is_final() => {
+                    swept += self.sweep_job(id, status == JobStatus::Succeeded).await?;
+                }
+                Some(_) => {}
             }
         }
         Ok(swept)
     }
 
-    /// Removes from the folder of a job that is over all that no row names, but for what a job that can be resumed goes
-    /// on with. Returns how many.
-    pub async fn sweep_job(&self, id: JobId) -> Result<usize> {
-        let status: Option<String> = sqlx::query_scalar("select status from job where id = $1")
-            .bind(id.to_string())
-            .fetch_optional(&self.readers)
-            .await?;
-        let Some(status) = status else {
-            self.place().remove(&Location::job(id)).await;
-            return Ok(1);
-        };
-        let status = read::<JobStatus>("job status", &status)?;
-        if !status.is_final() {
-            return Ok(0);
-        }
-        let goes_on = status != JobStatus::Succeeded
-            && !training_locations(&mut *self.readers.acquire().await?, id).await?.is_empty();
+    /// Removes from the folder of a job that has ended, or is about to, all that no row names, but for what a job that can
+    /// be resumed goes on with. Returns how many.
+    pub async fn sweep_job(&self, id: JobId, succeeded: bool) -> Result<usize> {
+        let goes_on = !succeeded && !training_locations(&mut *self.readers.acquire().await?, id).await?.is_empty();
         let mut swept = 0;
         for part in self.place().list(&Location::job(id)).await? {
             let needed = goes_on && part.name == PARTS_FOLDER;
@@ -241,6 +240,38 @@ mod tests {
         let goes = [write(at("datasets", "dsv_1.jsonl"), old), write(at("files", "file-2"), old)];
         assert_eq!(store.sweep_unnamed().await.unwrap(), goes.len());
         assert!(stays.iter().all(|path| path.exists()) && !goes.iter().any(|path| path.exists()));
+    }
+
+    #[tokio::test]
+    async fn a_job_that_has_ended_keeps_what_it_can_go_on_with_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let spec = serde_json::json!({"model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"},
+                                      "objective": {"type": "sft"}});
+        let new = crate::store::NewJob::of_kind(crate::job::JobKind::Train, spec);
+        let job = store.submit_job(new, None, crate::job::Timestamp(1)).await.unwrap().job.id;
+        let swept = async |succeeded| {
+            for name in ["parts", "training-1-5", "training-1-9.tmp"] {
+                std::fs::create_dir_all(store.files().job(job).join(name)).unwrap();
+            }
+            store.sweep_job(job, succeeded).await.unwrap();
+            let left = store.place().list(&Location::job(job)).await.unwrap();
+            left.into_iter().map(|entry| entry.name).collect::<std::collections::BTreeSet<_>>()
+        };
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(swept(false).await, names(&[]), "without a checkpoint it would begin anew");
+        let mut tx = store.begin().await.unwrap();
+        sqlx::query(
+            "insert into artifact (id, job_id, kind, step, directory, bytes, manifest, completed_at)
+             values ('ckpt_1', $1, 'training', 5, $1 || '/training-1-5', 1, '{}', 1)",
+        )
+        .bind(job.to_string())
+        .execute(tx.connection())
+        .await
+        .unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(swept(false).await, names(&["parts", "training-1-5"]));
+        assert_eq!(swept(true).await, names(&["training-1-5"]));
     }
 
     #[tokio::test]

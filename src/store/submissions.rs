@@ -39,6 +39,8 @@ pub struct NewJob {
     pub resolved: Arc<Resolved>,
     /// Of `resolved`.
     pub essence: Value,
+    /// The same as text.
+    pub essence_text: String,
     pub spec_digest: String,
     /// What it refers to.
     pub inputs: Vec<Input>,
@@ -52,12 +54,14 @@ impl NewJob {
     /// A job that fills no rollout set, with an id of its own.
     pub fn of(spec: Value, attributes: Attributes, resolved: Resolved, memory_bytes: u64) -> Self {
         let (essence, inputs) = (resolved.essence(), resolved.inputs());
+        let essence_text = essence.to_string();
         Self {
             id: JobId::generate(),
             spec,
             attributes,
-            spec_digest: digest_of(&essence, &inputs),
+            spec_digest: digest_of(&essence_text, &inputs),
             essence,
+            essence_text,
             inputs,
             resolved: Arc::new(resolved),
             memory_bytes,
@@ -113,6 +117,8 @@ pub(super) struct Submissions {
 #[derive(Debug)]
 struct Request {
     new: NewJob,
+    /// Written before its turn comes, for others wait while it is written to the disk.
+    texts: Texts,
     origin: Option<Origin>,
     key: Option<IdempotencyKey>,
     project: String,
@@ -138,6 +144,22 @@ enum Answer {
     /// What was asked for is written.
     Made(Box<Request>),
     Known(JobId),
+}
+
+/// What is stored of a job as text.
+#[derive(Debug)]
+struct Texts {
+    spec: String,
+    metadata: String,
+    budget: Option<String>,
+}
+
+impl Texts {
+    fn of(new: &NewJob) -> Result<Self> {
+        let Attributes { metadata, budget, .. } = &new.attributes;
+        let budget = budget.as_ref().map(write_json).transpose()?;
+        Ok(Self { spec: write_json(&new.spec)?, metadata: write_json(metadata)?, budget })
+    }
 }
 
 impl Request {
@@ -216,7 +238,8 @@ impl Store {
     ) -> Result<Submitted> {
         self.check_storage().await?;
         let (reply, answer) = oneshot::channel();
-        let request = Request { new, origin, key, project: self.own_project().to_owned(), now };
+        let texts = Texts::of(&new)?;
+        let request = Request { new, texts, origin, key, project: self.own_project().to_owned(), now };
         let pending = Pending { request, reply };
         self.submissions.sender.try_send(pending).map_err(|_| StoreError::Overloaded)?;
         // A client that goes away must not take the submissions of others with it.
@@ -302,7 +325,7 @@ async fn admit<'a>(
     request: &'a Request,
     rooms: &mut HashMap<&'a str, Room>,
 ) -> Result<Submission> {
-    let Request { new, origin, key, project, now } = request;
+    let Request { new, origin, key, project, now, .. } = request;
     if let Some(key) = key
         && let Some(known) = known_job(connection, key, project, *now).await?
     {
@@ -324,29 +347,24 @@ async fn admit<'a>(
 
 /// Writes the rows of jobs and the first event of each.
 async fn insert_jobs(connection: &mut SqliteConnection, requests: &[&Request]) -> Result<()> {
-    let texts = requests.iter().map(|Request { new, .. }| {
-        let Attributes { metadata, budget, .. } = &new.attributes;
-        let budget = budget.as_ref().map(write_json).transpose()?;
-        Ok([Some(write_json(&new.spec)?), Some(write_json(&new.essence)?), Some(write_json(metadata)?), budget])
-    });
-    let texts = texts.collect::<Result<Vec<_>>>()?;
     let mut jobs = QueryBuilder::new(
         "insert into job (id, kind, name, status, priority, objective, spec, spec_resolved, metadata, budget,
                           spec_digest, steps, created_at, updated_at, devices, memory_bytes, project, forked_from,
                           last_seq) ",
     );
-    jobs.push_values(requests.iter().zip(texts), |mut row, (Request { new, origin, project, now, .. }, texts)| {
+    jobs.push_values(requests, |mut row, Request { new, texts, origin, project, now, .. }| {
         let Resolved { common, work } = &*new.resolved;
         row.push_bind(new.id.to_string())
             .push_bind(work.kind().as_str())
             .push_bind(&new.attributes.name)
             .push_bind(JobStatus::Queued.as_str())
             .push_bind(new.attributes.priority)
-            .push_bind(work.objective().unwrap_or_default());
-        for text in texts {
-            row.push_bind(text);
-        }
-        row.push_bind(&new.spec_digest)
+            .push_bind(work.objective().unwrap_or_default())
+            .push_bind(&texts.spec)
+            .push_bind(&new.essence_text)
+            .push_bind(&texts.metadata)
+            .push_bind(&texts.budget)
+            .push_bind(&new.spec_digest)
             .push_bind(work.steps() as i64)
             .push_bind(now.0)
             .push_bind(now.0)

@@ -27,7 +27,7 @@ use crate::engine::artifact::Saved;
 use crate::engine::collective::Watch;
 use crate::engine::device::Device;
 use crate::engine::{self, EngineError, Outcome, Reporter, Stop};
-use crate::job::{ArtifactSummary, EventBody, Failure, FailureKind, NewEvent, WorkerId};
+use crate::job::{ArtifactSummary, EventBody, Failure, FailureKind, JobId, NewEvent, WorkerId};
 use crate::store::{Claim, Ended, Heartbeat, Keep, Lease, LifeLock, Loss, NewArtifact, Store, StoreError, WorkerRow};
 use beats::{Beats, Held};
 use inference::InferenceServer;
@@ -337,6 +337,12 @@ async fn end(store: &Store, beats: &Beats, lease: Lease, mut ended: Ended) -> Re
         }
         Ended::Succeeded { .. } | Ended::Cancelled | Ended::Drained => {}
     }
+    // While the job is still ours: it may be resumed as soon as it has ended. One that waits for space keeps what it has.
+    match &ended {
+        Ended::Cancelled => sweep(store, lease.job, false).await,
+        Ended::Failed(failure) if failure.kind != FailureKind::StorageFull => sweep(store, lease.job, false).await,
+        Ended::Failed(_) | Ended::Lost(_) | Ended::Succeeded { .. } | Ended::Drained => {}
+    }
     match patiently(|| store.end_attempt(lease, ended.clone(), clock::now())).await {
         Err(StoreError::LeaseLost) => {
             tracing::warn!(job = %lease.job, "the lease was lost before the end could be written");
@@ -348,14 +354,17 @@ async fn end(store: &Store, beats: &Beats, lease: Lease, mut ended: Ended) -> Re
             tracing::error!(job = %lease.job, reason, "the device is lost");
             return Err(WorkerError::DeviceLost(reason));
         }
-        // A job that has not ended keeps what it has.
-        Ended::Succeeded { .. } | Ended::Failed(_) | Ended::Cancelled | Ended::Drained => {
-            if let Err(error) = store.sweep_job(lease.job).await {
-                tracing::warn!(job = %lease.job, error = chain(&error), "what the job needs no more could not be removed");
-            }
-        }
+        Ended::Succeeded { .. } => sweep(store, lease.job, true).await,
+        Ended::Failed(_) | Ended::Cancelled | Ended::Drained => {}
     }
     Ok(())
+}
+
+/// Removes what a job needs no more that has ended, or is about to.
+async fn sweep(store: &Store, job: JobId, succeeded: bool) {
+    if let Err(error) = store.sweep_job(job, succeeded).await {
+        tracing::warn!(%job, error = chain(&error), "what the job needs no more could not be removed");
+    }
 }
 
 /// A text for clients: where the data directory lies is nothing to them, and what lies in it is named as it is there.

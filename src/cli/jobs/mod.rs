@@ -48,7 +48,7 @@ enum Command {
     Cancel(act::Args),
     /// Save a job and free its device; `resume` goes on from there
     Pause(act::Args),
-    /// Put a paused job back into the queue
+    /// Put a job that is paused, has failed or was cancelled back into the queue; it goes on where it was
     Resume(act::Args),
     /// Have the server prove that a resumed job ends with the same weights as one that was never interrupted
     VerifyResume(act::Args),
