@@ -8,15 +8,16 @@ use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use axum::Json;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use axum::{Json, Router};
 use futures_util::FutureExt;
 use serde::Serialize;
 use serde_json::{Value, json};
+use tower::ServiceExt;
 
 use super::App;
 use super::access::Caller;
@@ -60,19 +61,20 @@ fn mark(response: &mut Response) {
     response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
 }
 
-/// Answers a keyed POST that was answered before in the same way, and remembers the answers of others.
-pub async fn replay(State(app): State<App>, request: Request, next: Next) -> Response {
+/// Answers a keyed POST that was answered before in the same way, and remembers the answers of others. `handlers` are
+/// asked for what a request has made that was not answered.
+pub async fn replay(State((app, handlers)): State<(App, Router)>, request: Request, next: Next) -> Response {
     let itself = Kind::of(&request) == Kind::MakesJob;
     if request.method() != Method::POST || itself || !request.headers().contains_key("idempotency-key") {
         return next.run(request).await;
     }
-    match replayed(app, request, next).await {
+    match replayed(app, handlers, request, next).await {
         Ok(response) => response,
         Err(problem) => problem.into_response(),
     }
 }
 
-async fn replayed(app: App, request: Request, next: Next) -> Result<Response, Problem> {
+async fn replayed(app: App, handlers: Router, request: Request, next: Next) -> Result<Response, Problem> {
     let Some(name) = name(request.headers())? else { return Ok(next.run(request).await) };
     let caller = request.extensions().get::<Caller>().cloned().unwrap_or_default();
     let store = app.store.within(&caller.project);
@@ -84,7 +86,7 @@ async fn replayed(app: App, request: Request, next: Next) -> Result<Response, Pr
     match store.recorded(&name, clock::now()).await? {
         Some(Recorded { digest: other, answer: None, resource }) if other == digest => {
             if let Some(path) = resource.as_deref().and_then(shown_at) {
-                return Ok(shown(&path, request, next).await);
+                return Ok(shown(&path, request, handlers).await);
             }
         }
         Some(known) => return again(Some(known), &digest),
@@ -128,11 +130,11 @@ fn shown_at(id: &str) -> Option<String> {
 }
 
 /// Answers a request that made something with what that is now.
-async fn shown(path: &str, request: Request, next: Next) -> Response {
+async fn shown(path: &str, request: Request, handlers: Router) -> Response {
     let (mut parts, _) = request.into_parts();
     parts.method = Method::GET;
     parts.uri = path.parse().unwrap_or_default();
-    let mut response = next.run(Request::from_parts(parts, Body::empty())).await;
+    let Ok(mut response) = handlers.oneshot(Request::from_parts(parts, Body::empty())).await;
     if response.status().is_success() {
         *response.status_mut() = StatusCode::CREATED;
         mark(&mut response);

@@ -248,11 +248,12 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
     let app =
         App { store, settings, feed, anonymous, limits, dispatcher, answers, keyed, row_indexes, streams, shutdown };
     let (router, _, kinds) = routes().into_parts();
+    let handlers = router.clone().with_state(app.clone());
     let request_id = HeaderName::from_static("x-request-id");
     let router = router
         .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "no_such_route", "there is nothing here; see /docs") })
         .method_not_allowed_fallback(other_methods)
-        .layer(middleware::from_fn_with_state(app.clone(), idempotency::replay))
+        .layer(middleware::from_fn_with_state((app.clone(), handlers), idempotency::replay))
         .layer(middleware::from_fn_with_state(app.clone(), limits::check))
         .layer(middleware::from_fn_with_state(app.clone(), access::check))
         // What describes the service is for everybody, and behind none of these.

@@ -1,6 +1,7 @@
 //! `anneal backup` and `anneal restore`: copies of a data directory. A copy is a data directory itself.
 
-use std::fs;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -51,7 +52,7 @@ pub fn back_up(config: &Config, args: &BackupArgs) -> anyhow::Result<ExitCode> {
     if !is_empty(folder)? && !label.exists() {
         bail!("{} is neither empty nor an earlier backup; name another folder", folder.display());
     }
-    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    make(folder)?;
     fs::write(&label, "{\"complete\": false}\n").with_context(|| format!("cannot write {}", label.display()))?;
     let copied = copy(&config.data_dir, folder)?;
     let described = described(folder, copied);
@@ -68,9 +69,16 @@ pub fn restore(config: &Config, args: &RestoreArgs) -> anyhow::Result<ExitCode> 
     if data.join("anneal.db").exists() {
         bail!("{} holds data already; restore into a new folder with --data-dir", data.display());
     }
+    make(data)?;
     let copied = copy(backup, data)?;
     Output { json: args.json }.answer(&described(data, copied), || sentence("restored to", data, copied));
     Ok(ExitCode::SUCCESS)
+}
+
+/// A folder for its owner only, for what is copied holds secrets.
+fn make(folder: &Path) -> anyhow::Result<()> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.with_context(|| format!("cannot create {}", folder.display()))
 }
 
 fn copy(from: &Path, to: &Path) -> anyhow::Result<Copied> {

@@ -16,7 +16,7 @@ use crate::clock;
 use crate::job::bounds;
 use crate::job::event::LogDetail;
 use crate::job::metadata::check_metadata;
-use crate::job::{BudgetSpec, FieldError, JobId, JobKind, NewEvent, field};
+use crate::job::{BudgetSpec, FieldError, JobId, JobKind, JobStatus, NewEvent, field};
 use crate::spec::Attributes;
 use crate::store::{JobChange, JobRow};
 
@@ -62,7 +62,7 @@ fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Res
         (status = 200, body = Job, headers(("ETag" = String, description = "Of the changed job"))),
         (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
         (status = 404, description = "No such job", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 409, description = "The job is finished (`job_finished`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 409, description = "The job has succeeded (`job_finished`)", body = ProblemBody, content_type = "application/problem+json"),
         (status = 412, description = "The job has changed (`precondition_failed`)", body = ProblemBody, content_type = "application/problem+json"),
         (status = 413, description = "Too large", body = ProblemBody, content_type = "application/problem+json"),
         (status = 422, description = "A field is invalid", body = ProblemBody, content_type = "application/problem+json"),
@@ -99,9 +99,9 @@ impl UpdateJob {
 
     /// The job with the change, unless it changes nothing.
     fn change(self, row: &JobRow) -> Result<Option<JobChange>, Problem> {
-        let finished = row.status.is_final();
-        if finished && (self.priority.is_some() || self.budget.is_some()) {
-            let detail = format!("the job is {}; its priority and budget mean nothing any more", row.status);
+        // One that failed or was cancelled can be resumed, and then has use for them.
+        if row.status == JobStatus::Succeeded && (self.priority.is_some() || self.budget.is_some()) {
+            let detail = "the job has succeeded; its priority and budget mean nothing any more";
             return Err(Problem::new(StatusCode::CONFLICT, "job_finished", detail));
         }
         let mut changed = row.attributes.clone();
@@ -133,7 +133,7 @@ impl UpdateJob {
         let message = format!("changed by a client: {}", fields.join(", "));
         let detail = LogDetail::Changed { fields: fields.into_iter().map(str::to_owned).collect() };
         let event = NewEvent::coded(message, "changed", detail);
-        Ok(Some(JobChange { attributes: changed, event: (!finished).then_some(event) }))
+        Ok(Some(JobChange { attributes: changed, event: (!row.status.is_final()).then_some(event) }))
     }
 }
 

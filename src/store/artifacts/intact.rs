@@ -16,7 +16,7 @@ use std::task::{Context, Poll, ready};
 use sha2::{Digest, Sha256};
 use tokio::io::{AsyncRead, ReadBuf};
 
-use super::Location;
+use super::location::Location;
 use crate::job::digest::hex;
 
 /// Files that are remembered; all are forgotten beyond.

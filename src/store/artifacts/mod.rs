@@ -2,6 +2,7 @@
 //! does (`rows.rs`), and its files are read through the place that holds them (`place.rs`).
 
 mod intact;
+mod location;
 mod place;
 mod rows;
 #[cfg(test)]
@@ -10,7 +11,8 @@ mod tests;
 use std::io;
 
 pub use intact::{Damaged, NamedFile, StoredFile};
-pub use place::{Location, Place, Staged};
+pub use location::Location;
+pub use place::{Place, Staged};
 pub use rows::{Added, Keep, NewArtifact};
 pub(super) use rows::{checkpoint, checkpoint_bounds, content, training_locations};
 
