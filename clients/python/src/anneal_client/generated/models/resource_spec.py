@@ -19,12 +19,17 @@ class ResourceSpec:
         Attributes:
             devices (int | Unset): How many devices the job holds from its begin to its end. It waits until as many are free
                 together. Default: 1.
+            storage_wait_seconds (int | Unset): How long the job waits for space, in seconds, each time that it finds the
+                disk full; with 0 it fails at once.
      """
 
     devices: int | Unset = 1
+    storage_wait_seconds: int | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         devices = self.devices
+
+        storage_wait_seconds = self.storage_wait_seconds
 
         field_dict: dict[str, Any] = {}
 
@@ -32,6 +37,8 @@ class ResourceSpec:
         })
         if devices is not UNSET:
             field_dict["devices"] = devices
+        if storage_wait_seconds is not UNSET:
+            field_dict["storage_wait_seconds"] = storage_wait_seconds
 
         return field_dict
 
@@ -40,8 +47,11 @@ class ResourceSpec:
         d = dict(src_dict)
         devices = d.pop("devices", UNSET)
 
+        storage_wait_seconds = d.pop("storage_wait_seconds", UNSET)
+
         resource_spec = cls(
             devices=devices,
+            storage_wait_seconds=storage_wait_seconds,
         )
 
         return resource_spec

@@ -89,10 +89,13 @@ def sync_detailed(
     client: AuthenticatedClient | Client,
 
 ) -> Response[Job | Problem]:
-    """ Resume a paused job
+    """ Resume a job
 
-     The job is `queued` again and goes on from where it was saved, to the same bits as if it had never
-    paused.
+     One that is paused, has failed or was cancelled is `queued` again and goes on from its newest
+    training checkpoint, or
+    from its begin when it has none, to the same bits as if it had never stopped. One that waits for
+    space on the disk is
+    tried at once.
 
     Args:
         id (str):
@@ -122,10 +125,13 @@ def sync(
     client: AuthenticatedClient | Client,
 
 ) -> Job | Problem | None:
-    """ Resume a paused job
+    """ Resume a job
 
-     The job is `queued` again and goes on from where it was saved, to the same bits as if it had never
-    paused.
+     One that is paused, has failed or was cancelled is `queued` again and goes on from its newest
+    training checkpoint, or
+    from its begin when it has none, to the same bits as if it had never stopped. One that waits for
+    space on the disk is
+    tried at once.
 
     Args:
         id (str):
@@ -150,10 +156,13 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
 
 ) -> Response[Job | Problem]:
-    """ Resume a paused job
+    """ Resume a job
 
-     The job is `queued` again and goes on from where it was saved, to the same bits as if it had never
-    paused.
+     One that is paused, has failed or was cancelled is `queued` again and goes on from its newest
+    training checkpoint, or
+    from its begin when it has none, to the same bits as if it had never stopped. One that waits for
+    space on the disk is
+    tried at once.
 
     Args:
         id (str):
@@ -183,10 +192,13 @@ async def asyncio(
     client: AuthenticatedClient | Client,
 
 ) -> Job | Problem | None:
-    """ Resume a paused job
+    """ Resume a job
 
-     The job is `queued` again and goes on from where it was saved, to the same bits as if it had never
-    paused.
+     One that is paused, has failed or was cancelled is `queued` again and goes on from its newest
+    training checkpoint, or
+    from its begin when it has none, to the same bits as if it had never stopped. One that waits for
+    space on the disk is
+    tried at once.
 
     Args:
         id (str):
