@@ -15,11 +15,12 @@ tokio::task_local! {
 
 /// A request that can be known again.
 #[derive(Clone, Debug)]
-struct Keyed {
-    project: String,
-    key: String,
-    digest: String,
-    now: Timestamp,
+pub(super) struct Keyed {
+    pub project: String,
+    pub key: String,
+    /// Of what it asks for.
+    pub digest: String,
+    pub now: Timestamp,
 }
 
 /// How long an answer is kept.
@@ -93,17 +94,24 @@ impl Store {
 /// The key of the request that is being served, if it has one, stands for what was made, within the transaction that
 /// makes it.
 pub(super) async fn stand_for(connection: &mut SqliteConnection, resource: &str) -> Result<()> {
-    let Ok(Keyed { project, key, digest, now }) = SERVED.try_with(Clone::clone) else { return Ok(()) };
+    match SERVED.try_with(Clone::clone) {
+        Ok(keyed) => remember(connection, &keyed, resource).await,
+        Err(_) => Ok(()),
+    }
+}
+
+/// From now on a key stands for what was made, within the transaction that makes it.
+pub(super) async fn remember(connection: &mut SqliteConnection, keyed: &Keyed, resource: &str) -> Result<()> {
     sqlx::query(
         "insert into idempotency (project, key, digest, resource, created_at) values ($1, $2, $3, $4, $5)
          on conflict (project, key) do update set digest = excluded.digest, resource = excluded.resource, status = null,
             answer = null, created_at = excluded.created_at",
     )
-    .bind(project)
-    .bind(key)
-    .bind(digest)
+    .bind(&keyed.project)
+    .bind(&keyed.key)
+    .bind(&keyed.digest)
     .bind(resource)
-    .bind(now.0)
+    .bind(keyed.now.0)
     .execute(connection)
     .await?;
     Ok(())

@@ -14,6 +14,7 @@ use super::derived::{Origin, check_origin, insert_verification};
 use super::inputs::insert_inputs;
 use super::jobs::by_id;
 use super::projects::{Room, room};
+use super::requests::{self, Keyed};
 use super::rollout_sets::insert;
 use super::transitions::Transition;
 use super::{JobRow, NewRolloutSet, ROWS, Result, Store, StoreError, read, write_json};
@@ -438,19 +439,8 @@ async fn remember(
         .bind(now.0 - KEY_MILLISECONDS)
         .execute(&mut *connection)
         .await?;
-    sqlx::query(
-        "insert into idempotency (project, key, digest, resource, created_at) values ($1, $2, $3, $4, $5)
-         on conflict (project, key) do update
-            set digest = excluded.digest, resource = excluded.resource, created_at = excluded.created_at",
-    )
-    .bind(project)
-    .bind(stored(key).0)
-    .bind(&key.digest)
-    .bind(job.to_string())
-    .bind(now.0)
-    .execute(connection)
-    .await?;
-    Ok(())
+    let keyed = Keyed { project: project.to_owned(), key: stored(key).0, digest: key.digest.clone(), now };
+    requests::remember(connection, &keyed, &job.to_string()).await
 }
 
 #[cfg(test)]
