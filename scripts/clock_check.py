@@ -34,9 +34,10 @@ class Server:
     """A server whose clock is this machine's plus what a file says."""
 
     def __init__(self, library, offset, data):
-        environment = os.environ | {"LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": str(offset), "FAKETIME_NO_CACHE": "1",
-                                    "DONT_FAKE_MONOTONIC": "1"}
-        command = [PROGRAM, "serve", "--listen", "127.0.0.1:0", "--log", "error", "--devices", "cpu", "--data-dir", str(data)]
+        environment = os.environ | {"LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": str(offset),
+                                    "FAKETIME_NO_CACHE": "1", "DONT_FAKE_MONOTONIC": "1"}
+        command = [PROGRAM, "serve", "--listen", "127.0.0.1:0", "--log", "error", "--devices", "cpu",
+                   "--data-dir", str(data)]
         self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                         text=True, start_new_session=True)
         self.base = re.search(r"http://\S+", self.process.stdout.readline()).group(0)
@@ -55,7 +56,11 @@ class Server:
             time.sleep(0.1)
         return row
 
-    def kill(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        """Ends it with its workers, as a power cut would."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
@@ -73,31 +78,30 @@ def main():
             temporary.rename(offset)
 
         set_clock("+0")
-        server = Server(libraries[0], offset, data)
-        job = server.ask("POST", "/v1/jobs", SPEC)["id"]
-        row = server.until(job, "running", lambda row: row["step"] > 0)
-        for jump in ("+7200", "+14400", "+21600", "+14400", "-7200"):
-            set_clock(jump)
-            step = row["step"]
-            time.sleep(3)
-            row = server.until(job, f"going on after {jump}", lambda row: row["status"] == "running" and row["step"] > step)
-            assert row["attempt"] == 1 and 0 < row["device_seconds"] < 120, row
-        moved, after, more = [], 0, True
-        while more:
-            page = server.ask("GET", f"/v1/jobs/{job}/events?limit=200&after={after}")
-            moved += [event["message"] for event in page["data"] if event["data"].get("code") == "clock_moved"]
-            after, more = page["data"][-1]["seq"], page["has_more"]
-        assert len(moved) == 5, moved
-        print("five jumps of two to eight hours: attempt 1,", f"{row['device_seconds']:.1f} device seconds;", moved[0])
+        with Server(libraries[0], offset, data) as server:
+            job = server.ask("POST", "/v1/jobs", SPEC)["id"]
+            row = server.until(job, "running", lambda row: row["step"] > 0)
+            for jump in ("+7200", "+14400", "+21600", "+14400", "-7200"):
+                set_clock(jump)
+                step = row["step"]
+                time.sleep(3)
+                row = server.until(job, f"going on after {jump}",
+                                   lambda row: row["status"] == "running" and row["step"] > step)
+                assert row["attempt"] == 1 and 0 < row["device_seconds"] < 120, row
+            moved, after, more = [], 0, True
+            while more:
+                page = server.ask("GET", f"/v1/jobs/{job}/events?limit=200&after={after}")
+                moved += [event["message"] for event in page["data"] if event["data"].get("code") == "clock_moved"]
+                after, more = page["data"][-1]["seq"], page["has_more"]
+            assert len(moved) == 5, moved
+            print(f"five jumps of two to eight hours: attempt 1, {row['device_seconds']:.1f} device seconds;", moved[0])
 
         # A power cut, and a clock that comes back two hours behind.
-        server.kill()
         set_clock("-14400")
-        server = Server(libraries[0], offset, data)
-        row = server.until(job, "taken up again", lambda row: row["attempt"] == 2 and row["status"] == "running")
-        server.ask("POST", f"/v1/jobs/{job}/cancel", {})
-        server.until(job, "cancelled", lambda row: row["status"] == "cancelled")
-        server.kill()
+        with Server(libraries[0], offset, data) as server:
+            server.until(job, "taken up again", lambda row: row["attempt"] == 2 and row["status"] == "running")
+            server.ask("POST", f"/v1/jobs/{job}/cancel", {})
+            server.until(job, "cancelled", lambda row: row["status"] == "cancelled")
         print("after a kill, with the clock two hours behind: taken up again, and cancelled")
 
 
