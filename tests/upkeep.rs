@@ -45,7 +45,8 @@ fn what_a_disk_has_changed_is_not_trained_on_and_not_given_out() {
         assert_eq!((refused.status, refused.problem().as_str()), (500, "data_damaged"), "{path}");
     }
     let download = Command::new("curl").args(["-sS", "-o", "/dev/null", &format!("{}{content}", server.base)]).status();
-    assert_eq!(download.unwrap().code(), Some(18), "the download must break off");
+    // Before its headers, in the midst of it, or with a reset.
+    assert!([18, 52, 56].contains(&download.unwrap().code().unwrap()), "the download must break off");
     let mut spec = small_spec();
     spec["dataset"]["train"] = json!(version);
     let failed = server.wait(&server.submit(&spec));
