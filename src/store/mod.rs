@@ -278,8 +278,8 @@ impl Store {
         if let Some(detail) = self.fault.get() {
             return Err(StoreError::Corrupt { what: "database", detail: detail.clone() });
         }
-        if self.is_full() {
-            return Err(StoreError::Full("less than 1 MiB is free".into()));
+        if self.lives_on_reserve() {
+            return Err(StoreError::Full("next to nothing is free".into()));
         }
         let since = *self.unwritable.lock().unwrap_or_else(PoisonError::into_inner);
         if since.is_some_and(|since| since.elapsed() > UNWRITABLE) { Err(StoreError::Overloaded) } else { Ok(()) }

@@ -58,6 +58,12 @@ impl Store {
         self.free_bytes().is_ok_and(|free| free < NOTHING)
     }
 
+    /// Whether nothing is free but what the reserve gave back.
+    pub(super) fn lives_on_reserve(&self) -> bool {
+        let free = self.free_bytes().unwrap_or(u64::MAX);
+        free < NOTHING || (free < RESERVE + NOTHING && !self.files().reserve().exists())
+    }
+
     /// Keeps the reserve, or makes it again once there is space in plenty. For the one server of a data directory.
     pub fn keep_reserve(&self) -> Result<()> {
         let path = self.files().reserve();
