@@ -103,6 +103,8 @@ def append_events(data, jobs, stop):
     write."""
     database = sqlite3.connect(data / "anneal.db", timeout=30, isolation_level=None)
     database.execute("pragma synchronous = normal")
+    # The pages of the database file have checksums, which the server writes.
+    database.execute("pragma wal_autocheckpoint = 0")
     due = time.time()
     while not stop.is_set():
         for job, _ in jobs:
@@ -196,6 +198,7 @@ def add_checkpoint(server, data):
         {"path": "model.safetensors", "size": DOWNLOAD_BYTES, "sha256": digest.hexdigest()}]}
     checkpoint = f"ckpt_{uuid.uuid4().hex}"
     database = sqlite3.connect(data / "anneal.db", timeout=30)
+    database.execute("pragma wal_autocheckpoint = 0")
     database.execute("insert into artifact (id, job_id, kind, step, directory, bytes, manifest, completed_at) "
                      "values (?, ?, 'inference', 1, ?, ?, ?, 1)",
                      (checkpoint, job, f"{job}/big", DOWNLOAD_BYTES, json.dumps(manifest)))
@@ -251,6 +254,8 @@ def main():
                 database.execute(f"delete from {table} where {column} > ?", (keep[-1],))
             database.commit()
             database.close()
+            # Programs before this command had no checksums that it would have to make anew.
+            subprocess.run([PROGRAM, "doctor", "--reseal", "--data-dir", str(data)], capture_output=True)
         server = Server(data)
         row(f"start to ready with {JOBS} jobs", server.ready_ms, "ms", "<= 150")
         server.stop_workers()

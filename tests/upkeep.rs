@@ -11,9 +11,14 @@ use serde_json::{Value, json};
 
 /// Flips a bit in the midst of a file.
 fn flip(path: &Path) {
+    flip_at(path, |bytes| bytes.len() / 2);
+}
+
+/// Flips a bit of the byte that `find` finds.
+fn flip_at(path: &Path, find: impl FnOnce(&[u8]) -> usize) {
     let mut bytes = std::fs::read(path).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
+    let at = find(&bytes);
+    bytes[at] ^= 1;
     std::fs::write(path, bytes).unwrap();
 }
 
@@ -79,6 +84,35 @@ fn diagnosis(data: &Path) -> (Value, bool) {
 
 fn finding<'a>(diagnosis: &'a Value, check: &str) -> &'a Value {
     diagnosis["findings"].as_array().unwrap().iter().find(|finding| finding["check"] == check).unwrap()
+}
+
+#[test]
+fn a_value_that_the_disk_has_changed_in_the_database_is_no_answer() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let verifier = server.post("/v1/verifiers", &json!({"name": "judge-upkeep", "config": {"type": "exact"}})).json();
+    let path = format!("/v1/verifiers/{}", verifier["id"].as_str().unwrap());
+    assert_eq!(server.get(&path).json()["name"], "judge-upkeep");
+    server.terminate();
+
+    let name = |bytes: &[u8]| bytes.windows(12).position(|window| window == b"judge-upkeep").unwrap();
+    flip_at(&data.path().join("anneal.db"), name);
+    let (broken, failed) = diagnosis(data.path());
+    let told = finding(&broken, "database");
+    assert!(failed && told["detail"].as_str().unwrap().contains("is not what was written"), "{broken:#}");
+    let server = Server::start(data.path());
+    for path in [&path, "/readyz"] {
+        let refused = server.get(path);
+        assert_eq!((refused.status, refused.problem().as_str()), (503, "database_damaged"), "{path}");
+    }
+    assert!(!anneal(&["doctor", "--reseal"], data.path()).status.success(), "a server runs");
+    server.terminate();
+
+    // As if another program had meant it.
+    assert!(anneal(&["doctor", "--reseal"], data.path()).status.success());
+    let server = Server::start(data.path());
+    assert_ne!(server.get(&path).json()["name"], "judge-upkeep");
+    assert_eq!(server.get("/readyz").status, 200);
 }
 
 #[test]

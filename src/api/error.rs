@@ -105,6 +105,15 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "data_damaged", error.to_string())
     }
 
+    /// Pages of the database are not what was written.
+    pub fn database_damaged() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "database_damaged",
+            "pages of the database are damaged; run `anneal doctor`, and restore a backup",
+        )
+    }
+
     fn storage_full() -> Self {
         Self::new(
             StatusCode::INSUFFICIENT_STORAGE,
@@ -136,6 +145,10 @@ impl Problem {
             }
             StoreError::Overloaded => Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", error.to_string()),
             StoreError::Io { source, .. } if Damaged::is(source) => Self::damaged(source),
+            StoreError::DatabaseDamaged(_) => {
+                tracing::error!(%error, "request failed");
+                Self::database_damaged()
+            }
             StoreError::LeaseLost
             | StoreError::OtherVersion(_)
             | StoreError::Database(_)
@@ -208,7 +221,7 @@ pub async fn finish(request: Request, next: Next) -> Response {
 fn should_retry(problem: &Problem) -> Option<&'static str> {
     match (problem.status, problem.code) {
         (StatusCode::CONFLICT, "request_in_progress") => Some("true"),
-        (StatusCode::CONFLICT, _) | (_, "quota_exceeded") => Some("false"),
+        (StatusCode::CONFLICT, _) | (_, "quota_exceeded" | "database_damaged") => Some("false"),
         (StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS, _) => Some("true"),
         _ => None,
     }

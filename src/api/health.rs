@@ -43,11 +43,9 @@ pub async fn readyz(Access(app): Access) -> Result<Json<Health>, Problem> {
     app.store.ping().await.map_err(|error| {
         tracing::error!(%error, "not ready");
         let (code, detail) = match error {
+            StoreError::DatabaseDamaged(_) => return Problem::database_damaged(),
             StoreError::Full(_) => {
                 ("storage_full", "the disk is full: what is stored can be read and deleted, and nothing can be added")
-            }
-            StoreError::Corrupt { .. } => {
-                ("database_damaged", "pages of the database are damaged; run `anneal doctor`, and restore a backup")
             }
             _ => ("database_unavailable", "the database does not answer, or is locked"),
         };

@@ -25,11 +25,17 @@ const LIMIT: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Exit codes: 0 nothing is wrong (there may be warnings), 1 something is.
 
-Nothing is changed, and a server may run meanwhile. --deep reads every file and every page.")]
+Nothing is changed but by --reseal, and a server may run meanwhile. --deep reads every file and every page.
+
+Every page of the database has a checksum. Another program (sqlite3, a script) does not keep them when it writes to the
+database, and what it wrote is then taken for damage. Stop the server and run --reseal to have it believed.")]
 pub struct Args {
     /// Also compare every file with its digest, and indexes and references with rows
     #[arg(long)]
     deep: bool,
+    /// First make the checksums of the database's pages anew, when another program has written to it
+    #[arg(long)]
+    reseal: bool,
     /// Write JSON
     #[arg(long)]
     json: bool,
@@ -78,6 +84,9 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut findings = Findings::default();
     findings.ok("version", concat!("this is anneal ", env!("ANNEAL_BUILD")));
+    if args.reseal {
+        runtime.block_on(Store::reseal(&config.data_dir))?;
+    }
     runtime.block_on(look(config, args.deep, &mut findings));
     let worst = findings.worst();
     let answer = json!({"object": "diagnosis", "verdict": worst, "findings": findings.0});
@@ -125,7 +134,14 @@ async fn look(config: &Config, deep: bool, findings: &mut Findings) {
     look_at_disk(&store, findings);
     look_at_port(config, store.files().has_server(), findings);
     match store.database_faults(deep).await {
-        Ok(faults) if faults.is_empty() => findings.ok("database", if deep { "whole" } else { "its pages are whole" }),
+        Ok(faults) if faults.is_empty() => match store.has_checksums().await {
+            Ok(true) => findings.ok("database", if deep { "whole" } else { "its pages are whole" }),
+            Ok(false) => {
+                let detail = "whole, but its pages have no checksums yet, which a server that starts gives them";
+                findings.add("database", Verdict::Warning, detail);
+            }
+            Err(error) => findings.add("database", Verdict::Error, chain(&error)),
+        },
         Ok(faults) => {
             let detail = format!("{}; restore a backup (anneal restore)", some(&faults));
             findings.add("database", Verdict::Error, detail);

@@ -34,6 +34,7 @@ migrations! {
     "0017_deleted_events",
     "0018_answers",
     "0019_storage_wait",
+    "0020_checksums",
 }
 
 /// What brings a database up to date; all changes whose numbers are at most `last`.

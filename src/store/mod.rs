@@ -10,6 +10,7 @@
 mod artifacts;
 mod attempts;
 mod audit;
+mod checksums;
 mod datasets;
 mod deletion;
 mod derived;
@@ -144,6 +145,9 @@ pub enum StoreError {
     Full(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("database operation failed")]
     Database(#[source] sqlx::Error),
+    /// Pages of the database are not what was written.
+    #[error("the database is damaged: {0}")]
+    DatabaseDamaged(String),
     #[error("{action} {path} failed")]
     Io { action: &'static str, path: String, source: std::io::Error },
     #[error("stored {what} cannot be read: {detail}")]
@@ -160,6 +164,8 @@ impl From<sqlx::Error> for StoreError {
             Some("13" | "778" | "4874") => Self::Full(Box::new(error)),
             // SQLITE_BUSY, and what it is called when another process recovers the database or ends.
             Some("5" | "261" | "517" | "773") => Self::Overloaded,
+            // SQLITE_CORRUPT, with more said about it, SQLITE_NOTADB, and SQLITE_IOERR_DATA: a page's checksum.
+            Some("11" | "267" | "523" | "779" | "26" | "8202") => Self::DatabaseDamaged(error.to_string()),
             Some(_) | None => Self::Database(error),
         }
     }
@@ -213,11 +219,13 @@ impl Store {
         let options = SqliteConnectOptions::new()
             .filename(database(directory))
             .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
             .busy_timeout(PATIENCE)
             .disable_statement_logging();
+        let options = checksums::checked(options)?;
+        checksums::add(&options).await?;
+        let options = options.journal_mode(SqliteJournalMode::Wal);
         let mut writer = SqliteConnection::connect_with(&options).await?;
         migrations::update(&mut writer, &files).await?;
         Ok(Self::of(files, options, Some(writer)))
@@ -276,7 +284,10 @@ impl Store {
     pub async fn ping(&self) -> Result<()> {
         sqlx::query("select 1").execute(&self.readers).await?;
         if let Some(detail) = self.fault.get() {
-            return Err(StoreError::Corrupt { what: "database", detail: detail.clone() });
+            return Err(StoreError::DatabaseDamaged(detail.clone()));
+        }
+        if let Some(page) = checksums::damaged_page(&database(self.files.root())) {
+            return Err(StoreError::DatabaseDamaged(format!("page {page} is not what was written")));
         }
         if self.lives_on_reserve() {
             return Err(StoreError::Full("next to nothing is free".into()));

@@ -10,11 +10,13 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions, Connection, Row};
 
 use super::files::sync;
-use super::{Files, Location, NamedFile, Result, Store, StoreError, StoredFile, artifacts, database, migrations, read};
+use super::{
+    Files, Location, NamedFile, Result, Store, StoreError, StoredFile, artifacts, checksums, database, migrations, read,
+};
 use crate::job::digest::hex;
 use crate::job::{JobId, ModelId};
 
@@ -38,31 +40,45 @@ impl Store {
         let missing = |error| StoreError::io("opening", &database(directory), error);
         fs::metadata(database(directory)).map_err(missing)?;
         let files = Files::at(directory)?;
-        let options = SqliteConnectOptions::new().filename(database(directory)).read_only(true);
+        let options = checksums::checked(SqliteConnectOptions::new().filename(database(directory)).read_only(true))?;
         let store = Self::of(files, options.busy_timeout(super::PATIENCE), None);
         migrations::check(&mut *store.readers.acquire().await?).await?;
         Ok(store)
     }
 
+    /// Makes the checksums of the database's pages anew, so that what another program has written to it is believed. No
+    /// server may run, and the database must be whole otherwise.
+    pub async fn reseal(directory: &Path) -> Result<()> {
+        let files = Files::at(directory)?;
+        if files.has_server() {
+            return Err(StoreError::Conflict("a server runs on this directory; stop it first".to_owned()));
+        }
+        // Without the layer that compares checksums.
+        let options = SqliteConnectOptions::new().filename(database(directory)).busy_timeout(super::PATIENCE);
+        let mut plain = options.connect().await?;
+        // What is in the log moves into the file, and nobody else has the database open.
+        sqlx::query("pragma journal_mode = delete").execute(&mut plain).await?;
+        let faults = faults(&mut plain, true).await?;
+        plain.close().await?;
+        match faults.first() {
+            Some(fault) => Err(StoreError::DatabaseDamaged(fault.clone())),
+            None => checksums::seal(&database(directory)),
+        }
+    }
+
     /// What is wrong with the database's pages; `deep` also compares indexes with tables, and references with rows.
     pub async fn database_faults(&self, deep: bool) -> Result<Vec<String>> {
-        let mut reader = self.readers.acquire().await?;
-        // SQLite tells 100 faults at most.
-        let check = if deep { "pragma integrity_check" } else { "pragma quick_check" };
-        let told: std::result::Result<Vec<String>, _> = sqlx::query_scalar(check).fetch_all(&mut *reader).await;
-        let mut faults = match told {
-            Ok(told) => told.into_iter().filter(|line| line != "ok").collect(),
-            // Pages that cannot be read at all.
-            Err(error) => vec![error.to_string()],
-        };
-        if deep && faults.is_empty() {
-            let dangling = sqlx::query("select \"table\" as name, parent from pragma_foreign_key_check limit $1");
-            for row in dangling.bind(FAULTS).fetch_all(&mut *reader).await? {
-                let (table, parent): (String, String) = (row.try_get("name")?, row.try_get("parent")?);
-                faults.push(format!("a row of `{table}` refers to a row of `{parent}` that is not there"));
-            }
+        let mut faults = faults(&mut *self.readers.acquire().await?, deep).await?;
+        if let Some(page) = checksums::damaged_page(&database(self.files().root())) {
+            faults.insert(0, format!("page {page} is not what was written"));
         }
         Ok(faults)
+    }
+
+    /// Whether what the disk changes in a page is noticed when it is read; not so in a database of an older version that
+    /// no server has had for itself yet.
+    pub async fn has_checksums(&self) -> Result<bool> {
+        checksums::has(&mut *self.readers.acquire().await?).await
     }
 
     /// Looks through the database once, beside all else; [`ping`](Self::ping) tells what was wrong.
@@ -148,6 +164,8 @@ impl Store {
             remove(&snapshot)?;
             let to = snapshot.display().to_string();
             sqlx::query("vacuum into $1").bind(to).execute(&mut *self.readers.acquire().await?).await?;
+            // Its first page, which says that there are checksums, was not written first.
+            checksums::seal(&snapshot)?;
             let files = Files::at(self.files().root())?;
             let options = SqliteConnectOptions::new().filename(&snapshot).immutable(true).read_only(true);
             let named = Self::of(files, options, None).named_files().await?;
@@ -183,6 +201,26 @@ impl Store {
         folders.iter().try_for_each(|folder| sync(folder))?;
         Ok(Some(copied))
     }
+}
+
+/// As [`Store::database_faults`], over this connection.
+async fn faults(connection: &mut SqliteConnection, deep: bool) -> Result<Vec<String>> {
+    // SQLite tells 100 faults at most.
+    let check = if deep { "pragma integrity_check" } else { "pragma quick_check" };
+    let told: std::result::Result<Vec<String>, _> = sqlx::query_scalar(check).fetch_all(&mut *connection).await;
+    let mut faults = match told {
+        Ok(told) => told.into_iter().filter(|line| line != "ok").collect(),
+        // Pages that cannot be read at all.
+        Err(error) => vec![StoreError::from(error).to_string()],
+    };
+    if deep && faults.is_empty() {
+        let dangling = sqlx::query("select \"table\" as name, parent from pragma_foreign_key_check limit $1");
+        for row in dangling.bind(FAULTS).fetch_all(connection).await? {
+            let (table, parent): (String, String) = (row.try_get("name")?, row.try_get("parent")?);
+            faults.push(format!("a row of `{table}` refers to a row of `{parent}` that is not there"));
+        }
+    }
+    Ok(faults)
 }
 
 /// Copies a file that holds what was stored, unless it was copied before, and returns its length.
