@@ -1,6 +1,7 @@
 //! Settings: from flags, then the environment (`ANNEAL_*`), then `anneal.toml`, then defaults. This is the only
 //! reader of the environment (through clap) and of the file.
 
+use std::ffi::OsString;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -92,6 +93,11 @@ pub struct SettingArgs {
     )]
     pub webhook_retry_seconds: Option<Vec<u64>>,
 
+    /// File with the key that secrets in the database are encrypted with: 32 bytes in base64, made if it is not there
+    /// [default: secrets.key in the data directory]
+    #[arg(long, env = "ANNEAL_SECRETS_KEY_FILE", value_name = "FILE", global = true)]
+    pub secrets_key_file: Option<PathBuf>,
+
     /// Which log lines to write, for example `info` or `anneal=debug` [default: info]
     #[arg(long, env = "ANNEAL_LOG", value_name = "FILTER", global = true)]
     pub log: Option<String>,
@@ -112,6 +118,8 @@ pub struct Config {
     pub watchdog_seconds: u64,
     pub webhook_allow_private: Vec<String>,
     pub webhook_retry_seconds: Vec<u64>,
+    /// None: a file of the data directory.
+    pub secrets_key_file: Option<PathBuf>,
     pub log: String,
 }
 
@@ -139,6 +147,7 @@ impl Config {
                 .webhook_retry_seconds
                 .or(file.webhook_retry_seconds)
                 .unwrap_or_else(|| WEBHOOK_RETRY_SECONDS.to_vec()),
+            secrets_key_file: args.secrets_key_file.or(file.secrets_key_file),
             log: args.log.or(file.log).unwrap_or_else(|| String::from("info")),
         };
         config.check()?;
@@ -178,6 +187,30 @@ impl Config {
     }
 }
 
+/// What a worker is given of the server's environment: what programs and drivers look for, and nothing that only the server
+/// is to know, such as keys of other services.
+pub fn worker_environment() -> impl Iterator<Item = (OsString, OsString)> {
+    std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_for_workers))
+}
+
+fn is_for_workers(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "HOME",
+        "LANG",
+        "LD_LIBRARY_PATH",
+        "LD_PRELOAD",
+        "NO_COLOR",
+        "PATH",
+        "RUST_BACKTRACE",
+        "RUST_LIB_BACKTRACE",
+        "TMPDIR",
+        "TZ",
+        "USER",
+    ];
+    const PREFIXES: &[&str] = &["CUBLAS_", "CUDA_", "FAKETIME", "LC_", "MIMALLOC_", "NCCL_", "NVIDIA_"];
+    NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
@@ -205,6 +238,12 @@ mod tests {
         let config = Config::load(args).unwrap();
         assert_eq!((config.data_dir.to_str(), config.lease_seconds), (Some("/srv/anneal"), 60));
         assert_eq!(config.listen.port(), 8080);
+    }
+
+    #[test]
+    fn workers_get_what_drivers_read_and_no_secrets() {
+        assert!(["PATH", "CUDA_VISIBLE_DEVICES", "LC_ALL"].into_iter().all(is_for_workers));
+        assert!(!["AWS_SECRET_ACCESS_KEY", "ANNEAL_API_KEY", "HF_TOKEN", "PATHS"].into_iter().any(is_for_workers));
     }
 
     #[test]

@@ -26,6 +26,7 @@ pub mod engine;
 pub mod job;
 pub mod modelfile;
 pub mod objective;
+mod program;
 pub mod spec;
 pub mod store;
 pub mod telemetry;

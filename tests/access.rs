@@ -299,11 +299,13 @@ fn a_repeated_request_makes_nothing_twice() {
     assert_ne!(one, another);
     assert_eq!(job("2"), another);
     // The secret of a key is not kept for a repetition either.
-    let make = || post("/v1/api-keys", &[("idempotency-key", "c")], &json!({"name": "x", "scopes": ["admin"]}));
-    let secret = make().json()["key"].as_str().unwrap().to_owned();
-    let bearer = format!("Bearer {secret}");
-    let headers = [("authorization", bearer.as_str()), ("idempotency-key", "c")];
-    let again = post("/v1/api-keys", &headers, &json!({"name": "x", "scopes": ["admin"]})).json();
+    let body = json!({"name": "x", "scopes": ["admin"]});
+    let first = post("/v1/api-keys", &[("idempotency-key", "c")], &body).json();
+    let bearer = format!("Bearer {}", first["key"].as_str().unwrap());
+    let with_key = |name: &str| post("/v1/api-keys", &[("authorization", &bearer), ("idempotency-key", name)], &body);
+    assert_eq!(with_key("c").problem(), "idempotency_key_reused", "it was somebody else's request");
+    assert!(with_key("d").json()["key"].is_string());
+    let again = with_key("d").json();
     assert!(again["key"].is_null() && again["id"].is_string(), "{again}");
 }
 

@@ -19,6 +19,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("clock", &["job"]),
     ("config", &["job"]),
     ("telemetry", &["job"]),
+    ("program", &["config"]),
     ("modelfile", &["job"]),
     ("objective", &["job"]),
     ("verifier", &["job"]),
@@ -28,7 +29,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("spec", &["job", "objective", "verifier", "dataset", "modelfile"]),
     ("store", &["job", "spec"]),
     ("engine", &["job", "objective", "verifier", "dataset", "modelfile", "spec", "text"]),
-    ("worker", &["job", "device", "store", "engine", "dataset", "modelfile", "spec", "clock", "config"]),
+    ("worker", &["job", "device", "store", "engine", "dataset", "modelfile", "spec", "clock", "config", "program"]),
     ("webhook", &["job", "store", "clock"]),
     (
         "api",
@@ -44,6 +45,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "webhook",
             "clock",
             "config",
+            "program",
         ],
     ),
     ("cli", &["*"]),
@@ -70,7 +72,7 @@ const ORDERS: &[(&str, &[&str])] = &[
     ]),
     ("store", &[
         // Rows that stand by themselves.
-        "files", "checksums", "memo", "migrations", "attempts", "audit", "keys", "metrics", "projects", "requests", "life",
+        "files", "vault", "checksums", "memo", "migrations", "attempts", "audit", "keys", "metrics", "projects", "quota", "requests", "life",
         // A job's log, its status, and the right to run it.
         "events", "devices", "transitions", "lease", "workers", "reports", "inputs",
         // What jobs use and what they make.
@@ -85,10 +87,10 @@ const ORDERS: &[(&str, &[&str])] = &[
     ]),
     ("api", &[
         // Requests and answers.
-        "error", "scan", "extract", "route", "host", "connections", "etag", "labels", "deleted", "lines", "feed", "tail",
+        "error", "places", "scan", "sandbox", "extract", "route", "host", "strangers", "connections", "etag", "labels", "deleted", "lines", "feed", "tail",
         "download", "archive", "verifiable", "resolve", "row_source", "resources",
         // Around every handler.
-        "access", "limits", "idempotency", "audit",
+        "access", "limits", "idempotency", "audit", "browser",
         // Handlers.
         "audit_log", "checkpoints", "datasets", "devices", "events", "health", "inference", "keys", "metrics_catalog",
         "models", "objectives", "projects", "queue", "verifiers", "webhook_deliveries", "webhook_endpoints",
@@ -138,6 +140,7 @@ const NAMES: &[(&str, &str, &[&str], &str)] = &[
             "src/device",
             "src/engine",
             "src/modelfile",
+            "src/program",
             "src/store",
             "src/text",
             "src/worker",

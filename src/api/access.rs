@@ -8,17 +8,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use axum::body::{Body, HttpBody};
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
 use tokio::sync::watch;
 
 use super::App;
 use super::error::Problem;
 use super::extract::drain_little;
 use super::route::Kind;
+use super::strangers::Connection;
 use crate::clock;
 use crate::job::digest::sha256_hex;
 use crate::job::{ApiKeyId, Scope};
@@ -26,6 +29,10 @@ use crate::store::{DEFAULT_PROJECT, Store, StoreError};
 
 /// How often an open server looks for a first key that was made beside it.
 const LOOK: Duration = Duration::from_millis(500);
+/// How often the key of a request that lasts is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// Bytes that are sent without looking again.
+const SHORT: u64 = 1 << 20;
 
 /// Who makes a request.
 #[derive(Clone, Debug)]
@@ -48,8 +55,10 @@ impl FromRequestParts<App> for Access {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
-        let project = parts.extensions.get::<Caller>().map_or(DEFAULT_PROJECT, |caller| &caller.project);
-        Ok(Self(App { store: app.store.within(project), ..app.clone() }))
+        let caller = parts.extensions.get::<Caller>();
+        let project = caller.map_or(DEFAULT_PROJECT, |caller| &caller.project);
+        let key = caller.and_then(|caller| caller.key);
+        Ok(Self(App { store: app.store.within(project), caller: key, ..app.clone() }))
     }
 }
 
@@ -101,18 +110,32 @@ impl AnonymousAccess {
     }
 }
 
-/// Lets a request through when its caller may make it, and puts the caller beside it.
+/// Lets a request through when its caller may make it, and puts the caller beside it. What lasts, such as a stream, a wait,
+/// an upload or a download, ends when the caller may no longer do it.
 pub async fn check(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let Some(scope) = Kind::of(&request).scope(request.method()) else {
         return next.run(request).await;
     };
     let authorization = request.headers().get(header::AUTHORIZATION).cloned();
-    match admit(&app, authorization, scope).await {
+    match admit(&app, authorization.as_ref(), scope).await {
         Ok(caller) => {
+            if let Some(connection) = request.extensions().get::<Arc<Connection>>() {
+                connection.welcome();
+            }
             request.extensions_mut().insert(caller.clone());
-            let mut response = next.run(request).await;
+            let mut response = tokio::select! {
+                biased;
+                response = next.run(request) => response,
+                problem = withdrawn(&app, authorization.as_ref(), scope) => problem.into_response(),
+            };
             response.extensions_mut().insert(caller);
-            response
+            if response.body().size_hint().exact().is_some_and(|size| size <= SHORT) {
+                return response;
+            }
+            response.map(|body| {
+                let end = async move { drop(withdrawn(&app, authorization.as_ref(), scope).await) };
+                Body::from_stream(body.into_data_stream().take_until(Box::pin(end)))
+            })
         }
         Err((problem, caller)) => {
             drain_little(request.into_body()).await;
@@ -132,7 +155,19 @@ pub async fn check(State(app): State<App>, mut request: Request, next: Next) -> 
 /// A refusal, and whose it is where that is known.
 type Refusal = (Problem, Option<Caller>);
 
-async fn admit(app: &App, authorization: Option<HeaderValue>, scope: Scope) -> Result<Caller, Refusal> {
+/// Ends when whoever was admitted would be no more: the key was revoked, has expired, or is the first one that there is.
+async fn withdrawn(app: &App, authorization: Option<&HeaderValue>, scope: Scope) -> Problem {
+    loop {
+        tokio::time::sleep(LOOK_AGAIN).await;
+        match admit(app, authorization, scope).await {
+            Err((problem, _)) if problem.status.is_client_error() => return problem,
+            // A database that does not answer takes nobody's rights.
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
+
+async fn admit(app: &App, authorization: Option<&HeaderValue>, scope: Scope) -> Result<Caller, Refusal> {
     if app.anonymous.is_allowed() {
         return Ok(Caller::default());
     }

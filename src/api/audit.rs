@@ -2,7 +2,8 @@
 //! Entries are collected for a moment and written together, beside the requests; a server that dies loses the last
 //! fraction of a second of them, one that ends loses nothing.
 
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -27,11 +28,41 @@ const MOST_CHARACTERS: usize = 128;
 /// How long entries are collected.
 const COLLECT: Duration = Duration::from_millis(100);
 
-/// Where entries go.
-pub type Sender = mpsc::Sender<AuditEntry>;
+/// Entries of strangers that are written at once, and how long it takes until one more may be.
+const STRANGERS: u64 = 100;
+const STRANGERS_PACE: Duration = Duration::from_secs(2);
+
+/// Where entries go; clones are the same.
+#[derive(Clone, Debug)]
+pub struct Log {
+    sender: mpsc::Sender<AuditEntry>,
+    strangers: Arc<Mutex<Strangers>>,
+}
+
+/// What is noted of those who have no known key: anybody can make refusals, and they must not fill the disk.
+#[derive(Debug)]
+struct Strangers {
+    /// When as many may be noted as at the beginning.
+    full_at: Instant,
+    /// Refusals that no entry stands for yet.
+    unnoted: u64,
+}
+
+impl Strangers {
+    /// Counts a refusal. The number that an entry stands for, if there is to be one.
+    fn count(&mut self, now: Instant) -> Option<u64> {
+        self.unnoted += 1;
+        let full_at = self.full_at.max(now) + STRANGERS_PACE;
+        if full_at - now > STRANGERS_PACE * STRANGERS as u32 {
+            return None;
+        }
+        self.full_at = full_at;
+        Some(std::mem::take(&mut self.unnoted))
+    }
+}
 
 /// Starts writing; the task ends when all senders are gone.
-pub fn start(store: Store) -> (Sender, JoinHandle<()>) {
+pub fn start(store: Store) -> (Log, JoinHandle<()>) {
     let (sender, mut receiver) = mpsc::channel(WAITING);
     let writer = tokio::spawn(async move {
         let mut batch = Vec::new();
@@ -46,22 +77,23 @@ pub fn start(store: Store) -> (Sender, JoinHandle<()>) {
             }
         }
     });
-    (sender, writer)
+    let strangers = Arc::new(Mutex::new(Strangers { full_at: Instant::now(), unnoted: 0 }));
+    (Log { sender, strangers }, writer)
 }
 
 /// Lets a request through and notes what came of it. What wants to change something goes on when its client has left:
 /// a change is made whole and noted, or not made.
-pub async fn record(State(sender): State<Sender>, request: Request, next: Next) -> Response {
+pub async fn record(State(log): State<Log>, request: Request, next: Next) -> Response {
     if !Kind::of(&request).changes(request.method()) {
-        return noted(sender, request, next).await;
+        return noted(log, request, next).await;
     }
-    tokio::spawn(noted(sender, request, next).in_current_span()).await.unwrap_or_else(|_| {
+    tokio::spawn(noted(log, request, next).in_current_span()).await.unwrap_or_else(|_| {
         // Panics are caught further in: the server is ending.
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", "the server is about to end").into_response()
     })
 }
 
-async fn noted(sender: Sender, request: Request, next: Next) -> Response {
+async fn noted(log: Log, request: Request, next: Next) -> Response {
     let (kind, method) = (Kind::of(&request), request.method().clone());
     let path = request.uri().path().to_owned();
     let id = request.headers().get("x-request-id").and_then(|id| id.to_str().ok()).unwrap_or_default().to_owned();
@@ -71,6 +103,11 @@ async fn noted(sender: Sender, request: Request, next: Next) -> Response {
         return response;
     }
     let caller = response.extensions().get::<Caller>();
+    let requests = match caller {
+        Some(_) => Some(1),
+        None => log.strangers.lock().unwrap_or_else(PoisonError::into_inner).count(Instant::now()),
+    };
+    let Some(requests) = requests else { return response };
     let entry = AuditEntry {
         id: AuditEntryId::generate(),
         project: caller.map(|caller| caller.project.clone()).unwrap_or_default(),
@@ -80,15 +117,32 @@ async fn noted(sender: Sender, request: Request, next: Next) -> Response {
         status: response.status().as_u16(),
         code: response.extensions().get::<Problem>().map(|problem| problem.code.to_owned()),
         request_id: id.chars().take(MOST_CHARACTERS).collect(),
+        requests,
         created_at: clock::now(),
     };
     // Strangers must not make others wait: of what they try, only so much is noted as is written in time.
     let sent = match caller {
-        Some(_) => sender.send(entry).await.is_ok(),
-        None => sender.try_send(entry).is_ok(),
+        Some(_) => log.sender.send(entry).await.is_ok(),
+        None => log.sender.try_send(entry).is_ok(),
     };
     if !sent {
         tracing::warn!(%method, path, "an entry of the audit log is lost");
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_flood_of_refusals_few_are_noted_and_all_are_counted() {
+        let began = Instant::now();
+        let mut strangers = Strangers { full_at: began, unnoted: 0 };
+        let flood: Vec<u64> = (0..10_000).filter_map(|_| strangers.count(began)).collect();
+        assert_eq!(flood, [1; STRANGERS as usize]);
+        assert_eq!(strangers.count(began + STRANGERS_PACE), Some(10_000 - STRANGERS + 1));
+        assert_eq!(strangers.count(began + STRANGERS_PACE), None);
+        assert_eq!(strangers.count(began + 2 * STRANGERS_PACE), Some(2));
+    }
 }

@@ -38,6 +38,9 @@ pub struct AuditEntry {
     /// `code` of the problem, if it was refused.
     code: Option<String>,
     request_id: String,
+    /// How many requests the entry stands for. Of refusals without a known key a few are noted a minute, each with the
+    /// number of those since the one before; the rest are 1.
+    requests: u64,
 }
 
 impl From<store::AuditEntry> for AuditEntry {
@@ -53,6 +56,7 @@ impl From<store::AuditEntry> for AuditEntry {
             status: entry.status,
             code: entry.code,
             request_id: entry.request_id,
+            requests: entry.requests,
         }
     }
 }

@@ -5,18 +5,23 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
+use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tower::Layer;
+
+use super::strangers::Strangers;
 
 /// Connections that may be open; more wait to be accepted.
 const MOST: usize = 16_384;
 /// How long a client may take for the head of a request, and stay silent between two.
 const HEAD: Duration = Duration::from_secs(60);
+/// Bytes of a request's head, which anybody may send.
+const MOST_HEAD: usize = 64 << 10;
 /// After a failure to accept, as when there are too many open files.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -27,21 +32,24 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: impl Future<
 
 async fn serve_within(head: Duration, listener: TcpListener, router: Router, shutdown: impl Future<Output = ()>) {
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(head);
+    http.timer(TokioTimer::new()).header_read_timeout(head).max_buf_size(MOST_HEAD);
     // Built once: what a connection gets is a reference.
     let router = router.with_state(());
     let (places, graceful) = (Arc::new(Semaphore::new(MOST)), GracefulShutdown::new());
+    // The others are for those who are known.
+    let strangers = Strangers::new(MOST / 2);
     let mut shutdown = pin!(shutdown);
     loop {
         let next = async {
             let place = Arc::clone(&places).acquire_owned().await.map_err(io::Error::other)?;
-            Ok::<_, io::Error>((listener.accept().await?.0, place))
+            let (stream, address) = listener.accept().await?;
+            Ok::<_, io::Error>((stream, strangers.enter(address.ip()), place))
         };
         let accepted = tokio::select! {
             accepted = next => accepted,
             () = &mut shutdown => break,
         };
-        let (stream, place) = match accepted {
+        let (stream, guest, place) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "a connection cannot be accepted");
@@ -54,11 +62,15 @@ async fn serve_within(head: Duration, listener: TcpListener, router: Router, shu
             tracing::debug!(%error, "a connection broke");
             continue;
         }
-        let service = TowerToHyperService::new(router.clone());
+        let guest = Arc::new(guest);
+        let service = TowerToHyperService::new(Extension(Arc::clone(&guest)).layer(router.clone()));
         let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection broke");
+            tokio::select! {
+                ended = connection => if let Err(error) = ended {
+                    tracing::debug!(%error, "a connection broke");
+                },
+                () = guest.sent_away() => tracing::debug!("a silent connection made room for others"),
             }
             drop(place);
         });

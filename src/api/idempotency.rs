@@ -3,6 +3,9 @@
 //! A request that makes a job is known again by its key, which is written in the same transaction as the job
 //! ([`key`]). Any other keyed POST is answered from what the first one was answered ([`replay`]). Its key, too, is written
 //! with what it makes: if the server dies before the answer is there, that is shown as it is by then.
+//!
+//! A key is good for whoever used it first: another API key of the project that sends the same is refused. What is kept of
+//! an answer is bounded and has no secrets, and answers to mere questions are not kept.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -30,14 +33,22 @@ use crate::store::{IdempotencyKey, Recorded, StoreError};
 
 /// By what the request that makes a job is known again: by its `Idempotency-Key`, or for ten minutes by its body where
 /// the client counts its retries, as OpenAI's clients do.
-pub fn key(headers: &HeaderMap, body: &Value) -> Result<Option<IdempotencyKey>, Problem> {
-    let digest = digest::of_json(body);
+pub fn key(app: &App, headers: &HeaderMap, body: &Value) -> Result<Option<IdempotencyKey>, Problem> {
+    let digest = digest_of(app.caller, body);
     if let Some(name) = name(headers)? {
         return Ok(Some(IdempotencyKey { name: Some(name), digest, repeats: false }));
     }
     let Some(count) = headers.get("x-stainless-retry-count") else { return Ok(None) };
     let repeats = count.to_str().ok().and_then(|count| count.parse::<u32>().ok()).is_some_and(|count| count > 0);
     Ok(Some(IdempotencyKey { name: None, digest, repeats }))
+}
+
+/// Of what a request asks for, and who asks.
+fn digest_of(caller: Option<ApiKeyId>, asked: &Value) -> String {
+    match caller {
+        Some(caller) => digest::of_json(&json!([caller, asked])),
+        None => digest::of_json(asked),
+    }
 }
 
 fn name(headers: &HeaderMap) -> Result<Option<String>, Problem> {
@@ -64,8 +75,9 @@ fn mark(response: &mut Response) {
 /// Answers a keyed POST that was answered before in the same way, and remembers the answers of others. `handlers` are
 /// asked for what a request has made that was not answered.
 pub async fn replay(State((app, handlers)): State<(App, Router)>, request: Request, next: Next) -> Response {
-    let itself = Kind::of(&request) == Kind::MakesJob;
-    if request.method() != Method::POST || itself || !request.headers().contains_key("idempotency-key") {
+    let kind = Kind::of(&request);
+    let handled = kind == Kind::MakesJob || request.method() != Method::POST || !kind.changes(request.method());
+    if handled || !request.headers().contains_key("idempotency-key") {
         return next.run(request).await;
     }
     match replayed(app, handlers, request, next).await {
@@ -78,7 +90,7 @@ async fn replayed(app: App, handlers: Router, request: Request, next: Next) -> R
     let Some(name) = name(request.headers())? else { return Ok(next.run(request).await) };
     let caller = request.extensions().get::<Caller>().cloned().unwrap_or_default();
     let store = app.store.within(&caller.project);
-    let (request, digest) = fingerprint(request).await?;
+    let (request, digest) = fingerprint(request, caller.key).await?;
     let turn = match app.keyed.begin(store.own_project(), &name) {
         Ok(turn) => turn,
         Err(known) => return again(known, &digest),
@@ -106,6 +118,10 @@ async fn replayed(app: App, handlers: Router, request: Request, next: Next) -> R
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", format!("the answer cannot be kept: {error}"))
     })?;
     let (status, answer) = (parts.status.as_u16(), kept(&bytes));
+    if answer.len() > MOST_KEPT {
+        // What was made is shown instead.
+        return Ok(Response::from_parts(parts, Body::from(bytes)));
+    }
     if let Err(error) = store.record_answer(&name, &digest, (status, &answer), clock::now()).await {
         // What was asked for is done; that cannot be taken back.
         tracing::warn!(%error, "an answer is remembered until the server ends only");
@@ -138,6 +154,9 @@ async fn shown(path: &str, request: Request, handlers: Router) -> Response {
     if response.status().is_success() {
         *response.status_mut() = StatusCode::CREATED;
         mark(&mut response);
+    } else if response.status() == StatusCode::NOT_FOUND {
+        let detail = "what was made with this Idempotency-Key has been deleted; use a new key to make another";
+        return Problem::new(StatusCode::CONFLICT, "conflict", detail).into_response();
     }
     response
 }
@@ -157,6 +176,8 @@ fn again(known: Option<Recorded>, digest: &str) -> Result<Response, Problem> {
     Ok(response)
 }
 
+/// Bytes of an answer that are kept.
+const MOST_KEPT: usize = 64 << 10;
 /// Answers that could not be written down, as when the disk is full, and are remembered all the same.
 const MOST_UNWRITTEN: usize = 1024;
 
@@ -209,26 +230,34 @@ impl Drop for Turn {
     }
 }
 
-/// An answer without the secret of a key, which is nowhere kept.
+/// An answer without what is shown once: the secret of a key, and that of a webhook endpoint.
 fn kept(answer: &[u8]) -> String {
+    let secret = |value: &Value| match value["object"].as_str() {
+        Some("api_key") => Some("key"),
+        Some("webhook_endpoint") => Some("secret"),
+        _ => None,
+    };
     match serde_json::from_slice::<Value>(answer) {
-        Ok(mut value) if value["object"] == "api_key" => {
-            value["key"] = Value::Null;
-            value.to_string()
-        }
-        _ => String::from_utf8_lossy(answer).into_owned(),
+        Ok(mut value) => match secret(&value) {
+            Some(secret) => {
+                value[secret] = Value::Null;
+                value.to_string()
+            }
+            None => String::from_utf8_lossy(answer).into_owned(),
+        },
+        Err(_) => String::from_utf8_lossy(answer).into_owned(),
     }
 }
 
 /// The request, and a digest of what it asks for. A body that is larger than any JSON body is known by its length, for
 /// it is read only once.
-async fn fingerprint(request: Request) -> Result<(Request, String), Problem> {
+async fn fingerprint(request: Request, caller: Option<ApiKeyId>) -> Result<(Request, String), Problem> {
     let (parts, body) = request.into_parts();
     let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
     let target = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
     // Without a length, and beyond that of any JSON body, it is a file on its way to the disk.
     if text(header::CONTENT_LENGTH).parse::<usize>().map_or(true, |length| length > MAX_JSON_BYTES) {
-        let digest = digest::of_json(&json!([target, text(header::CONTENT_LENGTH)]));
+        let digest = digest_of(caller, &json!([target, text(header::CONTENT_LENGTH)]));
         return Ok((Request::from_parts(parts, body), digest));
     }
     let bytes = to_bytes(body, MAX_JSON_BYTES).await.map_err(|error| {
@@ -239,7 +268,7 @@ async fn fingerprint(request: Request) -> Result<(Request, String), Problem> {
     if let Some((_, boundary)) = text(header::CONTENT_TYPE).split_once("boundary=") {
         content = content.replace(boundary.trim_matches('"'), "");
     }
-    let digest = digest::of_json(&json!([target, content]));
+    let digest = digest_of(caller, &json!([target, content]));
     Ok((Request::from_parts(parts, Body::from(bytes)), digest))
 }
 

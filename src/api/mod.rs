@@ -6,6 +6,7 @@ mod access;
 mod archive;
 mod audit;
 mod audit_log;
+mod browser;
 pub mod checkpoints;
 mod connections;
 pub mod datasets;
@@ -33,6 +34,7 @@ pub mod models;
 mod objectives;
 pub mod openai;
 mod openapi;
+mod places;
 mod projects;
 mod queue;
 mod resolve;
@@ -40,10 +42,12 @@ mod resources;
 pub mod rollout_sets;
 mod route;
 mod row_source;
+pub mod sandbox;
 mod scan;
+mod strangers;
 mod tail;
 mod verifiable;
-mod verifiers;
+pub mod verifiers;
 mod webhook_deliveries;
 mod webhook_endpoints;
 
@@ -55,7 +59,7 @@ use axum::Router;
 use axum::http::{HeaderName, StatusCode};
 use axum::middleware;
 use axum::response::IntoResponse;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
@@ -63,6 +67,7 @@ use tower_http::timeout::RequestBodyTimeoutLayer;
 use tower_http::trace::TraceLayer;
 use utoipa_axum::routes;
 
+use crate::job::ApiKeyId;
 use crate::store::Store;
 use crate::webhook::Guard;
 use access::AnonymousAccess;
@@ -71,6 +76,7 @@ use error::Problem;
 use etag::Answers;
 use feed::Feed;
 use limits::Limits;
+use places::Places;
 use route::{Kind, Routes};
 
 pub use openapi::document;
@@ -82,6 +88,8 @@ const BODY_SILENCE: Duration = Duration::from_secs(60);
 #[derive(Clone)]
 pub struct App {
     pub store: Store,
+    /// The key of the request, if it has one.
+    caller: Option<ApiKeyId>,
     pub settings: Arc<ApiSettings>,
     feed: Feed,
     anonymous: AnonymousAccess,
@@ -90,8 +98,8 @@ pub struct App {
     answers: Answers,
     keyed: idempotency::Keyed,
     row_indexes: RowIndexes,
-    /// Places for open event streams.
-    streams: Arc<Semaphore>,
+    /// For open event streams.
+    streams: Arc<Places>,
     /// Becomes true when the server is about to end; streams and waits then end too.
     shutdown: watch::Receiver<bool>,
 }
@@ -241,12 +249,24 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
     openai::sweep::start(store.clone(), shutdown.clone());
     let hosts: Arc<[String]> = settings.allowed_hosts.clone().into();
     let anonymous = AnonymousAccess::start(store.clone(), settings.open_without_keys, shutdown.clone());
-    let (entries, audit) = audit::start(store.clone());
+    let (log, audit) = audit::start(store.clone());
     let (limits, dispatcher) = (Limits::default(), inference::dispatch::Dispatcher::default());
-    let (answers, streams) = (Answers::default(), Arc::new(Semaphore::new(tail::MOST_STREAMS)));
+    let (answers, streams) = (Answers::default(), Arc::new(Places::new(tail::MOST_STREAMS)));
     let (settings, row_indexes, keyed) = (Arc::new(settings), RowIndexes::default(), idempotency::Keyed::default());
-    let app =
-        App { store, settings, feed, anonymous, limits, dispatcher, answers, keyed, row_indexes, streams, shutdown };
+    let app = App {
+        store,
+        caller: None,
+        settings,
+        feed,
+        anonymous,
+        limits,
+        dispatcher,
+        answers,
+        keyed,
+        row_indexes,
+        streams,
+        shutdown,
+    };
     let (router, _, kinds) = routes().into_parts();
     let handlers = router.clone().with_state(app.clone());
     let request_id = HeaderName::from_static("x-request-id");
@@ -265,9 +285,10 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
         }))
         .layer(RequestBodyTimeoutLayer::new(BODY_SILENCE))
         .layer(middleware::from_fn_with_state(hosts, host::check))
-        .layer(middleware::from_fn_with_state(entries, audit::record))
+        .layer(middleware::from_fn_with_state(log, audit::record))
         .layer(middleware::from_fn_with_state(Arc::new(kinds), route::mark))
         .layer(middleware::from_fn(error::finish))
+        .layer(middleware::from_fn(browser::protect))
         .layer(TraceLayer::new_for_http())
         .layer(PropagateRequestIdLayer::new(request_id.clone()))
         .layer(SetRequestIdLayer::new(request_id, MakeRequestUuid));

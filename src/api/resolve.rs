@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::Problem;
@@ -78,8 +79,10 @@ pub struct Model {
 }
 
 /// Where a model's files are.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ModelFiles {
+    #[serde(with = "builtin_name")]
     Builtin(&'static Builtin),
     /// A directory or a GGUF file.
     Path(PathBuf),
@@ -100,6 +103,22 @@ impl ModelFiles {
             Self::Builtin(builtin) => builtin.inspect(),
             Self::Path(path) => modelfile::inspect_weights(path),
         }
+    }
+}
+
+/// A built-in model by its name.
+mod builtin_name {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    use super::Builtin;
+
+    pub fn serialize<S: Serializer>(builtin: &&'static Builtin, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(builtin.name)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static Builtin, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Builtin::find(&name).ok_or_else(|| de::Error::custom("no such built-in model"))
     }
 }
 

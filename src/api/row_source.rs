@@ -3,18 +3,21 @@
 use std::io;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use super::error::Problem;
 use super::resolve;
 use crate::dataset::jsonl::JsonlFile;
-use crate::dataset::{self, Columns, Dataset, DatasetError, Split};
+use crate::dataset::{self, Columns, Dataset, Split};
 use crate::job::FieldError;
 use crate::spec::RowsRef;
 use crate::store::{Location, Store};
 
 /// Where the rows are.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RowSource {
-    Builtin(Dataset),
+    Builtin(String, Split),
     File(PathBuf, Columns),
 }
 
@@ -22,10 +25,7 @@ impl RowSource {
     pub async fn of(store: &Store, rows: RowsRef, split: Split) -> Result<Self, Problem> {
         let version = match rows {
             RowsRef::Version(version) => version,
-            RowsRef::Builtin(name) => {
-                let builtin = dataset::builtin(name, split).map(Self::Builtin);
-                return builtin.ok_or_else(|| io::Error::other("a built-in data set is not there").into());
-            }
+            RowsRef::Builtin(name) => return Ok(Self::Builtin(name.to_owned(), split)),
         };
         let row = store.dataset_version(version).await?;
         let columns = serde_json::from_value(row.columns).map_err(io::Error::other)?;
@@ -47,10 +47,14 @@ impl RowSource {
     }
 
     /// Finds the rows within the file. Blocks.
-    pub fn open(self) -> Result<Dataset, DatasetError> {
+    pub fn open(&self) -> io::Result<Dataset> {
         match self {
-            Self::Builtin(dataset) => Ok(dataset),
-            Self::File(path, columns) => Ok(Dataset::Jsonl(JsonlFile::open(path, columns)?)),
+            Self::Builtin(name, split) => {
+                dataset::builtin(name, *split).ok_or_else(|| io::Error::other("a built-in data set is not there"))
+            }
+            Self::File(path, columns) => {
+                JsonlFile::open(path.clone(), columns.clone()).map(Dataset::Jsonl).map_err(io::Error::other)
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Serialize;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
@@ -19,6 +19,7 @@ use super::App;
 use super::error::Problem;
 use super::extract::List;
 use super::feed::Follower;
+use super::places::Places;
 use crate::job::{Event, EventBody, JobId};
 use crate::store::{EventFilter, Store, StoreError};
 
@@ -139,7 +140,7 @@ pub struct Tail {
     after: i64,
     follower: Follower,
     shutdown: watch::Receiver<bool>,
-    streams: Arc<Semaphore>,
+    streams: Arc<Places>,
     ready: VecDeque<(i64, Event)>,
     /// Nothing lay behind what is ready when it was read.
     caught_up: bool,
@@ -170,8 +171,10 @@ impl Tail {
 
     /// Everything that follows, as server-sent events.
     pub fn stream(self) -> Result<Response, Problem> {
-        let place = Arc::clone(&self.streams).try_acquire_owned().map_err(|_| {
-            let detail = format!("{MOST_STREAMS} event streams are open; ask with `?wait=60` instead, or later");
+        let place = self.streams.take(self.store.own_project()).ok_or_else(|| {
+            let detail = format!(
+                "{MOST_STREAMS} event streams are open, or half as many of this project; ask with `?wait=60` instead"
+            );
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_streams", detail)
         })?;
         let events = stream::unfold((self, place), async |(mut tail, place)| {

@@ -25,6 +25,7 @@ mod queue;
 mod quickstart;
 mod remote;
 mod run;
+mod sandbox;
 pub mod serve;
 mod verifiers;
 mod worker;
@@ -32,6 +33,7 @@ mod worker;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use rustix::fs::Mode;
 
 use crate::config::{Config, SettingArgs};
 use crate::telemetry;
@@ -64,6 +66,9 @@ enum Command {
     Serve(serve::Args),
     /// Run jobs on one device (started by `serve`)
     Worker(worker::Args),
+    /// Do one task of a server that is not done in the server itself (started by `serve`)
+    #[command(hide = true)]
+    Sandbox(sandbox::Args),
     /// Start a server, improve the built-in model with BOLT, download and check the result
     Quickstart(quickstart::Args),
     /// Submit a job to a server, and with --wait follow it to its end
@@ -104,9 +109,19 @@ enum Command {
     Completions(completions::Args),
 }
 
+impl Command {
+    /// Whether it writes to a data directory, which nobody else on the machine is to read.
+    fn keeps_data(&self) -> bool {
+        matches!(self, Self::Serve(_) | Self::Worker(_) | Self::Keys(_) | Self::Backup(_) | Self::Restore(_))
+    }
+}
+
 /// Runs a command.
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let config = Config::load(cli.settings)?;
+    if cli.command.keeps_data() {
+        rustix::process::umask(Mode::RWXG | Mode::RWXO);
+    }
     match cli.command {
         Command::Serve(args) => {
             telemetry::start(&config.log)?;
@@ -116,6 +131,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             telemetry::start(&config.log)?;
             worker::run(config, args)
         }
+        Command::Sandbox(args) => sandbox::run(&args),
         Command::Quickstart(args) => quickstart::run(config, &args),
         Command::Run(args) => run::run(&config, &args),
         Command::Jobs(args) => jobs::run(&config, &args),

@@ -46,6 +46,11 @@ impl RemoteArgs {
             Some(base) => format!("http://{base}"),
             None => config.own_url(),
         };
+        if !self.json && std::env::args_os().any(|argument| argument.to_string_lossy().starts_with("--api-key")) {
+            eprintln!(
+                "warning: other users of this machine can see a key on a command line; use ANNEAL_API_KEY instead"
+            );
+        }
         let key = self.api_key.as_ref().map(|key| ApiKey(key.0.trim().to_owned())).filter(|key| !key.0.is_empty());
         Client::with_key(&base, key)
     }

@@ -40,6 +40,7 @@ pub struct Server {
     workers: JoinSet<()>,
     /// There is no API key.
     keyless: bool,
+    store: Store,
     /// Held while the server runs: one server per data directory.
     _lock: File,
 }
@@ -68,9 +69,15 @@ impl Server {
     /// Opens the data directory, starts the API and one worker per device.
     pub async fn start(config: &Config) -> anyhow::Result<Self> {
         let webhook_guard = Guard::new(&config.webhook_allow_private).context("webhook_allow_private")?;
-        let store = Store::open(&config.data_dir).await.context("the data directory cannot be opened")?;
+        let mut store = Store::open(&config.data_dir).await.context("the data directory cannot be opened")?;
+        if let Some(path) = &config.secrets_key_file {
+            store = store.with_secrets_key(path.clone());
+        }
         let lock = lock(&store)?;
         store.files().sweep_uploads()?;
+        if let Err(error) = store.seal_webhook_secrets().await {
+            tracing::error!(%error, "secrets of webhooks cannot be encrypted");
+        }
         let keyless = !store.has_api_keys().await?;
         if !config.is_local() && !store.has_usable_api_key(clock::now()).await? {
             bail!(
@@ -125,7 +132,7 @@ impl Server {
             let shutdown = shutdown.clone();
             workers.spawn(async move { supervise(store, arguments, machine, &reading, shutdown).await });
         }
-        Ok(Self { address, stop, http, workers, keyless, _lock: lock })
+        Ok(Self { address, stop, http, workers, keyless, store, _lock: lock })
     }
 
     /// Ends everything: running jobs are saved and go back to the queue.
@@ -136,6 +143,11 @@ impl Server {
             Ok(Err(error)) => tracing::error!(%error, "the API ended with an error"),
             Ok(Ok(())) => {}
             Err(_) => tracing::info!("requests that did not end in time are cut off"),
+        }
+        match tokio::time::timeout(GRACE, self.store.close()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "the database was not closed well, which the next start mends"),
+            Err(_) => tracing::info!("the database is still in use; the next start tidies it up"),
         }
     }
 }

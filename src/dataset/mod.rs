@@ -82,7 +82,8 @@ impl Default for Columns {
 }
 
 /// Which part of a built-in data set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Split {
     Train,
     Eval,

@@ -52,7 +52,7 @@ pub enum PromptFormat {
 }
 
 /// How rows become prompts.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PromptSpec {
     pub format: PromptFormat,
     /// A system message put before every prompt (chat format only).

@@ -21,6 +21,8 @@ pub struct AuditEntry {
     /// Of the problem, if it was refused.
     pub code: Option<String>,
     pub request_id: String,
+    /// How many requests it stands for.
+    pub requests: u64,
     pub created_at: Timestamp,
 }
 
@@ -36,7 +38,7 @@ impl Store {
         .await?;
         for entries in entries.chunks(ROWS) {
             let mut insert = QueryBuilder::new(
-                "insert into audit_entry (id, project, key_id, method, path, status, code, request_id, created_at) ",
+                "insert into audit_entry (id, project, key_id, method, path, status, code, request_id, requests, created_at) ",
             );
             insert.push_values(entries, |mut row, entry| {
                 row.push_bind(entry.id.to_string())
@@ -47,6 +49,7 @@ impl Store {
                     .push_bind(entry.status)
                     .push_bind(&entry.code)
                     .push_bind(&entry.request_id)
+                    .push_bind(i64::try_from(entry.requests).unwrap_or(i64::MAX))
                     .push_bind(entry.created_at.0);
             });
             insert.build().persistent(false).execute(tx.connection()).await?;
@@ -80,6 +83,7 @@ fn entry(row: &SqliteRow) -> Result<AuditEntry> {
         status: row.try_get("status")?,
         code: row.try_get("code")?,
         request_id: row.try_get("request_id")?,
+        requests: row.try_get::<i64, _>("requests")?.unsigned_abs(),
         created_at: Timestamp(row.try_get("created_at")?),
     })
 }

@@ -1,8 +1,9 @@
 //! The folders of a data directory, for the server and the workers of this machine. What is stored in them is found
 //! through the [`super::Place`].
 
-use std::fs::{self, DirBuilder, File, TryLockError};
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{self, DirBuilder, File, Permissions, TryLockError};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +11,8 @@ use std::time::Duration;
 use super::{Result, StoreError};
 use crate::job::JobId;
 
+/// Only owners remove their files from such a folder, which therefore is everybody's.
+const STICKY: u32 = 0o1000;
 /// Longest that an import may take.
 const IMPORT_TIME: Duration = Duration::from_secs(24 * 3600);
 
@@ -21,6 +24,7 @@ pub struct Files {
 
 impl Files {
     pub(super) fn open(root: &Path) -> Result<Self> {
+        keep_private(root).map_err(|e| StoreError::io("opening", root, e))?;
         for folder in ["datasets", "files", "jobs", "models", "parts", "uploads", "workers"] {
             let path = root.join(folder);
             fs::create_dir_all(&path).map_err(|e| StoreError::io("creating", &path, e))?;
@@ -54,6 +58,11 @@ impl Files {
     /// The file that the one server of the directory keeps locked.
     pub fn server_lock(&self) -> PathBuf {
         self.root.join("server.lock")
+    }
+
+    /// The key with which secrets are encrypted, unless the operator keeps it elsewhere.
+    pub(super) fn secrets_key(&self) -> PathBuf {
+        self.root.join("secrets.key")
     }
 
     /// The file that holds space for what is to be done on a full disk.
@@ -99,6 +108,25 @@ impl Files {
     }
 }
 
+/// Makes the folder of a data directory if it is not there, for its owner alone. One that others can look into is closed to
+/// them if it is ours; whether or not that is possible is said.
+fn keep_private(root: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(root)?;
+    let mode = root.metadata()?.mode();
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    let path = root.display();
+    let is_ours = root.join("anneal.db").exists() || fs::read_dir(root)?.next().is_none();
+    if mode & STICKY == 0 && is_ours && fs::set_permissions(root, Permissions::from_mode(mode & 0o700)).is_ok() {
+        tracing::warn!(%path, "others on this machine could look into the data directory; it is closed to them now");
+    } else {
+        tracing::warn!(%path, "others on this machine can look into the data directory, though not into new files; give \
+                       it a folder of its own, for its user only (chmod 700)");
+    }
+    Ok(())
+}
+
 /// Moves a complete, synced file or folder to its final name, durably.
 pub fn publish(temporary: &Path, target: &Path) -> Result<()> {
     let parent = target.parent().unwrap_or(Path::new("."));
@@ -109,4 +137,37 @@ pub fn publish(temporary: &Path, target: &Path) -> Result<()> {
 /// Makes the names in a folder durable.
 pub(super) fn sync(folder: &Path) -> Result<()> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| StoreError::io("syncing", folder, e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        path.metadata().unwrap().mode() & 0o1777
+    }
+
+    #[test]
+    fn a_data_directory_is_for_its_owner_and_nobody_elses_is_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = |name: &str, mode: u32| {
+            let path = folder.path().join(name);
+            fs::create_dir(&path).unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            path
+        };
+        let new = folder.path().join("parent/new");
+        Files::open(&new).unwrap();
+        assert_eq!(mode(&new), 0o700);
+        let old = made("old", 0o755);
+        fs::write(old.join("anneal.db"), "").unwrap();
+        Files::open(&old).unwrap();
+        assert_eq!(mode(&old), 0o700);
+        for (name, others) in [("shared", 0o755), ("sticky", 0o1777)] {
+            let path = made(name, others);
+            fs::write(path.join("of-somebody-else"), "").unwrap();
+            Files::open(&path).unwrap();
+            assert_eq!(mode(&path), others, "{name}");
+        }
+    }
 }

@@ -35,6 +35,7 @@ migrations! {
     "0018_answers",
     "0019_storage_wait",
     "0020_checksums",
+    "0021_audit_refusals",
 }
 
 /// What brings a database up to date; all changes whose numbers are at most `last`.

@@ -33,6 +33,7 @@ mod models;
 mod placement;
 mod projects;
 mod queue;
+mod quota;
 mod reports;
 mod requests;
 mod rollout_sets;
@@ -42,6 +43,7 @@ mod transitions;
 mod upkeep;
 mod uploaded_files;
 mod uploads;
+mod vault;
 mod verifiers;
 mod webhook_deliveries;
 mod webhook_endpoints;
@@ -82,6 +84,7 @@ pub use models::ModelRow;
 pub use placement::{QueueEntry, Reserved};
 pub use projects::{ProjectLimits, ProjectRow};
 pub use queue::{Claim, Ended, Heartbeat, Loss, MAX_CRASHES};
+pub use quota::StorageRoom;
 pub use requests::Recorded;
 pub use rollout_sets::{NewRolloutSet, RolloutSetRow};
 pub use space::{RESERVE, SpaceWait};
@@ -124,7 +127,7 @@ pub enum StoreError {
     #[error("{detail}")]
     Refused { code: &'static str, detail: String },
     /// An idempotency key was used with another body.
-    #[error("this Idempotency-Key was used with another body; use a new key for a new request")]
+    #[error("this Idempotency-Key was used with another body or by another API key; use a new one for a new request")]
     KeyReused,
     /// The project has no right to more.
     #[error("{0}")]
@@ -191,6 +194,8 @@ pub struct Store {
     files: Files,
     place: Place,
     submissions: Submissions,
+    arriving: quota::Arriving,
+    vault: vault::Vault,
     /// When the first [`probe`](Self::probe) began that has not gone well since.
     unwritable: Arc<std::sync::Mutex<Option<Instant>>>,
     /// What was found to be wrong with the database when it was looked through.
@@ -241,8 +246,10 @@ impl Store {
             writer: Arc::new(Mutex::new(writer)),
             options: Arc::new(options),
             place: Place::new(files.clone()),
+            vault: vault::Vault::at(files.secrets_key()),
             files,
             submissions: Submissions::new(),
+            arriving: quota::Arriving::default(),
             unwritable: Arc::default(),
             fault: Arc::default(),
             versions: Arc::default(),
@@ -251,6 +258,11 @@ impl Store {
             news: Memo::new(REMEMBERED),
             project: None,
         }
+    }
+
+    /// The same store, whose secrets are encrypted with the key in this file, instead of the one in the data directory.
+    pub fn with_secrets_key(self, path: PathBuf) -> Self {
+        Self { vault: vault::Vault::at(path), ..self }
     }
 
     /// The same store, with nothing in it but what belongs to `project`: rows of others are not found, and new rows are
@@ -302,6 +314,15 @@ impl Store {
         drop(self.begin().await?);
         *self.unwritable.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(())
+    }
+
+    /// Closes the database, whereby SQLite moves what lies in its log into the one file, unless others have it open.
+    pub async fn close(self) -> Result<()> {
+        self.readers.close().await;
+        match self.writer.lock_owned().await.take() {
+            Some(writer) => Ok(writer.close().await?),
+            None => Ok(()),
+        }
     }
 
     /// Begins a write transaction, waiting for the one under way, though not for ever: a process that was stopped in the

@@ -123,22 +123,6 @@ impl Store {
         .await?;
         tx.commit().await
     }
-
-    /// Whether this project may store more; an error says how much it has.
-    pub async fn check_storage(&self) -> Result<()> {
-        let name = self.own_project();
-        if self.project_limits(name).await?.max_storage_bytes.is_none() {
-            return Ok(());
-        }
-        let row = self.project_with_usage(name).await?;
-        match row.limits.max_storage_bytes {
-            Some(limit) if row.storage_bytes >= limit => Err(StoreError::QuotaExceeded(format!(
-                "the project `{name}` stores {} bytes and may store {limit}; delete jobs, checkpoints or data sets",
-                row.storage_bytes
-            ))),
-            _ => Ok(()),
-        }
-    }
 }
 
 impl Store {

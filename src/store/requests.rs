@@ -23,6 +23,8 @@ pub(super) struct Keyed {
     pub now: Timestamp,
 }
 
+/// As what answers are encrypted.
+const ANSWER: &str = "remembered answer";
 /// How long an answer is kept.
 const KEPT_MILLISECONDS: i64 = 24 * 3600 * 1000;
 
@@ -50,6 +52,7 @@ impl Store {
         .await?;
         let Some(row) = row else { return Ok(None) };
         let (status, answer): (Option<u16>, Option<String>) = (row.try_get("status")?, row.try_get("answer")?);
+        let answer = answer.map(|answer| self.vault.open(&answer, ANSWER)).transpose()?;
         let (digest, resource) = (row.try_get("digest")?, row.try_get("resource")?);
         Ok(Some(Recorded { digest, answer: status.zip(answer), resource }))
     }
@@ -83,7 +86,7 @@ impl Store {
         .bind(key)
         .bind(digest)
         .bind(status)
-        .bind(answer)
+        .bind(self.vault.seal(answer, ANSWER)?)
         .bind(now.0)
         .execute(tx.connection())
         .await?;

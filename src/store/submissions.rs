@@ -237,7 +237,7 @@ impl Store {
         key: Option<IdempotencyKey>,
         now: Timestamp,
     ) -> Result<Submitted> {
-        self.check_storage().await?;
+        drop(self.storage_room().await?);
         let (reply, answer) = oneshot::channel();
         let texts = Texts::of(&new)?;
         let request = Request { new, texts, origin, key, project: self.own_project().to_owned(), now };

@@ -171,6 +171,7 @@ impl Store {
             let named = Self::of(files, options, None).named_files().await?;
             let Some(copied) = self.copy_files(&named, directory, &told)? else { continue };
             remove_others(&named, directory)?;
+            self.copy_secrets_key(directory)?;
             File::open(&snapshot)
                 .and_then(|file| file.sync_all())
                 .map_err(|e| StoreError::io("syncing", &snapshot, e))?;
@@ -179,6 +180,18 @@ impl Store {
         }
         let detail = "things are deleted faster than they can be copied; try again when less is going on";
         Err(StoreError::Conflict(detail.to_owned()))
+    }
+
+    /// The key of the secrets goes with them, unless the operator keeps it elsewhere.
+    fn copy_secrets_key(&self, directory: &Path) -> Result<()> {
+        let from = self.vault.path();
+        let (true, Some(name)) = (from.exists() && from.parent() == Some(self.files().root()), from.file_name()) else {
+            return Ok(());
+        };
+        let to = directory.join(name);
+        remove(&to)?;
+        fs::copy(from, &to).map_err(|e| StoreError::io("copying", from, e))?;
+        File::open(&to).and_then(|file| file.sync_all()).map_err(|e| StoreError::io("syncing", &to, e))
     }
 
     /// None when a file is not there any more. Blocks; nothing else is done meanwhile.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
+use super::vault::Vault;
 use super::webhook_endpoints::secrets;
 use super::{Page, Result, Store, StoreError, read, write_json};
 use crate::job::webhook::{self, DeliveryStatus, Secret};
@@ -65,6 +66,7 @@ pub enum WebhookOutcome {
 pub struct DueDelivery {
     pub id: WebhookDeliveryId,
     pub endpoint: WebhookEndpointId,
+    pub project: String,
     pub url: String,
     pub body: String,
     /// All that sign.
@@ -78,7 +80,7 @@ impl Store {
     /// endpoints that fail come behind all others, so that slow ones do not hold up the rest.
     pub async fn due_webhook_deliveries(&self, per_endpoint: u32, now: Timestamp) -> Result<Vec<DueDelivery>> {
         let rows = sqlx::query(
-            "select d.id, d.endpoint_id, d.body, d.tries, e.url, e.secret, e.old_secret, e.old_secret_until
+            "select d.id, d.endpoint_id, d.body, d.tries, e.project, e.url, e.secret, e.old_secret, e.old_secret_until
              from webhook_endpoint e join webhook_delivery d on d.id in
                   (select due.id from webhook_delivery due
                    where due.endpoint_id = e.id and due.status = 'pending' and due.next_attempt_at <= $1
@@ -89,7 +91,7 @@ impl Store {
         .bind(per_endpoint)
         .fetch_all(&self.readers)
         .await?;
-        rows.iter().map(|row| due(row, now)).collect()
+        rows.iter().map(|row| due(row, &self.vault, now)).collect()
     }
 
     /// Writes down a try and what follows from it. A delivery that is gone with its endpoint is let go.
@@ -351,12 +353,13 @@ fn attempt(row: &SqliteRow) -> Result<WebhookAttempt> {
     })
 }
 
-fn due(row: &SqliteRow, now: Timestamp) -> Result<DueDelivery> {
-    let (secret, old) = secrets(row)?;
+fn due(row: &SqliteRow, vault: &Vault, now: Timestamp) -> Result<DueDelivery> {
+    let (secret, old) = secrets(row, vault)?;
     let old = old.filter(|(_, until)| *until > now).map(|(old, _)| old);
     Ok(DueDelivery {
         id: read("webhook delivery id", row.try_get("id")?)?,
         endpoint: read("webhook endpoint id", row.try_get("endpoint_id")?)?,
+        project: row.try_get("project")?,
         url: row.try_get("url")?,
         body: row.try_get("body")?,
         secrets: std::iter::once(secret).chain(old).collect(),

@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
+use super::vault::Vault;
 use super::{Page, Result, Store, StoreError, read, read_json, write_json};
 use crate::job::webhook::{ROTATION_SECONDS, Secret};
 use crate::job::{Timestamp, WebhookEndpointId};
 
+/// As what secrets are encrypted.
+const SECRET: &str = "webhook secret";
 /// Endpoints of one project.
 const MOST_ENDPOINTS: i64 = 100;
 
@@ -64,7 +67,7 @@ impl Store {
         .bind(&endpoint.description)
         .bind(write_json(&endpoint.events)?)
         .bind(endpoint.enabled)
-        .bind(endpoint.secret.reveal())
+        .bind(self.vault.seal(endpoint.secret.reveal(), SECRET)?)
         .bind(write_json(&endpoint.metadata)?)
         .bind(endpoint.created_at.0)
         .execute(tx.connection())
@@ -93,7 +96,7 @@ impl Store {
             .bind(page.limit)
             .fetch_all(&self.readers)
             .await?;
-        rows.iter().map(endpoint).collect()
+        rows.iter().map(|row| endpoint(row, &self.vault)).collect()
     }
 
     /// Changes an endpoint. One that is enabled again is told of events from here on, and gets what was still waiting.
@@ -150,7 +153,7 @@ impl Store {
             "update webhook_endpoint set old_secret = secret, old_secret_until = $3, secret = $2 where id = $1",
         )
         .bind(id.to_string())
-        .bind(secret.reveal())
+        .bind(self.vault.seal(secret.reveal(), SECRET)?)
         .bind(until.0)
         .execute(tx.connection())
         .await?;
@@ -185,22 +188,42 @@ impl Store {
             .await?;
         row.map_or_else(
             || Err(StoreError::NotFound { what: "webhook endpoint", id: id.to_string() }),
-            |row| endpoint(&row),
+            |row| endpoint(&row, &self.vault),
         )
+    }
+
+    /// Encrypts the secrets that an older version has stored in plain text.
+    pub async fn seal_webhook_secrets(&self) -> Result<()> {
+        let mut tx = self.begin().await?;
+        let rows: Vec<(String, String, Option<String>)> =
+            sqlx::query_as("select id, secret, old_secret from webhook_endpoint").fetch_all(tx.connection()).await?;
+        let mut changed = false;
+        for (id, secret, old) in rows.into_iter().filter(|(_, secret, _)| !Vault::is_sealed(secret)) {
+            let old = old.map(|old| self.vault.seal(&old, SECRET)).transpose()?;
+            sqlx::query("update webhook_endpoint set secret = $2, old_secret = $3 where id = $1")
+                .bind(id)
+                .bind(self.vault.seal(&secret, SECRET)?)
+                .bind(old)
+                .execute(tx.connection())
+                .await?;
+            changed = true;
+        }
+        if changed { tx.commit().await } else { Ok(()) }
     }
 }
 
 /// The secrets of a row that holds the columns of an endpoint: the current one, and the old one with its end.
-pub(super) fn secrets(row: &SqliteRow) -> Result<(Secret, Option<(Secret, Timestamp)>)> {
-    let secret = read("webhook secret", row.try_get("secret")?)?;
+pub(super) fn secrets(row: &SqliteRow, vault: &Vault) -> Result<(Secret, Option<(Secret, Timestamp)>)> {
+    let opened = |stored: &str| read(SECRET, &vault.open(stored, SECRET)?);
+    let secret = opened(row.try_get("secret")?)?;
     let old: Option<String> = row.try_get("old_secret")?;
     let until: Option<i64> = row.try_get("old_secret_until")?;
-    let old = old.zip(until).map(|(old, until)| Ok::<_, StoreError>((read("webhook secret", &old)?, Timestamp(until))));
+    let old = old.zip(until).map(|(old, until)| Ok::<_, StoreError>((opened(&old)?, Timestamp(until))));
     Ok((secret, old.transpose()?))
 }
 
-fn endpoint(row: &SqliteRow) -> Result<WebhookEndpointRow> {
-    let (secret, old_secret) = secrets(row)?;
+fn endpoint(row: &SqliteRow, vault: &Vault) -> Result<WebhookEndpointRow> {
+    let (secret, old_secret) = secrets(row, vault)?;
     Ok(WebhookEndpointRow {
         id: read("webhook endpoint id", row.try_get("id")?)?,
         url: row.try_get("url")?,

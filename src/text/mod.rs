@@ -5,8 +5,35 @@ pub mod chat;
 pub mod prompt;
 pub mod tokenizer;
 
-use chat::ChatError;
-use tokenizer::TokenizerError;
+use chat::{ChatError, ChatTemplate};
+use prompt::Prompter;
+use tokenizer::{TextTokenizer, TokenizerError};
+
+use crate::job::spec::PromptSpec;
+use crate::modelfile::Inspection;
+
+/// Every code of a [`TextError`].
+pub const CODES: &[&str] =
+    &["tokenizer_failed", "chat_template_failed", "chat_template_missing", "prompt_empty", "prompt_too_long"];
+
+/// What a model brings along for texts.
+pub struct ModelText {
+    pub tokenizer: TextTokenizer,
+    /// None: it takes plain text.
+    pub chat: Option<ChatTemplate>,
+}
+
+impl ModelText {
+    pub fn of(inspection: &Inspection) -> Result<Self, TextError> {
+        let tokenizer = TextTokenizer::from_inspection(inspection)?;
+        Ok(Self { tokenizer, chat: ChatTemplate::from_inspection(inspection)? })
+    }
+
+    /// Makes prompts as a spec says, for a model with this many positions.
+    pub fn prompter<'a>(&'a self, spec: &'a PromptSpec, context: usize) -> Result<Prompter<'a>, TextError> {
+        Prompter::new(&self.tokenizer, self.chat.as_ref(), spec, context)
+    }
+}
 
 /// Why a prompt cannot be made.
 #[derive(Debug, thiserror::Error)]

@@ -25,6 +25,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use crate::job::ScoreStatus;
@@ -50,7 +51,7 @@ pub struct Case<'a> {
 }
 
 /// The verdict on one completion.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     pub status: ScoreStatus,
     /// Meaningful only where [`Score::is_scored`] holds.
@@ -97,6 +98,11 @@ impl Score {
 /// A rule that judges completions; called from several threads at once.
 pub trait Verifier: Send + Sync {
     fn verify(&self, case: &Case<'_>) -> Score;
+
+    /// The same, with what the verifiers that it is made of say, by name; none where it is one rule.
+    fn verify_with_members(&self, case: &Case<'_>) -> (Score, Vec<(String, Score)>) {
+        (self.verify(case), Vec::new())
+    }
 }
 
 /// What clients need to know to configure a verifier.
@@ -138,11 +144,6 @@ trait Settings {
     }
 
     fn time_limit_seconds(&self) -> f64;
-
-    /// What the verifiers that it is made of say of a case, by name.
-    fn members(&self, _case: &Case<'_>) -> Vec<(String, Score)> {
-        Vec::new()
-    }
 }
 
 macro_rules! describe {
@@ -185,11 +186,6 @@ impl Config {
     /// The verifier itself.
     pub fn build(&self) -> Arc<dyn Verifier> {
         self.settings().build()
-    }
-
-    /// What the verifiers that it is made of say of a case, by name; nothing where it is one rule.
-    pub fn members(&self, case: &Case<'_>) -> Vec<(String, Score)> {
-        self.settings().members(case)
     }
 
     /// Columns that every row must have besides the data set's own, each behind the field that names it, such as

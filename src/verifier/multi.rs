@@ -117,10 +117,6 @@ impl Settings for Config {
     fn time_limit_seconds(&self) -> f64 {
         self.time_limit_seconds
     }
-
-    fn members(&self, case: &Case<'_>) -> Vec<(String, Score)> {
-        self.graders.iter().map(|(name, member)| (name.clone(), member.checked().build().verify(case))).collect()
-    }
 }
 
 struct Multi {
@@ -128,18 +124,38 @@ struct Multi {
     formula: Formula,
 }
 
+impl Multi {
+    fn score(&self, rewards: &[f64]) -> Score {
+        let reward = self.formula.evaluate(rewards);
+        if reward.is_finite() { Score::ok(reward) } else { Score::error(format!("the formula gives {reward}")) }
+    }
+}
+
+/// What a member contributes; the verdict on the whole where it could not judge.
+fn reward_of(name: &str, score: &Score) -> Result<f64, Score> {
+    if score.is_scored() {
+        return Ok(score.reward);
+    }
+    Err(Score::error(format!("`{name}`: {}", score.detail.as_deref().unwrap_or_default())))
+}
+
 impl Verifier for Multi {
     fn verify(&self, case: &Case<'_>) -> Score {
         let mut rewards = Vec::with_capacity(self.members.len());
         for (name, member) in &self.members {
-            let score = member.verify(case);
-            if !score.is_scored() {
-                return Score::error(format!("`{name}`: {}", score.detail.unwrap_or_default()));
+            match reward_of(name, &member.verify(case)) {
+                Ok(reward) => rewards.push(reward),
+                Err(score) => return score,
             }
-            rewards.push(score.reward);
         }
-        let reward = self.formula.evaluate(&rewards);
-        if reward.is_finite() { Score::ok(reward) } else { Score::error(format!("the formula gives {reward}")) }
+        self.score(&rewards)
+    }
+
+    fn verify_with_members(&self, case: &Case<'_>) -> (Score, Vec<(String, Score)>) {
+        let members: Vec<(String, Score)> =
+            self.members.iter().map(|(name, member)| (name.clone(), member.verify(case))).collect();
+        let rewards: Result<Vec<f64>, Score> = members.iter().map(|(name, score)| reward_of(name, score)).collect();
+        (rewards.map_or_else(|score| score, |rewards| self.score(&rewards)), members)
     }
 }
 

@@ -27,8 +27,9 @@ pub use send::check_url;
 
 /// How often the log is looked at.
 const POLL: Duration = Duration::from_millis(100);
-/// Tries under way, in all and to one endpoint: a slow receiver must not hold up the others.
+/// Tries under way, in all, of one project and to one endpoint: slow receivers must not hold up those of others.
 const MOST_AT_ONCE: usize = 32;
+const MOST_PER_PROJECT: usize = 12;
 const MOST_PER_ENDPOINT: u32 = 4;
 /// How long a try whose outcome could not be written down waits before it is made again.
 const AFTER_ERROR: Duration = Duration::from_secs(5);
@@ -82,7 +83,8 @@ struct Dispatcher {
     store: Store,
     sender: Sender,
     retry_seconds: Arc<[u64]>,
-    under_way: HashMap<WebhookDeliveryId, WebhookEndpointId>,
+    /// With the endpoints and their projects.
+    under_way: HashMap<WebhookDeliveryId, (WebhookEndpointId, String)>,
     tries: JoinSet<WebhookDeliveryId>,
     /// The log has been turned into deliveries up to this position.
     told: i64,
@@ -96,8 +98,10 @@ impl Dispatcher {
             if self.under_way.len() >= MOST_AT_ONCE {
                 break;
             }
-            let same = self.under_way.values().filter(|endpoint| **endpoint == delivery.endpoint).count();
-            if same < MOST_PER_ENDPOINT as usize && !self.under_way.contains_key(&delivery.id) {
+            let to_endpoint = self.under_way.values().filter(|(endpoint, _)| *endpoint == delivery.endpoint).count();
+            let of_project = self.under_way.values().filter(|(_, project)| *project == delivery.project).count();
+            let may = to_endpoint < MOST_PER_ENDPOINT as usize && of_project < MOST_PER_PROJECT;
+            if may && !self.under_way.contains_key(&delivery.id) {
                 self.begin(delivery);
             }
         }
@@ -111,7 +115,7 @@ impl Dispatcher {
     }
 
     fn begin(&mut self, delivery: DueDelivery) {
-        self.under_way.insert(delivery.id, delivery.endpoint);
+        self.under_way.insert(delivery.id, (delivery.endpoint, delivery.project.clone()));
         let (store, sender, retries) = (self.store.clone(), self.sender.clone(), Arc::clone(&self.retry_seconds));
         self.tries.spawn(async move {
             let id = delivery.id;

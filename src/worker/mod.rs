@@ -5,7 +5,6 @@ mod assignment;
 mod beats;
 mod inference;
 pub mod liveness;
-mod program;
 mod pulse;
 pub mod ranks;
 mod result;

@@ -9,12 +9,13 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::assignment::{self, Work};
-use super::{WorkerError, chain, internal, program};
+use super::{WorkerError, chain, internal};
 use crate::device;
 use crate::engine::artifact::Saved;
 use crate::engine::collective::{Collective, Sockets, Watch};
 use crate::engine::{self, Reporter, Stop};
 use crate::job::{Failure, NewEvent};
+use crate::program;
 use crate::store::{Claim, Lease, Store};
 
 /// The other processes of a job; they are ended before it gives its devices back.

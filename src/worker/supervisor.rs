@@ -16,10 +16,11 @@ use tokio::process::{Child, Command};
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use super::{chain, program};
+use super::chain;
 use crate::clock;
 use crate::device::{self, DeviceError, DeviceReading, Machine};
 use crate::job::{DeviceStatus, WorkerId};
+use crate::program;
 use crate::store::{Store, StoreError};
 
 /// Time for a worker to save its job when the server ends, and the longest for one that is writing it all the while.

@@ -2128,6 +2128,12 @@ export interface components {
             /** @description `code` of the problem, if it was refused. */
             code?: string | null;
             request_id: string;
+            /**
+             * Format: int64
+             * @description How many requests the entry stands for. Of refusals without a known key a few are noted a minute, each with the
+             *     number of those since the one before; the rest are 1.
+             */
+            requests: number;
         };
         /** @description One page of a list. */
         AuditEntryList: {

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::http::StatusCode;
 
 use super::DatasetVersion;
-use super::upload::{publish, receive_rows, too_large};
+use super::upload::{ReceivedRows, publish, receive_rows, too_large};
 use crate::api::App;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
@@ -16,7 +16,7 @@ use crate::api::extract::Id;
 use crate::dataset::Columns;
 use crate::dataset::jsonl::{Limits, Summary, Validator};
 use crate::job::DatasetId;
-use crate::store::{Location, Place, Staged, StoredFile};
+use crate::store::{Location, Place, Staged, StorageRoom, StoredFile};
 
 /// How often rows are put behind a version that turns out not to be the newest any more.
 const ATTEMPTS: usize = 10;
@@ -51,14 +51,23 @@ pub async fn append_to_dataset(
 ) -> Result<(StatusCode, Json<DatasetVersion>), Problem> {
     let columns = app.store.dataset(id).await?.latest.columns;
     let columns: Columns = serde_json::from_value(columns).map_err(io::Error::other)?;
-    let (rows, _) = receive_rows(&app, columns, body).await?;
-    Ok((StatusCode::CREATED, Json(append(&app, id, rows.into()).await?)))
+    let ReceivedRows { rows, mut room, .. } = receive_rows(&app, columns, body).await?;
+    Ok((StatusCode::CREATED, Json(append(&app, id, rows.into(), &mut room).await?)))
 }
 
 /// Puts received rows behind the newest version, whichever that is by the time they are.
-async fn append(app: &App, id: DatasetId, rows: Arc<Staged>) -> Result<DatasetVersion, Problem> {
+async fn append(
+    app: &App,
+    id: DatasetId,
+    rows: Arc<Staged>,
+    room: &mut StorageRoom,
+) -> Result<DatasetVersion, Problem> {
+    let mut before = 0;
     for _ in 0..ATTEMPTS {
         let latest = app.store.dataset(id).await?.latest;
+        // What was there is stored once more.
+        room.take(latest.bytes.saturating_sub(before)).await?;
+        before = before.max(latest.bytes);
         let columns: Columns = serde_json::from_value(latest.columns).map_err(io::Error::other)?;
         let place = app.store.place().clone();
         let (first, second) = (Location::dataset(latest.id).holding(&latest.sha256), Arc::clone(&rows));

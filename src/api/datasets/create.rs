@@ -56,7 +56,7 @@ pub async fn create_dataset(
     let id = DatasetId::generate();
     let CreateDataset { name, prompt_column, answer_column, completion_column } = params;
     let columns = ColumnParams { prompt_column, answer_column, completion_column };
-    let version = receive(&app, id, columns, body).await?;
+    let (version, _room) = receive(&app, id, columns, body).await?;
     app.store.add_dataset(name.as_deref(), &BTreeMap::new(), &version).await?;
     Ok((StatusCode::CREATED, Json(app.store.dataset(id).await?.into())))
 }

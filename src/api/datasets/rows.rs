@@ -75,8 +75,9 @@ pub async fn list_dataset_rows(
     let version = app.store.dataset_version(id).await?;
     let columns: Columns = serde_json::from_value(version.columns).map_err(io::Error::other)?;
     let (place, file) = (app.store.place().clone(), Location::dataset(id).holding(&version.sha256));
-    let read = scan(move || -> Result<_, Problem> {
-        let index = app.row_indexes.of(id, || Ok(RowIndex::of(place.read(&file)?)?))?;
+    let indexes = app.row_indexes.clone();
+    let read = scan(&app, move || -> Result<_, Problem> {
+        let index = indexes.of(id, || Ok(RowIndex::of(place.read(&file)?)?))?;
         Ok(read_page(place.read(&file)?, &index, &columns, &params)?)
     });
     let (rows, has_more) = read.await?;

@@ -15,7 +15,7 @@ use crate::clock;
 use crate::dataset::Columns;
 use crate::dataset::jsonl::{Limits, Summary, Validator};
 use crate::job::{DatasetId, DatasetVersionId};
-use crate::store::{DatasetVersionRow, Location, Staged};
+use crate::store::{DatasetVersionRow, Location, Staged, StorageRoom};
 
 /// Which columns play which part.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
@@ -41,32 +41,37 @@ impl ColumnParams {
     }
 }
 
+/// Rows that were received and checked, with their place in what the project may store.
+pub struct ReceivedRows {
+    pub rows: Staged,
+    pub summary: Summary,
+    pub room: StorageRoom,
+}
+
 /// Stores a body as a file of the data set and describes it; the row is the caller's business.
 pub async fn receive(
     app: &App,
     dataset: DatasetId,
     columns: ColumnParams,
     body: Body,
-) -> Result<DatasetVersionRow, Problem> {
-    let (rows, summary) = receive_rows(app, columns.columns(), body).await?;
-    publish(rows, dataset, summary).await
+) -> Result<(DatasetVersionRow, StorageRoom), Problem> {
+    let received = receive_rows(app, columns.columns(), body).await?;
+    Ok((publish(received.rows, dataset, received.summary).await?, received.room))
 }
 
 /// Receives a body into a file of its own and checks it; nothing remains of one that is refused.
-pub async fn receive_rows(app: &App, columns: Columns, body: Body) -> Result<(Staged, Summary), Problem> {
+pub async fn receive_rows(app: &App, columns: Columns, body: Body) -> Result<ReceivedRows, Problem> {
     let mut chunks = body.into_data_stream();
-    if let Err(error) = app.store.check_storage().await {
+    let received = async {
+        let (rows, room) = (app.store.place().stage(), app.store.storage_room().await?);
+        let (summary, room) = stream_to(&rows, columns, app.settings.max_upload_bytes, room, &mut chunks).await?;
+        Ok::<_, Problem>(ReceivedRows { rows, summary, room })
+    }
+    .await;
+    if received.is_err() {
         drain(&mut chunks).await;
-        return Err(error.into());
     }
-    let rows = app.store.place().stage();
-    match stream_to(&rows, columns, app.settings.max_upload_bytes, &mut chunks).await {
-        Ok(summary) => Ok((rows, summary)),
-        Err(problem) => {
-            drain(&mut chunks).await;
-            Err(problem)
-        }
-    }
+    received
 }
 
 /// Gives checked rows their place and describes them.
@@ -104,8 +109,9 @@ async fn stream_to(
     rows: &Staged,
     columns: Columns,
     limit: u64,
+    mut room: StorageRoom,
     chunks: &mut BodyDataStream,
-) -> Result<Summary, Problem> {
+) -> Result<(Summary, StorageRoom), Problem> {
     let mut file = rows.writer().await?;
     let mut validator = Validator::new(columns, Limits::default());
     let mut bytes = 0_u64;
@@ -117,11 +123,12 @@ async fn stream_to(
         if bytes > limit {
             return Err(too_large(limit));
         }
+        room.take(chunk.len() as u64).await?;
         validator.feed(&chunk)?;
         file.write_all(&chunk).await?;
     }
     let summary = validator.finish()?;
     file.flush().await?;
     file.sync_all().await?;
-    Ok(summary)
+    Ok((summary, room))
 }

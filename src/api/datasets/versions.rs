@@ -36,7 +36,7 @@ pub async fn create_dataset_version(
     body: Body,
 ) -> Result<(StatusCode, Json<DatasetVersion>), Problem> {
     app.store.dataset(id).await?;
-    let version = receive(&app, id, columns, body).await?;
+    let (version, _room) = receive(&app, id, columns, body).await?;
     app.store.add_dataset_version(&version).await?;
     Ok((StatusCode::CREATED, Json(app.store.dataset_version(version.id).await?.into())))
 }

@@ -132,7 +132,7 @@ pub async fn compare_evaluations(
     let results = |row| -> Result<StoredFile, Problem> { Ok(content(row)?.artifact.file(RESULTS_FILE)?) };
     let (first, second, k) = (results(&baseline)?, results(&candidate)?, request.k);
     let place = app.store.place().clone();
-    let read = scan(move || read_pairs(place.read(&first)?, place.read(&second)?, k));
+    let read = scan(&app, move || read_pairs(place.read(&first)?, place.read(&second)?, k));
     let pairs = read.await?;
     let left_out = content(&baseline)?.summary.prompts as usize - pairs.len();
     let Some(comparison) = Comparison::of(&pairs, request.confidence) else {

@@ -38,7 +38,7 @@ pub async fn create_evaluation(
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
-    let key = idempotency::key(&headers, &body)?;
+    let key = idempotency::key(&app, &headers, &body)?;
     let submitted = match app.store.submitted_before(key.as_ref(), clock::now()).await? {
         Some(job) => Submitted { job, replayed: true },
         None => app.store.submit_job(resolve(&app.store, body).await?, key, clock::now()).await?,

@@ -99,7 +99,7 @@ pub async fn list_evaluation_results(
     let row = app.store.evaluation(id).await?;
     let (place, file) = (app.store.place().clone(), content(&row)?.artifact.file(RESULTS_FILE)?);
     let (after, limit) = (params.after, params.limit);
-    let read = scan(move || read_page(place.read(&file)?, after, limit));
+    let read = scan(&app, move || read_page(place.read(&file)?, after, limit));
     let page = read.await?;
     Ok(Json(List::new(page, limit, |prompt| prompt.number.to_string())))
 }

@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Usage, problem};
 use crate::api::App;
 use crate::api::error::Problem;
+use crate::api::places::Places;
 use crate::clock;
 use crate::job::DeviceStatus;
 use crate::job::inference::{Fault, FaultCode, Order, Reply};
@@ -36,7 +37,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub struct Dispatcher(Arc<Inner>);
 
 struct Inner {
-    places: Semaphore,
+    places: Places,
     /// Whoever holds it is the next to get a worker; others wait for it in order.
     turn: tokio::sync::Mutex<()>,
     freed: Notify,
@@ -46,7 +47,7 @@ struct Inner {
 impl Default for Inner {
     fn default() -> Self {
         Self {
-            places: Semaphore::new(PLACES),
+            places: Places::new(PLACES),
             turn: tokio::sync::Mutex::default(),
             freed: Notify::new(),
             devices: Mutex::default(),
@@ -66,8 +67,10 @@ impl Dispatcher {
     /// Hands an order to an idle worker; when this is ready, the worker has read the prompts and begun. `prompt` is
     /// the pointer of the field with the prompt.
     pub async fn ask(&self, app: &App, order: &Order, prompt: &'static str) -> Result<Answer, Problem> {
-        let place = self.0.places.try_acquire().map_err(|_| {
-            let detail = format!("{PLACES} requests for completions wait already; try again later");
+        let place = self.0.places.take(app.store.own_project()).ok_or_else(|| {
+            let detail = format!(
+                "{PLACES} requests for completions wait already, or half as many of this project; try again later"
+            );
             Problem::new(StatusCode::TOO_MANY_REQUESTS, "inference_queue_full", detail)
         })?;
         let arrived = Instant::now();

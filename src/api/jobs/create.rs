@@ -53,7 +53,7 @@ pub async fn create_job(
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
-    let key = idempotency::key(&headers, &body)?;
+    let key = idempotency::key(&app, &headers, &body)?;
     if params.dry_run.is_none()
         && let Some(job) = app.store.submitted_before(key.as_ref(), clock::now()).await?
     {

@@ -69,7 +69,7 @@ pub async fn fork_job(
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
-    let key = idempotency::key(&headers, &json!({"fork": id, "body": body}))?;
+    let key = idempotency::key(&app, &headers, &json!({"fork": id, "body": body}))?;
     if let Some(job) = app.store.submitted_before(key.as_ref(), clock::now()).await? {
         return Ok(idempotency::created(Job::from(job), true));
     }

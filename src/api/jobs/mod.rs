@@ -12,7 +12,7 @@ mod leakage;
 pub mod list;
 pub mod metrics;
 pub mod pause;
-mod preflight;
+pub mod preflight;
 pub mod report;
 pub(super) mod resolve;
 pub mod resume;

@@ -10,19 +10,18 @@ use utoipa::ToSchema;
 use super::leakage::{Leakage, leakage};
 use super::resolve::Resolution;
 use crate::api::error::Problem;
+use crate::api::resolve::ModelFiles;
 use crate::api::row_source::RowSource;
-use crate::dataset::{Dataset, DatasetError, Split};
+use crate::api::sandbox::{self, End, Task};
+use crate::dataset::Split;
 use crate::job::FieldError;
 use crate::job::memory::MemoryNeed;
 use crate::job::spec::PromptSpec;
-use crate::modelfile::Inspection;
 use crate::objective;
 use crate::spec::{RowsRef, Training};
 use crate::store::Store;
-use crate::text::TextError;
-use crate::text::chat::ChatTemplate;
 use crate::text::prompt::Prompter;
-use crate::text::tokenizer::TextTokenizer;
+use crate::text::{self, ModelText, TextError};
 
 /// Rows of each data set whose prompts are made.
 const MOST_ROWS: usize = 1000;
@@ -103,8 +102,8 @@ struct Memory {
 }
 
 /// How many rows of each data set were looked at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
-struct RowsChecked {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RowsChecked {
     train: usize,
     /// Null when nothing is evaluated.
     eval: Option<usize>,
@@ -127,8 +126,18 @@ pub async fn preflight(store: &Store, resolution: Resolution, dry_run: DryRun) -
                     Some(Rows::of(store, *rows, Split::Eval, used).await?)
                 }
             };
-            let checked = tokio::task::spawn_blocking(move || check_and_plan(&resolution, train, eval)).await;
-            let plan = checked.map_err(io::Error::other)??;
+            let check = PromptCheck {
+                model: resolution.model.files.clone(),
+                prompt: resolution.common.prompt.clone(),
+                train,
+                eval,
+            };
+            let rows_checked = check_prompts(store, &check).await?;
+            let planned = tokio::task::spawn_blocking(move || {
+                let PromptCheck { train, eval, .. } = check;
+                leakage_and_plan(&resolution, rows_checked, &train, eval.as_ref())
+            });
+            let plan = planned.await.map_err(io::Error::other)??;
             let leaked = plan.leakage.as_ref().and_then(Leakage::warning);
             let warning = |detail| FieldError::new("/dataset/eval", "eval_prompts_in_train", detail);
             warnings.extend(leaked.map(warning));
@@ -146,16 +155,10 @@ pub async fn preflight(store: &Store, resolution: Resolution, dry_run: DryRun) -
 }
 
 /// The first rows of a data set.
+#[derive(Debug, Serialize, Deserialize)]
 struct Rows {
     source: RowSource,
-    pointer: &'static str,
-    most: usize,
-}
-
-/// The same, found within their file.
-struct OpenRows {
-    dataset: Dataset,
-    pointer: &'static str,
+    pointer: String,
     most: usize,
 }
 
@@ -165,53 +168,108 @@ impl Rows {
             Split::Train => "/dataset/train",
             Split::Eval => "/dataset/eval",
         };
-        Ok(Self { source: RowSource::of(store, rows, split).await?, pointer, most })
-    }
-
-    fn open(self) -> Result<OpenRows, DatasetError> {
-        Ok(OpenRows { dataset: self.source.open()?, pointer: self.pointer, most: self.most })
+        Ok(Self { source: RowSource::of(store, rows, split).await?, pointer: pointer.to_owned(), most })
     }
 }
 
-/// Reads the model's configuration and tokenizer, makes prompts, and counts. Blocks.
-fn check_and_plan(resolution: &Resolution, train: Rows, eval: Option<Rows>) -> Result<Plan, Problem> {
-    let inspection = resolution.model.files.inspect();
-    let inspection = inspection.map_err(|error| one("/model", error.code(), error.to_string()))?;
-    let (train, eval) = (train.open()?, eval.map(Rows::open).transpose()?);
-    let rows_checked = check_prompts(&inspection, &resolution.common.prompt, &train, eval.as_ref())?;
-    let most = resolution.training.eval.prompts as usize;
-    let deadline = Instant::now() + MOST_TIME;
-    let leakage = eval.map(|eval| leakage(&train.dataset, &eval.dataset, most, deadline)).transpose()?;
-    Ok(plan(resolution, rows_checked, leakage))
+/// A model, and the rows that are to become prompts for it.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PromptCheck {
+    model: ModelFiles,
+    prompt: PromptSpec,
+    train: Rows,
+    eval: Option<Rows>,
 }
 
-fn check_prompts(
-    inspection: &Inspection,
-    spec: &PromptSpec,
-    train: &OpenRows,
-    eval: Option<&OpenRows>,
-) -> Result<RowsChecked, Problem> {
-    let deadline = Instant::now() + MOST_TIME;
-    let of_model = |error: TextError| one("/model", error.code(), error.to_string());
-    let tokenizer = TextTokenizer::from_inspection(inspection).map_err(|error| of_model(error.into()))?;
-    let chat = ChatTemplate::from_inspection(inspection).map_err(|error| of_model(error.into()))?;
-    let prompter = Prompter::new(&tokenizer, chat.as_ref(), spec, inspection.config.max_position_embeddings)
-        .map_err(|error| one("/dataset/format", error.code(), error.to_string()))?;
-    let mut errors = Vec::new();
-    let mut check = |rows: &OpenRows| -> Result<usize, Problem> {
-        let OpenRows { dataset, pointer, most } = rows;
-        let (mut checked, mut bad, most) = (0, 0, dataset.len().min(*most));
+/// What is wrong with a row or with the model, as fields say it.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PromptFault {
+    pointer: String,
+    code: String,
+    detail: String,
+}
+
+impl PromptFault {
+    fn new(pointer: &str, code: &str, detail: impl ToString) -> Self {
+        Self { pointer: pointer.to_owned(), code: code.to_owned(), detail: detail.to_string() }
+    }
+}
+
+impl Task for PromptCheck {
+    const NAME: &'static str = "prompts";
+    type Answer = Result<RowsChecked, Vec<PromptFault>>;
+
+    fn perform(&self, mut tell: impl FnMut(&Self::Answer) -> io::Result<()>) -> io::Result<()> {
+        let fault = |pointer, error: TextError| Err(vec![PromptFault::new(pointer, error.code(), error)]);
+        let inspection = self.model.inspect().map_err(io::Error::other)?;
+        let texts = match ModelText::of(&inspection) {
+            Ok(texts) => texts,
+            Err(error) => return tell(&fault("/model", error)),
+        };
+        let prompter = match texts.prompter(&self.prompt, inspection.config.max_position_embeddings) {
+            Ok(prompter) => prompter,
+            Err(error) => return tell(&fault("/dataset/format", error)),
+        };
+        let mut faults = Vec::new();
+        let mut check = |rows: &Rows| rows.check(&prompter, &mut faults);
+        let checked = RowsChecked { train: check(&self.train)?, eval: self.eval.as_ref().map(check).transpose()? };
+        tell(&if faults.is_empty() { Ok(checked) } else { Err(faults) })
+    }
+}
+
+impl Rows {
+    /// Makes prompts of the rows and says how many.
+    fn check(&self, prompter: &Prompter<'_>, faults: &mut Vec<PromptFault>) -> io::Result<usize> {
+        let deadline = Instant::now() + MOST_TIME;
+        let dataset = self.source.open()?;
+        let (mut checked, mut bad, most) = (0, 0, dataset.len().min(self.most));
         while checked < most && bad < MOST_BAD_ROWS && Instant::now() < deadline {
-            if let Err(error) = prompter.render(checked, &dataset.row(checked)?) {
-                errors.push(FieldError::new(*pointer, error.code(), error.to_string()));
+            let row = dataset.row(checked).map_err(io::Error::other)?;
+            if let Err(error) = prompter.render(checked, &row) {
+                faults.push(PromptFault::new(&self.pointer, error.code(), error));
                 bad += 1;
             }
             checked += 1;
         }
         Ok(checked)
-    };
-    let checked = RowsChecked { train: check(train)?, eval: eval.map(&mut check).transpose()? };
-    if errors.is_empty() { Ok(checked) } else { Err(Problem::invalid(errors)) }
+    }
+}
+
+/// Has prompts made in a process of its own: templates and tokenizers are programs that come with models.
+async fn check_prompts(store: &Store, check: &PromptCheck) -> Result<RowsChecked, Problem> {
+    let model = check.model.clone();
+    let inspected = tokio::task::spawn_blocking(move || model.inspect().map(drop)).await.map_err(io::Error::other)?;
+    inspected.map_err(|error| one("/model", error.code(), error.to_string()))?;
+    // Each data set has its time, and loading takes some.
+    let (mut answers, end) = sandbox::ask(store.own_project(), check, 3 * MOST_TIME).await?;
+    match (answers.pop(), end) {
+        (Some(Ok(checked)), _) => Ok(checked),
+        (Some(Err(faults)), _) => Err(Problem::invalid(faults.into_iter().map(field_error).collect())),
+        (None, End::Died(how)) => Err(one("/model", "model_text_failed", how)),
+        (None, End::Done | End::TimedOut) => {
+            Err(one("/model", "model_text_failed", String::from("its tokenizer or chat template takes too long")))
+        }
+    }
+}
+
+fn field_error(PromptFault { pointer, code, detail }: PromptFault) -> FieldError {
+    let known = text::CODES.iter().find(|known| **known == code);
+    FieldError::new(pointer, known.copied().unwrap_or("model_text_failed"), detail)
+}
+
+/// Compares held-out prompts with those that are trained on, and plans. Blocks.
+fn leakage_and_plan(
+    resolution: &Resolution,
+    rows_checked: RowsChecked,
+    train: &Rows,
+    eval: Option<&Rows>,
+) -> Result<Plan, Problem> {
+    let deadline = Instant::now() + MOST_TIME;
+    let most = resolution.training.eval.prompts as usize;
+    let train = train.source.open()?;
+    let eval = eval.map(|eval| eval.source.open()).transpose()?;
+    let leakage = eval.map(|eval| leakage(&train, &eval, most, deadline)).transpose()?;
+    Ok(plan(resolution, rows_checked, leakage))
 }
 
 fn one(pointer: &str, code: &'static str, detail: String) -> Problem {

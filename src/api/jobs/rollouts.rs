@@ -141,7 +141,7 @@ pub async fn job_rollouts(
             _ => error.into(),
         })
     };
-    let page = scan(read).await?;
+    let page = scan(&app, read).await?;
     Ok(Json(List::with_more(page.rollouts, page.has_more, |rollout| rollout.cursor.clone())))
 }
 

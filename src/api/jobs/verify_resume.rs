@@ -37,7 +37,7 @@ use crate::store::{JobRow, Origin, Store, Verification};
     )
 )]
 pub async fn verify_resume(Access(app): Access, Id(id): Id<JobId>, headers: HeaderMap) -> Result<Response, Problem> {
-    let key = idempotency::key(&headers, &json!({"verify_resume": id}))?;
+    let key = idempotency::key(&app, &headers, &json!({"verify_resume": id}))?;
     if let Some(job) = app.store.submitted_before(key.as_ref(), clock::now()).await? {
         return Ok(idempotency::created(Job::from(job), true));
     }

@@ -2,22 +2,32 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::http::StatusCode;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use super::Model;
+use crate::api::App;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{JsonBody, read};
+use crate::api::sandbox::{self, End, Task};
 use crate::clock;
+use crate::dataset::{Prompt, Row};
 use crate::job::ModelId;
 use crate::job::digest::{hex, sha256_hex};
+use crate::job::spec::PromptSpec;
 use crate::modelfile::{self, Format, Inspection};
 use crate::store::{Location, ModelRow, Place, Staged};
+use crate::text::ModelText;
+
+/// How long a model's tokenizer and chat template may take to be read and tried.
+const TRIAL_TIME: Duration = Duration::from_secs(60);
 
 /// A model to import.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -51,9 +61,47 @@ pub struct ImportModel {
 pub async fn import_model(Access(app): Access, JsonBody(body): JsonBody) -> Result<(StatusCode, Json<Model>), Problem> {
     let request: ImportModel = read(&body)?;
     let path = allowed(&request.path, &app.settings.import_roots)?;
+    try_out(&app, &path).await?;
     let model = import(app.store.place(), path, request.name).await?;
     app.store.add_model(&model).await?;
     Ok((StatusCode::CREATED, Json(model.into())))
+}
+
+/// A model whose tokenizer and chat template are to be tried.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ModelTrial {
+    path: PathBuf,
+}
+
+impl Task for ModelTrial {
+    const NAME: &'static str = "model";
+    /// The number of tokens that a short conversation has.
+    type Answer = usize;
+
+    /// What is merely wrong is said by the import itself, or to those who make prompts; here it is only seen that nothing
+    /// worse comes of it.
+    fn perform(&self, mut tell: impl FnMut(&usize) -> io::Result<()>) -> io::Result<()> {
+        let spec = PromptSpec::default();
+        let prompt = Prompt::Text(String::from("What is 1 + 1?\n\n  Answer: \u{1f600} 2."));
+        let row = Row { prompt, answer: None, completion: None, fields: Arc::default() };
+        let tokens = modelfile::inspect(&self.path).ok().and_then(|inspection| {
+            let texts = ModelText::of(&inspection).ok()?;
+            let prompter = texts.prompter(&spec, inspection.config.max_position_embeddings).ok()?;
+            Some(prompter.render(0, &row).ok()?.tokens.len())
+        });
+        tell(&tokens.unwrap_or_default())
+    }
+}
+
+/// Refuses a model whose tokenizer or chat template ends the process that tries them, or takes too long.
+async fn try_out(app: &App, path: &Path) -> Result<(), Problem> {
+    let (_, end) = sandbox::ask(app.store.own_project(), &ModelTrial { path: path.to_owned() }, TRIAL_TIME).await?;
+    let detail = match end {
+        End::Done => return Ok(()),
+        End::TimedOut => format!("its tokenizer or chat template takes longer than {} s", TRIAL_TIME.as_secs()),
+        End::Died(how) => how,
+    };
+    Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "model_text_failed", detail))
 }
 
 /// The real path, when it is below an import root. The message is the same whether the path exists or not.

@@ -12,7 +12,7 @@ use tokio::io::AsyncWriteExt;
 use crate::api::error::Problem;
 use crate::job::FieldError;
 use crate::job::digest::hex;
-use crate::store::Staged;
+use crate::store::{Staged, StorageRoom, Store};
 
 const MAX_FIELDS: usize = 16;
 const MAX_TEXT_BYTES: usize = 4096;
@@ -36,6 +36,8 @@ impl<S: Send + Sync> FromRequest<S> for Form {
 #[derive(Debug)]
 pub struct Received {
     pub file: Staged,
+    /// Its place in what the project may store.
+    _room: StorageRoom,
     pub filename: String,
     pub bytes: u64,
     pub sha256: String,
@@ -60,9 +62,12 @@ pub struct ExpectedForm<'a> {
     pub limit: u64,
 }
 
-/// Reads a form, with its file to `staged`.
-pub async fn receive(Form(mut form): Form, staged: Staged, expected: &ExpectedForm<'_>) -> Result<Received, Problem> {
-    let result = read(&mut form, staged, expected).await;
+/// Reads a form, with its file to a staged one.
+pub async fn receive(Form(mut form): Form, store: &Store, expected: &ExpectedForm<'_>) -> Result<Received, Problem> {
+    let result = match store.storage_room().await {
+        Ok(room) => read(&mut form, (store.place().stage(), room), expected).await,
+        Err(error) => Err(error.into()),
+    };
     if result.is_err() {
         let rest = async { while let Ok(Some(_)) = form.next_field().await {} };
         // Whoever is slower than this has to live with a broken connection.
@@ -71,14 +76,18 @@ pub async fn receive(Form(mut form): Form, staged: Staged, expected: &ExpectedFo
     result
 }
 
-async fn read(form: &mut Multipart, staged: Staged, expected: &ExpectedForm<'_>) -> Result<Received, Problem> {
+async fn read(
+    form: &mut Multipart,
+    staged: (Staged, StorageRoom),
+    expected: &ExpectedForm<'_>,
+) -> Result<Received, Problem> {
     let (mut staged, mut received, mut texts) = (Some(staged), None, Vec::new());
     for _ in 0..MAX_FIELDS {
         let Some(field) = form.next_field().await.map_err(cut_off)? else {
-            let Some((file, filename, bytes, sha256)) = received else {
-                return Err(refused(expected.file, "missing_field", "add a form field with the file"));
-            };
-            return Ok(Received { file, filename, bytes, sha256, texts });
+            let received: Option<Received> = received;
+            let received =
+                received.ok_or_else(|| refused(expected.file, "missing_field", "add a form field with the file"))?;
+            return Ok(Received { texts, ..received });
         };
         let name = field.name().unwrap_or_default().to_owned();
         if name == expected.file
@@ -99,9 +108,9 @@ async fn read(form: &mut Multipart, staged: Staged, expected: &ExpectedForm<'_>)
 
 async fn read_file(
     mut field: Field<'_>,
-    file: Staged,
+    (file, mut room): (Staged, StorageRoom),
     expected: &ExpectedForm<'_>,
-) -> Result<(Staged, String, u64, String), Problem> {
+) -> Result<Received, Problem> {
     let filename = super::clean_name(field.file_name().unwrap_or_default());
     let mut writer = file.writer().await?;
     let (mut bytes, mut digest) = (0_u64, Sha256::new());
@@ -111,6 +120,7 @@ async fn read_file(
             let detail = format!("the file is larger than {} bytes, the most that is taken at once", expected.limit);
             return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "upload_too_large", detail));
         }
+        room.take(chunk.len() as u64).await?;
         digest.update(&chunk);
         writer.write_all(&chunk).await?;
     }
@@ -119,7 +129,7 @@ async fn read_file(
     }
     writer.flush().await?;
     writer.sync_all().await?;
-    Ok((file, filename, bytes, hex(&digest.finalize())))
+    Ok(Received { file, _room: room, filename, bytes, sha256: hex(&digest.finalize()), texts: Vec::new() })
 }
 
 async fn read_text(mut field: Field<'_>, name: &str) -> Result<String, Problem> {

@@ -36,7 +36,7 @@ pub async fn create_rollout_set(
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
-    let key = idempotency::key(&headers, &body)?;
+    let key = idempotency::key(&app, &headers, &body)?;
     submit(&app.store, key, async || resolve(&app.store, body).await).await
 }
 

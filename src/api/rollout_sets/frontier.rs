@@ -99,7 +99,7 @@ pub async fn frontier(
         let groups = read_groups(place.read(&file)?)?;
         io::Result::Ok(frontier::frontier(&groups, &betas, ess_floor))
     };
-    let frontier = scan(compute).await?;
+    let frontier = scan(&app, compute).await?;
     Ok(Json(FrontierAnswer { object: "frontier", rollout_set: id.to_string(), frontier }))
 }
 

@@ -71,7 +71,7 @@ pub async fn regrade_rollout_set(
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
-    let key = idempotency::key(&headers, &json!({"regrade": id, "body": body}))?;
+    let key = idempotency::key(&app, &headers, &json!({"regrade": id, "body": body}))?;
     submit(&app.store, key, async || job(&app.store, id, body).await).await
 }
 

@@ -133,7 +133,7 @@ pub async fn list_rollouts(
 ) -> Result<Json<List<Rollout>>, Problem> {
     let content = content(app.store.rollout_set(id).await?)?;
     let (place, file) = (app.store.place().clone(), content.artifact.file(ROLLOUTS_FILE)?);
-    let read = scan(move || read_page(place.read(&file)?, &params));
+    let read = scan(&app, move || read_page(place.read(&file)?, &params));
     let page = read.await?;
     Ok(Json(List::with_more(page.rollouts, page.has_more, |rollout| rollout.line.to_string())))
 }

@@ -2,23 +2,26 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::Json;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::judge::checked;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody, read};
 use crate::api::row_source::RowSource;
-use crate::dataset::{Dataset, DatasetError, Prompt, Row, Split};
+use crate::api::sandbox::{self, End, Task};
+use crate::dataset::{Prompt, Row, Split};
 use crate::job::{FieldError, VerifierId};
 use crate::verifier::{self, Case, Score, ScoreStatus, Verifier};
 
 /// The least reward of a completion that passes.
 const PASS_MARK: f64 = 0.5;
-/// No further row is begun after this long.
+/// Rows that are not judged by then are left out.
 const MOST_TIME: Duration = Duration::from_secs(10);
 /// Rows that did not pass which an answer shows.
 const MOST_EXAMPLES: usize = 10;
@@ -114,52 +117,92 @@ pub async fn audit_verifier(
     let request: AuditVerifier = read(&body)?;
     let row = app.store.verifier(id).await?;
     let config = verifier::Config::parse(&row.config, "/config").map_err(Problem::invalid)?;
-    let source = RowSource::named(&app.store, &request.dataset, Split::Train, "/dataset").await?.map_err(one)?;
-    let most = request.rows;
-    let run = tokio::task::spawn_blocking(move || audit(config.build().as_ref(), &source.open()?, most));
-    let audit = run.await.map_err(io::Error::other)??;
-    Ok(Json(VerifierAudit { object: "verifier.audit", verifier: id.to_string(), dataset: request.dataset, ..audit }))
-}
-
-/// Judges the first rows. Blocks.
-fn audit(verifier: &dyn Verifier, rows: &Dataset, most: usize) -> Result<VerifierAudit, DatasetError> {
-    let deadline = Instant::now() + MOST_TIME;
-    let mut audit = VerifierAudit::default();
-    for number in (0..rows.len().min(most)).take_while(|_| Instant::now() < deadline) {
-        audit.rows += 1;
-        let row = rows.row(number)?;
-        let Some(text) = row.completion.as_deref().or(row.answer.as_deref()) else {
-            audit.skipped += 1;
-            continue;
-        };
-        audit.from_completion += usize::from(row.completion.is_some());
-        let score = judge(verifier, &row, text);
-        audit.count(&score);
-        let passed = score.status == ScoreStatus::Ok && score.reward >= PASS_MARK;
-        if !passed && audit.examples.len() < MOST_EXAMPLES {
-            audit.examples.push(AuditExample {
-                row: number,
-                status: score.status.as_str(),
-                reward: score.is_scored().then_some(score.reward),
-                completion: beginning(text),
-                answer: row.answer.as_deref().map(beginning),
-                found: score.answer.as_deref().map(beginning),
-                detail: score.detail,
-            });
-        }
+    let rows = RowSource::named(&app.store, &request.dataset, Split::Train, "/dataset").await?.map_err(one)?;
+    let task = Audit { verifier: config.resolved(), rows, most: request.rows };
+    let (audited, end) = sandbox::ask(app.store.own_project(), &task, MOST_TIME).await?;
+    let mut audit = VerifierAudit { object: "verifier.audit", dataset: request.dataset, ..VerifierAudit::default() };
+    audit.verifier = id.to_string();
+    audited.into_iter().for_each(|row| audit.count(row));
+    if let End::Died(how) = end {
+        // The row after those that were judged.
+        let text = AuditedText { from_completion: false, text: String::new(), answer: None, score: Score::error(how) };
+        audit.count(AuditedRow { row: audit.rows, judged: Some(text) });
     }
     let judged = audit.passed + audit.failed + audit.unparsable;
     audit.pass_rate = (judged > 0).then(|| audit.passed as f64 / judged as f64);
-    Ok(audit)
+    Ok(Json(audit))
+}
+
+/// A verifier, and the rows that it is audited with.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Audit {
+    verifier: Value,
+    rows: RowSource,
+    most: usize,
+}
+
+/// What is told of a row.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct AuditedRow {
+    row: usize,
+    /// None: it has neither a completion nor an answer.
+    judged: Option<AuditedText>,
+}
+
+/// A text that was judged. Texts are cut off behind their beginnings.
+#[derive(Debug, Serialize, Deserialize)]
+struct AuditedText {
+    from_completion: bool,
+    text: String,
+    answer: Option<String>,
+    score: Score,
+}
+
+impl Task for Audit {
+    const NAME: &'static str = "audit";
+    type Answer = AuditedRow;
+
+    fn perform(&self, mut tell: impl FnMut(&AuditedRow) -> io::Result<()>) -> io::Result<()> {
+        let verifier = checked(&self.verifier)?.build();
+        let rows = self.rows.open().map_err(io::Error::other)?;
+        (0..rows.len().min(self.most)).try_for_each(|number| {
+            let row = rows.row(number).map_err(io::Error::other)?;
+            let judged = row.completion.as_deref().or(row.answer.as_deref()).map(|text| AuditedText {
+                from_completion: row.completion.is_some(),
+                text: beginning(text),
+                answer: row.answer.as_deref().map(beginning),
+                score: judge(verifier.as_ref(), &row, text),
+            });
+            tell(&AuditedRow { row: number, judged })
+        })
+    }
 }
 
 impl VerifierAudit {
-    fn count(&mut self, score: &Score) {
+    fn count(&mut self, AuditedRow { row, judged }: AuditedRow) {
+        self.rows += 1;
+        let Some(AuditedText { from_completion, text, answer, score }) = judged else {
+            self.skipped += 1;
+            return;
+        };
+        self.from_completion += usize::from(from_completion);
+        let passed = score.status == ScoreStatus::Ok && score.reward >= PASS_MARK;
         match score.status {
-            ScoreStatus::Ok if score.reward >= PASS_MARK => self.passed += 1,
+            ScoreStatus::Ok if passed => self.passed += 1,
             ScoreStatus::Ok => self.failed += 1,
             ScoreStatus::Unparsable => self.unparsable += 1,
             ScoreStatus::Error | ScoreStatus::Timeout => self.errors += 1,
+        }
+        if !passed && self.examples.len() < MOST_EXAMPLES {
+            self.examples.push(AuditExample {
+                row,
+                status: score.status.as_str(),
+                reward: score.is_scored().then_some(score.reward),
+                completion: text,
+                answer,
+                found: score.answer.as_deref().map(beginning),
+                detail: score.detail,
+            });
         }
     }
 }

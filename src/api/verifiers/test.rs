@@ -87,6 +87,6 @@ pub async fn test_verifier(
         Problem::from(StoreError::Corrupt { what: "verifier", detail })
     })?;
     let samples = request.completions.into_iter().map(|c| Sample { completion: c.completion, row: c.row }).collect();
-    let data = judge(config, samples).await?.into_iter().map(|judged| judged.score.into()).collect();
+    let data = judge(&app, &config, samples).await?.into_iter().map(|judged| judged.score.into()).collect();
     Ok(Json(VerifierTest { object: "verifier.test", verifier: id.to_string(), data }))
 }

@@ -47,10 +47,9 @@ pub struct CreateFile {
     )
 )]
 pub async fn create_file(Access(app): Access, form: Form) -> Result<(StatusCode, Json<FileObject>), Problem> {
-    app.store.check_storage().await?;
     let texts = ["purpose", "expires_after[anchor]", "expires_after[seconds]"];
     let expected = ExpectedForm { file: "file", texts: &texts, limit: app.settings.max_upload_bytes };
-    let received = receive(form, app.store.place().stage(), &expected).await?;
+    let received = receive(form, &app.store, &expected).await?;
     let row = describe(&received)?;
     received.file.publish(&Location::file(row.id)).await?;
     app.store.add_file(&row).await?;

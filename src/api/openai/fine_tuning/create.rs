@@ -75,7 +75,7 @@ pub async fn create_fine_tuning_job(
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
-    let key = idempotency::key(&headers, &body)?;
+    let key = idempotency::key(&app, &headers, &body)?;
     if let Some(job) = app.store.submitted_before(key.as_ref(), clock::now()).await? {
         return Ok(idempotency::created(view(&app, job).await?, true));
     }

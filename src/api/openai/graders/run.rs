@@ -89,13 +89,13 @@ pub struct GraderErrors {
         (status = 422, description = "The grader is invalid or not run here", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
-pub async fn run_grader(_: Access, JsonBody(body): JsonBody) -> Result<Json<GraderRun>, Problem> {
+pub async fn run_grader(Access(app): Access, JsonBody(body): JsonBody) -> Result<Json<GraderRun>, Problem> {
     let request: RunGrader = read(&body)?;
     let config = grader::read(&request.grader, "/grader").map_err(Problem::invalid)?;
     let kind = config.name();
     let sample = Sample { completion: request.model_sample, row: request.item.unwrap_or_default() };
     let began = Instant::now();
-    let judged = judge(config, vec![sample]).await?.remove(0);
+    let judged = judge(&app, &config, vec![sample]).await?.remove(0);
     let name = request.grader.get("name").and_then(Value::as_str).unwrap_or(kind).to_owned();
     Ok(Json(answer(name, kind, judged, began.elapsed().as_secs_f64())))
 }

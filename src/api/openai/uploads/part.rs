@@ -60,10 +60,9 @@ pub async fn create_upload_part(
     Id(id): Id<UploadId>,
     form: Form,
 ) -> Result<(StatusCode, Json<UploadPart>), Problem> {
-    app.store.check_storage().await?;
     let upload = app.store.upload(id).await?;
     let expected = ExpectedForm { file: "data", texts: &[], limit: upload.bytes.min(MAX_PART_BYTES) };
-    let received = receive(form, app.store.place().stage(), &expected).await?;
+    let received = receive(form, &app.store, &expected).await?;
     let now = clock::now();
     upload.require_pending(now)?;
     let part = PartRow { id: PartId::generate(), upload: id, bytes: received.bytes, created_at: now };

@@ -27,6 +27,9 @@ class AuditEntry:
             path (str):
             status (int): HTTP status of the answer.
             request_id (str):
+            requests (int): How many requests the entry stands for. Of refusals without a known key a few are noted a
+                minute, each with the
+                number of those since the one before; the rest are 1.
             key (None | str | Unset): Null for a request without a key, or with an unknown one.
             code (None | str | Unset): `code` of the problem, if it was refused.
      """
@@ -39,6 +42,7 @@ class AuditEntry:
     path: str
     status: int
     request_id: str
+    requests: int
     key: None | str | Unset = UNSET
     code: None | str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
@@ -59,6 +63,8 @@ class AuditEntry:
         status = self.status
 
         request_id = self.request_id
+
+        requests = self.requests
 
         key: None | str | Unset
         if isinstance(self.key, Unset):
@@ -83,6 +89,7 @@ class AuditEntry:
             "path": path,
             "status": status,
             "request_id": request_id,
+            "requests": requests,
         })
         if key is not UNSET:
             field_dict["key"] = key
@@ -112,6 +119,8 @@ class AuditEntry:
 
         request_id = d.pop("request_id")
 
+        requests = d.pop("requests")
+
         def _parse_key(data: object) -> None | str | Unset:
             if data is None:
                 return data
@@ -139,6 +148,7 @@ class AuditEntry:
             path=path,
             status=status,
             request_id=request_id,
+            requests=requests,
             key=key,
             code=code,
         )

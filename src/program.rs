@@ -1,5 +1,5 @@
-//! This program, to be started again for a worker. Whoever installs another version replaces the file while the server
-//! runs; its workers must still be of the server's own version, for they share its database and its protocol.
+//! This program, to be started again for a worker or a sandbox. Whoever installs another version replaces the file while
+//! the server runs; its workers must still be of the server's own version, for they share its database and its protocol.
 
 use std::fs;
 use std::io;
@@ -8,13 +8,16 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use crate::config::worker_environment;
+
 /// The kernel's name for the program that the calling process runs, also when its file has gone.
 const RUNNING: &str = "/proc/self/exe";
 
-/// A command that starts the program that this process runs, whatever lies at its path by now.
+/// A command that starts the program that this process runs, whatever lies at its path by now, with as much of the
+/// environment as workers need.
 pub fn command() -> io::Result<Command> {
     let path = std::env::current_exe()?;
-    Ok(if is_running(&path)? {
+    let mut command = if is_running(&path)? {
         Command::new(path)
     } else {
         tracing::warn!(path = %path.display(), "the program was replaced; until the server is started again, its workers \
@@ -22,7 +25,9 @@ pub fn command() -> io::Result<Command> {
         let mut command = Command::new(RUNNING);
         command.arg0("anneal");
         command
-    })
+    };
+    command.env_clear().envs(worker_environment());
+    Ok(command)
 }
 
 /// Whether the file at a path is the program that this process runs.

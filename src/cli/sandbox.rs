@@ -1,0 +1,59 @@
+//! `anneal sandbox`: a process for one task of the server, with limits.
+
+use std::io::{stdin, stdout};
+use std::process::ExitCode;
+
+use anyhow::{anyhow, bail};
+use rustix::process::{Resource, Rlimit, Signal, nice, set_parent_process_death_signal, setrlimit};
+
+use crate::api::jobs::preflight::PromptCheck;
+use crate::api::models::import::ModelTrial;
+use crate::api::sandbox::{Task, perform};
+use crate::api::verifiers::audit::Audit;
+use crate::api::verifiers::judge::Judging;
+
+/// Address space: several times what the tokenizers of the largest vocabularies take.
+const MEMORY_BYTES: u64 = 4 << 30;
+/// Deeper recursion ends the process.
+const STACK_BYTES: usize = 16 << 20;
+const OPEN_FILES: u64 = 64;
+/// Requests come first.
+const NICENESS: i32 = 10;
+
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// The task, which standard input describes
+    task: String,
+    /// Seconds of processor time after which the process is ended
+    #[arg(long)]
+    seconds: u64,
+}
+
+/// Does a task under the limits.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    let limits = [
+        (Resource::As, MEMORY_BYTES),
+        (Resource::Cpu, args.seconds),
+        (Resource::Nofile, OPEN_FILES),
+        // It writes to its standard output alone, which is no file.
+        (Resource::Fsize, 0),
+        (Resource::Core, 0),
+    ];
+    for (resource, limit) in limits {
+        setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) })?;
+    }
+    if let Err(error) = nice(NICENESS) {
+        tracing::debug!(%error, "the process keeps its priority");
+    }
+    let perform: fn() -> std::io::Result<()> = match args.task.as_str() {
+        Judging::NAME => || perform::<Judging>(stdin(), stdout()),
+        Audit::NAME => || perform::<Audit>(stdin(), stdout()),
+        PromptCheck::NAME => || perform::<PromptCheck>(stdin(), stdout()),
+        ModelTrial::NAME => || perform::<ModelTrial>(stdin(), stdout()),
+        other => bail!("there is no task `{other}`"),
+    };
+    let done = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(perform)?;
+    done.join().map_err(|_| anyhow!("the task panicked"))??;
+    Ok(ExitCode::SUCCESS)
+}

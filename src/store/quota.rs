@@ -1,0 +1,122 @@
+//! What a project may store, counted while it arrives: several uploads at once share what is left, and one that would
+//! exceed it ends where it does.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{Result, Store, StoreError};
+
+/// What is on its way to the disk, by project.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Arriving(Arc<Mutex<HashMap<String, Bytes>>>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Bytes {
+    arriving: u64,
+    /// How many have come to rest so far, whereby what is stored has changed.
+    ended: u64,
+    /// How many are under way; when there is none, nothing is remembered.
+    uploads: u64,
+}
+
+impl Arriving {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Bytes>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The place of one upload. It is kept until a row counts what has arrived, or nothing remains of it.
+#[derive(Debug)]
+pub struct StorageRoom {
+    store: Store,
+    limit: Option<u64>,
+    taken: u64,
+    /// What the project had stored when so many uploads had ended.
+    stored: u64,
+    seen: Option<u64>,
+}
+
+impl Store {
+    /// A place for something that will be received; an error when the project stores as much as it may.
+    pub async fn storage_room(&self) -> Result<StorageRoom> {
+        let limit = self.project_limits(self.own_project()).await?.max_storage_bytes;
+        if limit.is_some() {
+            self.arriving.lock().entry(self.own_project().to_owned()).or_default().uploads += 1;
+        }
+        let mut room = StorageRoom { store: self.clone(), limit, taken: 0, stored: 0, seen: None };
+        room.take(0).await?;
+        Ok(room)
+    }
+}
+
+impl StorageRoom {
+    /// Takes `bytes` more, before they are written.
+    pub async fn take(&mut self, bytes: u64) -> Result<()> {
+        let Some(limit) = self.limit else { return Ok(()) };
+        let project = self.store.own_project();
+        let known = {
+            let mut arriving = self.store.arriving.lock();
+            let known = arriving.entry(project.to_owned()).or_default();
+            known.arriving += bytes;
+            *known
+        };
+        self.taken += bytes;
+        if self.seen != Some(known.ended) {
+            self.stored = self.store.project_with_usage(project).await?.storage_bytes;
+            self.seen = Some(known.ended);
+        }
+        let used = self.stored + known.arriving;
+        if used > limit || (bytes == 0 && used == limit) {
+            return Err(StoreError::QuotaExceeded(format!(
+                "the project `{project}` stores {} bytes, receives {} and may store {limit}; delete jobs, checkpoints or \
+                 data sets",
+                self.stored, known.arriving
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for StorageRoom {
+    fn drop(&mut self) {
+        if self.limit.is_none() {
+            return;
+        }
+        let project = self.store.own_project();
+        let mut arriving = self.store.arriving.lock();
+        if let Some(known) = arriving.get_mut(project) {
+            known.arriving = known.arriving.saturating_sub(self.taken);
+            known.ended += 1;
+            known.uploads = known.uploads.saturating_sub(1);
+            if known.uploads == 0 {
+                arriving.remove(project);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::Timestamp;
+    use crate::store::ProjectLimits;
+
+    #[tokio::test]
+    async fn uploads_at_once_share_what_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap().within("small");
+        let limits = ProjectLimits { max_storage_bytes: Some(100), ..ProjectLimits::default() };
+        store.set_project_limits("small", &limits, Timestamp(1)).await.unwrap();
+        let (mut first, mut second) = (store.storage_room().await.unwrap(), store.storage_room().await.unwrap());
+        first.take(60).await.unwrap();
+        assert!(matches!(second.take(50).await, Err(StoreError::QuotaExceeded(_))));
+        drop(second);
+        first.take(40).await.unwrap();
+        assert!(store.storage_room().await.is_err(), "all is taken");
+        let other = store.within("other").storage_room().await;
+        other.unwrap().take(1000).await.unwrap();
+        drop(first);
+        store.storage_room().await.unwrap().take(100).await.unwrap();
+        assert!(store.arriving.lock().is_empty(), "what has ended is forgotten");
+    }
+}
