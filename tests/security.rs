@@ -72,6 +72,29 @@ fn what_lasts_ends_when_its_key_is_revoked() {
 }
 
 #[test]
+fn what_is_done_beside_the_server_is_noted_and_floods_of_refusals_are_counted() {
+    let data = data_dir();
+    let (_, admin) = key(data.path(), "default", "read,admin");
+    let server = Server::start(data.path());
+    for _ in 0..300 {
+        assert_eq!(server.get("/v1/jobs").status, 401);
+    }
+    let entries = || -> Vec<Value> {
+        let key = bearer(&admin);
+        let log = server.get_with("/v1/audit-log?limit=100&order=asc", &[("authorization", &key)]).json();
+        log["data"].as_array().unwrap().clone()
+    };
+    until("the log is written", || entries().len() == 100);
+    let entries = entries();
+    let told = |i: usize| ["method", "path", "request_id"].map(|field| entries[i][field].as_str().unwrap().to_owned());
+    assert_eq!(told(0), ["POST", "/v1/api-keys", "local"]);
+    assert!(entries[1..].iter().all(|entry| entry["code"] == "missing_api_key"), "{entries:?}");
+    let path = format!("/v1/audit-log?limit=100&order=asc&after={}", entries[99]["id"].as_str().unwrap());
+    let more = server.get_with(&path, &[("authorization", &bearer(&admin))]).json();
+    assert!(more["data"].as_array().unwrap().len() < 100, "all 300 are noted one by one");
+}
+
+#[test]
 fn a_replay_is_for_the_key_that_made_it_and_has_no_secrets() {
     let data = data_dir();
     let (_, first) = key(data.path(), "default", "read,write");

@@ -87,7 +87,7 @@ fn import_into(config: &Config, output: Output, args: &ImportArgs) -> anyhow::Re
     runtime.block_on(async {
         let store = Store::open(&config.data_dir).await?;
         let path = args.path.canonicalize().map_err(|error| anyhow!("{}: {error}", args.path.display()))?;
-        let model = import(store.place(), path, args.name.clone()).await;
+        let model = import(store.place(), path, args.name.clone(), None).await;
         let model = model.map_err(|p| anyhow!("{} ({})", p.detail, p.code))?;
         store.add_model(&model).await?;
         let answer = json!({

@@ -74,7 +74,13 @@ pub fn print(text: &str) {
 
 /// Text from elsewhere without the characters that move a terminal's cursor or change its colors.
 pub fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
+    let hidden = |c: char| (c.is_control() && c != '\n' && c != '\t') || turns_text(c);
+    text.chars().map(|c| if hidden(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// Whether a character makes a terminal show what follows in another order than it stands there (Unicode UAX #9).
+fn turns_text(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The member at a pointer for people; `-` when there is none.

@@ -234,7 +234,7 @@ impl Store {
     /// Tells the jobs under way that the wall clock has moved by so much without time having passed.
     pub async fn note_clock(&self, milliseconds: i64, now: Timestamp) -> Result<()> {
         let way = if milliseconds < 0 { "back" } else { "forward" };
-        let seconds = milliseconds.unsigned_abs() / 1000;
+        let seconds = (milliseconds.unsigned_abs() + 500) / 1000;
         let message =
             format!("the clock went {way} by {seconds} s: it was set, or the machine slept; nothing is counted for it");
         let event = NewEvent::warning(message, "clock_moved", LogDetail::None {});

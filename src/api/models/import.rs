@@ -62,7 +62,8 @@ pub async fn import_model(Access(app): Access, JsonBody(body): JsonBody) -> Resu
     let request: ImportModel = read(&body)?;
     let path = allowed(&request.path, &app.settings.import_roots)?;
     try_out(&app, &path).await?;
-    let model = import(app.store.place(), path, request.name).await?;
+    // Links may lead elsewhere below the roots, as in a cache that keeps a file once, and not out of them.
+    let model = import(app.store.place(), path, request.name, Some(app.settings.import_roots.clone())).await?;
     app.store.add_model(&model).await?;
     Ok((StatusCode::CREATED, Json(model.into())))
 }
@@ -117,11 +118,17 @@ pub fn allowed(path: &Path, roots: &[PathBuf]) -> Result<PathBuf, Problem> {
     })
 }
 
-/// Checks a model and copies it into the data directory; the row is the caller's business.
-pub async fn import(place: &Place, path: PathBuf, name: Option<String>) -> Result<ModelRow, Problem> {
+/// Checks a model and copies it into the data directory; the row is the caller's business. With `roots`, every file of it
+/// must lie below one of them.
+pub async fn import(
+    place: &Place,
+    path: PathBuf,
+    name: Option<String>,
+    roots: Option<Vec<PathBuf>>,
+) -> Result<ModelRow, Problem> {
     let staged = place.stage();
     let source = path.display().to_string();
-    let copied = tokio::task::spawn_blocking(move || copy(&path, staged)).await;
+    let copied = tokio::task::spawn_blocking(move || copy(&path, staged, roots.as_deref())).await;
     let Copied { staged, inspection, bytes, weights_sha256 } = copied.map_err(io::Error::other)??;
     let id = ModelId::generate();
     staged.publish(&Location::model(id)).await?;
@@ -155,10 +162,11 @@ struct Copied {
 }
 
 /// Checks a model and copies its files. Blocks.
-fn copy(path: &Path, staged: Staged) -> Result<Copied, Problem> {
+fn copy(path: &Path, staged: Staged, roots: Option<&[PathBuf]>) -> Result<Copied, Problem> {
     let inspection = modelfile::inspect(path)?;
     let (mut bytes, mut weights) = (0, Sha256::new());
     for source in &inspection.files {
+        roots.map(|roots| allowed(source, roots)).transpose()?;
         let is_weights = inspection.weights.contains(source);
         bytes += staged.add(source, |chunk| {
             if is_weights {

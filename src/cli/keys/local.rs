@@ -11,8 +11,8 @@ use crate::cli::output::Output;
 use crate::clock;
 use crate::config::Config;
 use crate::job::access::check_project;
-use crate::job::{Scope, Timestamp};
-use crate::store::{ApiKeyRow, DEFAULT_PROJECT, NewApiKey, Page, Store};
+use crate::job::{AuditEntryId, Scope, Timestamp};
+use crate::store::{ApiKeyRow, AuditEntry, DEFAULT_PROJECT, NewApiKey, Page, Store};
 
 /// Keys that are read at a time.
 const PAGE: u32 = 100;
@@ -27,6 +27,7 @@ pub fn run(config: &Config, command: &Command, output: Output) -> anyhow::Result
             Command::Create(args) => {
                 let (row, secret) = ApiKeyRow::generate(new_key(args)?, clock::now())?;
                 store.add_api_key(&row).await?;
+                note(&store, &row.project, "/v1/api-keys").await?;
                 made(&described(&row, Some(secret)), output);
             }
             Command::List(_) => {
@@ -36,12 +37,32 @@ pub fn run(config: &Config, command: &Command, output: Output) -> anyhow::Result
             }
             Command::Revoke(args) => {
                 let id = args.id.parse().map_err(|error| anyhow!("{error}"))?;
-                let key = described(&store.revoke_api_key(id, clock::now()).await?, None);
+                let row = store.revoke_api_key(id, clock::now()).await?;
+                note(&store, &row.project, &format!("/v1/api-keys/{id}/revoke")).await?;
+                let key = described(&row, None);
                 output.answer(&key, || format!("{id} is revoked\n"));
             }
         }
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// What is done beside the server stands in its audit log too.
+async fn note(store: &Store, project: &str, path: &str) -> anyhow::Result<()> {
+    let now = clock::now();
+    let entry = AuditEntry {
+        id: AuditEntryId::generate(),
+        project: project.to_owned(),
+        key: None,
+        method: String::from("POST"),
+        path: path.to_owned(),
+        status: 200,
+        code: None,
+        request_id: String::from("local"),
+        requests: 1,
+        created_at: now,
+    };
+    Ok(store.add_audit_entries(&[entry], now).await?)
 }
 
 fn new_key(args: &CreateArgs) -> anyhow::Result<NewApiKey> {
