@@ -195,6 +195,7 @@ pub fn worker_environment() -> impl Iterator<Item = (OsString, OsString)> {
 
 fn is_for_workers(name: &str) -> bool {
     const NAMES: &[&str] = &[
+        "ANNEAL_LOG",
         "HOME",
         "LANG",
         "LD_LIBRARY_PATH",

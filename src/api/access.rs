@@ -4,6 +4,7 @@
 //! `default`. From the first key on, every request needs one; revoking all keys does not open the server again.
 
 use std::convert::Infallible;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,8 +15,10 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use futures_util::StreamExt;
+use futures_util::future::{BoxFuture, Shared};
+use futures_util::{FutureExt, StreamExt, stream};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use super::App;
 use super::error::Problem;
@@ -119,23 +122,30 @@ pub async fn check(State(app): State<App>, mut request: Request, next: Next) -> 
     let authorization = request.headers().get(header::AUTHORIZATION).cloned();
     match admit(&app, authorization.as_ref(), scope).await {
         Ok(caller) => {
-            if let Some(connection) = request.extensions().get::<Arc<Connection>>() {
-                connection.welcome();
-            }
+            let connection = request.extensions().get::<Arc<Connection>>().cloned();
+            connection.iter().for_each(|connection| connection.welcome());
             request.extensions_mut().insert(caller.clone());
-            let mut response = tokio::select! {
-                biased;
-                response = next.run(request) => response,
-                problem = withdrawn(&app, authorization.as_ref(), scope) => problem.into_response(),
+            let withdrawn = withdrawn(app, authorization, scope);
+            let mut response = if Kind::of(&request).changes(request.method()) {
+                // A change is made whole; what ends is the arrival of what it is to be made of.
+                next.run(if is_short(request.body()) {
+                    request
+                } else {
+                    request.map(|body| until(body, withdrawn.clone()))
+                })
+                .await
+            } else {
+                tokio::select! {
+                    biased;
+                    response = next.run(request) => response,
+                    problem = withdrawn.clone() => problem.into_response(),
+                }
             };
             response.extensions_mut().insert(caller);
-            if response.body().size_hint().exact().is_some_and(|size| size <= SHORT) {
-                return response;
+            match connection {
+                Some(connection) if !is_short(response.body()) => with_connection(response, connection, withdrawn),
+                _ => response,
             }
-            response.map(|body| {
-                let end = async move { drop(withdrawn(&app, authorization.as_ref(), scope).await) };
-                Body::from_stream(body.into_data_stream().take_until(Box::pin(end)))
-            })
         }
         Err((problem, caller)) => {
             drain_little(request.into_body()).await;
@@ -156,15 +166,63 @@ pub async fn check(State(app): State<App>, mut request: Request, next: Next) -> 
 type Refusal = (Problem, Option<Caller>);
 
 /// Ends when whoever was admitted would be no more: the key was revoked, has expired, or is the first one that there is.
-async fn withdrawn(app: &App, authorization: Option<&HeaderValue>, scope: Scope) -> Problem {
-    loop {
-        tokio::time::sleep(LOOK_AGAIN).await;
-        match admit(app, authorization, scope).await {
-            Err((problem, _)) if problem.status.is_client_error() => return problem,
-            // A database that does not answer takes nobody's rights.
-            Ok(_) | Err(_) => {}
+fn withdrawn(app: App, authorization: Option<HeaderValue>, scope: Scope) -> Shared<BoxFuture<'static, Problem>> {
+    async move {
+        loop {
+            tokio::time::sleep(LOOK_AGAIN).await;
+            match admit(&app, authorization.as_ref(), scope).await {
+                Err((problem, _)) if problem.status.is_client_error() => return problem,
+                // A database that does not answer takes nobody's rights.
+                Ok(_) | Err(_) => {}
+            }
         }
     }
+    .boxed()
+    .shared()
+}
+
+/// Whether a body is here, or sent, before anybody looks again.
+fn is_short(body: &Body) -> bool {
+    body.size_hint().exact().is_some_and(|size| size <= SHORT)
+}
+
+/// A body that breaks off when `end` is there.
+fn until(body: Body, end: impl Future<Output = Problem> + Send + Unpin + 'static) -> Body {
+    let chunks = stream::unfold(Some((body.into_data_stream(), end)), async |state| {
+        let (mut chunks, mut end) = state?;
+        tokio::select! {
+            biased;
+            problem = &mut end => Some((Err(axum::Error::new(io::Error::other(problem.code))), None)),
+            chunk = chunks.next() => chunk.map(|chunk| (chunk, Some((chunks, end)))),
+        }
+    });
+    // Whoever refuses a body reads on behind its end.
+    Body::from_stream(chunks.fuse())
+}
+
+/// An answer whose connection is closed when `end` is there, whether or not its client reads.
+fn with_connection(
+    mut response: Response,
+    connection: Arc<Connection>,
+    end: impl Future<Output = Problem> + Send + 'static,
+) -> Response {
+    if let (Some(size), false) =
+        (response.body().size_hint().exact(), response.headers().contains_key(header::CONTENT_LENGTH))
+    {
+        response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(size));
+    }
+    let mut watch = JoinSet::new();
+    watch.spawn(async move {
+        end.await;
+        connection.send_away();
+    });
+    // With the last of the body the watch ends.
+    response.map(|body| {
+        Body::from_stream(body.into_data_stream().map(move |chunk| {
+            let _while_it_lasts = &watch;
+            chunk
+        }))
+    })
 }
 
 async fn admit(app: &App, authorization: Option<&HeaderValue>, scope: Scope) -> Result<Caller, Refusal> {

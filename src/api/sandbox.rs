@@ -29,6 +29,8 @@ const MOST_BYTES: u64 = 64 << 20;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// What starting the process takes at most.
 const START: Duration = Duration::from_secs(10);
+/// How a process ends that could not do its task for a reason that has nothing to do with what it was brought to do.
+pub const FAILED: u8 = 74;
 /// The line before all answers: limits are set and the task is read.
 const READY: &[u8] = b"ready\n";
 
@@ -87,20 +89,25 @@ pub async fn ask<T: Task>(project: &str, task: &T, limit: Duration) -> Result<(V
         lines.next_line().await
     };
     let Ok(ready) = timeout(START, start).await else { return Ok((Vec::new(), End::TimedOut)) };
-    ready?;
+    if ready?.is_none() {
+        return Err(io::Error::other(format!("a sandbox did not start: {}", child.wait().await?)).into());
+    }
     let mut answers = Vec::new();
     let work = timeout(limit, async {
         while let Some(line) = lines.next_line().await? {
-            answers.push(serde_json::from_str(&line)?);
+            // What is behind the most bytes is cut off.
+            let Ok(answer) = serde_json::from_str(&line) else { return Ok(None) };
+            answers.push(answer);
         }
-        child.wait().await
+        child.wait().await.map(Some)
     });
-    let end = match work.await {
-        Ok(status) => match status? {
-            status if status.success() => End::Done,
-            status => End::Died(described(status)),
-        },
-        Err(_) => End::TimedOut,
+    let end = match work.await.unwrap_or(Ok(None))? {
+        None => End::TimedOut,
+        Some(status) if status.success() => End::Done,
+        Some(status) if status.code() == Some(FAILED.into()) => {
+            return Err(io::Error::other("a sandbox could not read what its task names").into());
+        }
+        Some(status) => End::Died(described(status)),
     };
     Ok((answers, end))
 }

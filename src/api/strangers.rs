@@ -88,6 +88,11 @@ impl Connection {
         self.strangers.lock().remove(self.address, self.number);
     }
 
+    /// Closes the connection.
+    pub fn send_away(&self) {
+        self.sent_away.notify_one();
+    }
+
     /// Ends when the connection has to go.
     pub async fn sent_away(&self) {
         self.sent_away.notified().await;

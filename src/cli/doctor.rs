@@ -143,7 +143,10 @@ async fn look(config: &Config, deep: bool, findings: &mut Findings) {
             Err(error) => findings.add("database", Verdict::Error, chain(&error)),
         },
         Ok(faults) => {
-            let detail = format!("{}; restore a backup (anneal restore)", some(&faults));
+            let detail = format!(
+                "{}; restore a backup (anneal restore), or run `anneal doctor --reseal` if another program has written to it",
+                some(&faults)
+            );
             findings.add("database", Verdict::Error, detail);
         }
         Err(error) => findings.add("database", Verdict::Error, chain(&error)),

@@ -118,6 +118,10 @@ impl Command {
 
 /// Runs a command.
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    // Its limits are its own, and no settings change what it does.
+    if let Command::Sandbox(args) = &cli.command {
+        return sandbox::run(args);
+    }
     let config = Config::load(cli.settings)?;
     if cli.command.keeps_data() {
         rustix::process::umask(Mode::RWXG | Mode::RWXO);

@@ -4,11 +4,11 @@ use std::io::{stdin, stdout};
 use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
-use rustix::process::{Resource, Rlimit, Signal, nice, set_parent_process_death_signal, setrlimit};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, nice, set_parent_process_death_signal, setrlimit};
 
 use crate::api::jobs::preflight::PromptCheck;
 use crate::api::models::import::ModelTrial;
-use crate::api::sandbox::{Task, perform};
+use crate::api::sandbox::{FAILED, Task, perform};
 use crate::api::verifiers::audit::Audit;
 use crate::api::verifiers::judge::Judging;
 
@@ -41,7 +41,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         (Resource::Core, 0),
     ];
     for (resource, limit) in limits {
-        setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) })?;
+        let limit = Some(getrlimit(resource).maximum.map_or(limit, |most| most.min(limit)));
+        setrlimit(resource, Rlimit { current: limit, maximum: limit })?;
     }
     if let Err(error) = nice(NICENESS) {
         tracing::debug!(%error, "the process keeps its priority");
@@ -54,6 +55,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         other => bail!("there is no task `{other}`"),
     };
     let done = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(perform)?;
-    done.join().map_err(|_| anyhow!("the task panicked"))??;
-    Ok(ExitCode::SUCCESS)
+    Ok(match done.join().map_err(|_| anyhow!("the task panicked"))? {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::from(FAILED),
+    })
 }

@@ -129,7 +129,7 @@ fn keep_private(root: &Path) -> io::Result<()> {
 
 /// Moves a complete, synced file or folder to its final name, durably.
 pub fn publish(temporary: &Path, target: &Path) -> Result<()> {
-    let parent = target.parent().unwrap_or(Path::new("."));
+    let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::rename(temporary, target).map_err(|e| StoreError::io("renaming", temporary, e))?;
     sync(parent)
 }

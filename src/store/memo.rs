@@ -41,6 +41,13 @@ struct Newest {
     connection: Option<SqliteConnection>,
 }
 
+impl Versions {
+    /// The connection over which was looked.
+    pub async fn take_connection(&self) -> Option<SqliteConnection> {
+        self.newest.lock().await.connection.take()
+    }
+}
+
 impl Store {
     /// The state that the database is in, with everything that was committed before the call.
     async fn version(&self) -> Result<Version, StoreError> {

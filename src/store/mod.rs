@@ -319,6 +319,9 @@ impl Store {
     /// Closes the database, whereby SQLite moves what lies in its log into the one file, unless others have it open.
     pub async fn close(self) -> Result<()> {
         self.readers.close().await;
+        if let Some(connection) = self.versions.take_connection().await {
+            connection.close().await?;
+        }
         match self.writer.lock_owned().await.take() {
             Some(writer) => Ok(writer.close().await?),
             None => Ok(()),

@@ -3,8 +3,13 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::{Result, Store, StoreError};
+
+/// How often it is looked whether there is room, before somebody is refused, and the time between.
+const LOOKS: u32 = 4;
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// What is on its way to the disk, by project.
 #[derive(Clone, Debug, Default)]
@@ -54,26 +59,26 @@ impl StorageRoom {
     pub async fn take(&mut self, bytes: u64) -> Result<()> {
         let Some(limit) = self.limit else { return Ok(()) };
         let project = self.store.own_project();
-        let known = {
-            let mut arriving = self.store.arriving.lock();
-            let known = arriving.entry(project.to_owned()).or_default();
-            known.arriving += bytes;
-            *known
-        };
+        self.store.arriving.lock().entry(project.to_owned()).or_default().arriving += bytes;
         self.taken += bytes;
-        if self.seen != Some(known.ended) {
-            self.stored = self.store.project_with_usage(project).await?.storage_bytes;
-            self.seen = Some(known.ended);
+        for look in 0..LOOKS {
+            let known = self.store.arriving.lock().get(project).copied().unwrap_or_default();
+            if look > 0 || self.seen != Some(known.ended) {
+                self.stored = self.store.project_with_usage(project).await?.storage_bytes;
+                self.seen = Some(known.ended);
+            }
+            let used = self.stored + known.arriving;
+            if used < limit || (bytes > 0 && used == limit) {
+                return Ok(());
+            }
+            // What has just come to rest counts twice for a moment.
+            tokio::time::sleep(PAUSE).await;
         }
-        let used = self.stored + known.arriving;
-        if used > limit || (bytes == 0 && used == limit) {
-            return Err(StoreError::QuotaExceeded(format!(
-                "the project `{project}` stores {} bytes, receives {} and may store {limit}; delete jobs, checkpoints or \
-                 data sets",
-                self.stored, known.arriving
-            )));
-        }
-        Ok(())
+        Err(StoreError::QuotaExceeded(format!(
+            "the project `{project}` stores {} bytes, others arrive, and it may store {limit}; delete jobs, checkpoints or \
+             data sets",
+            self.stored
+        )))
     }
 }
 

@@ -5,6 +5,7 @@
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
+use super::vault::Vault;
 use super::{Result, Store};
 use crate::job::Timestamp;
 
@@ -55,6 +56,25 @@ impl Store {
         let answer = answer.map(|answer| self.vault.open(&answer, ANSWER)).transpose()?;
         let (digest, resource) = (row.try_get("digest")?, row.try_get("resource")?);
         Ok(Some(Recorded { digest, answer: status.zip(answer), resource }))
+    }
+
+    /// Encrypts answers that an older version has stored in plain text, and says whether there were any.
+    pub(super) async fn seal_answers(&self, connection: &mut SqliteConnection) -> Result<bool> {
+        let rows: Vec<(String, String, String)> =
+            sqlx::query_as("select project, key, answer from idempotency where answer is not null")
+                .fetch_all(&mut *connection)
+                .await?;
+        let mut changed = false;
+        for (project, key, answer) in rows.into_iter().filter(|(_, _, answer)| !Vault::is_sealed(answer)) {
+            sqlx::query("update idempotency set answer = $3 where project = $1 and key = $2")
+                .bind(project)
+                .bind(key)
+                .bind(self.vault.seal(&answer, ANSWER)?)
+                .execute(&mut *connection)
+                .await?;
+            changed = true;
+        }
+        Ok(changed)
     }
 
     /// Serves the request with this key: what it makes is written together with the key.

@@ -6,6 +6,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use base64::Engine;
@@ -24,11 +25,13 @@ const KEY_BYTES: usize = 32;
 pub(super) struct Vault {
     path: Arc<Path>,
     key: Arc<OnceLock<LessSafeKey>>,
+    /// There are secrets already that no new key would open.
+    is_kept: Arc<AtomicBool>,
 }
 
 impl Vault {
     pub fn at(path: PathBuf) -> Self {
-        Self { path: path.into(), key: Arc::default() }
+        Self { path: path.into(), key: Arc::default(), is_kept: Arc::default() }
     }
 
     /// The file of the key.
@@ -67,6 +70,11 @@ impl Vault {
         String::from_utf8(text.to_vec()).map_err(|_| unreadable("it is no text"))
     }
 
+    /// Makes no key from now on, where there is none.
+    pub fn keep_key(&self) {
+        self.is_kept.store(true, Ordering::Relaxed);
+    }
+
     pub fn is_sealed(stored: &str) -> bool {
         stored.starts_with(SEALED)
     }
@@ -77,7 +85,11 @@ impl Vault {
         }
         let bytes = match fs::read_to_string(&self.path) {
             Ok(text) => STANDARD.decode(text.trim()).unwrap_or_default(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound && may_make => self.make()?,
+            Err(error)
+                if error.kind() == io::ErrorKind::NotFound && may_make && !self.is_kept.load(Ordering::Relaxed) =>
+            {
+                self.make()?
+            }
             Err(error) => return Err(self.failed("reading", error)),
         };
         let key = UnboundKey::new(&AES_256_GCM, &bytes)

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{ConnectOptions, Connection, Row};
 
 use super::vault::Vault;
 use super::{Page, Result, Store, StoreError, read, read_json, write_json};
@@ -166,11 +166,15 @@ impl Store {
     pub async fn delete_webhook_endpoint(&self, id: WebhookEndpointId) -> Result<()> {
         self.despite_full(|| async move {
             let mut tx = self.begin().await?;
-            self.find_endpoint(tx.connection(), id).await?;
-            sqlx::query("delete from webhook_endpoint where id = $1")
+            // Its secret need not be readable for this.
+            let deleted = sqlx::query("delete from webhook_endpoint where id = $1 and project = coalesce($2, project)")
                 .bind(id.to_string())
+                .bind(self.project())
                 .execute(tx.connection())
                 .await?;
+            if deleted.rows_affected() == 0 {
+                return Err(StoreError::NotFound { what: "webhook endpoint", id: id.to_string() });
+            }
             tx.commit().await
         })
         .await
@@ -192,11 +196,17 @@ impl Store {
         )
     }
 
-    /// Encrypts the secrets that an older version has stored in plain text.
+    /// Encrypts the secrets that an older version has stored in plain text. An error where those that are encrypted cannot
+    /// be read; then no other key is made for new ones.
     pub async fn seal_webhook_secrets(&self) -> Result<()> {
         let mut tx = self.begin().await?;
+        // What is replaced is overwritten, and does not stay in the free parts of pages.
+        sqlx::query("pragma secure_delete = on").execute(tx.connection()).await?;
         let rows: Vec<(String, String, Option<String>)> =
             sqlx::query_as("select id, secret, old_secret from webhook_endpoint").fetch_all(tx.connection()).await?;
+        if let Some((_, sealed, _)) = rows.iter().find(|(_, secret, _)| Vault::is_sealed(secret)) {
+            self.vault.open(sealed, SECRET).inspect_err(|_| self.vault.keep_key())?;
+        }
         let mut changed = false;
         for (id, secret, old) in rows.into_iter().filter(|(_, secret, _)| !Vault::is_sealed(secret)) {
             let old = old.map(|old| self.vault.seal(&old, SECRET)).transpose()?;
@@ -208,7 +218,15 @@ impl Store {
                 .await?;
             changed = true;
         }
-        if changed { tx.commit().await } else { Ok(()) }
+        changed |= self.seal_answers(tx.connection()).await?;
+        sqlx::query("pragma secure_delete = off").execute(tx.connection()).await?;
+        if !changed {
+            return Ok(());
+        }
+        tx.commit().await?;
+        let mut connection = self.options.connect().await?;
+        sqlx::query("pragma wal_checkpoint(truncate)").execute(&mut connection).await?;
+        Ok(connection.close().await?)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Servers that end their answers early and cleanly, or not at all where they should, and one that never answers.
 
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,6 +21,17 @@ fn folder(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("anneal-client-{}-{name}", std::process::id()))
 }
 
+/// The head of a request, in lower case. A connection that is closed with something unread takes its answer with it.
+fn head_of(connection: &mut TcpStream) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        connection.read_exact(&mut byte).unwrap();
+        head.push(byte[0]);
+    }
+    String::from_utf8(head).unwrap().to_lowercase()
+}
+
 /// Ends each answer cleanly after as many bytes as `most` says for it, and sends `tail` behind the end of the file.
 /// Returns its address and how many downloads it has seen.
 fn server(most: fn(usize) -> usize, tail: &'static [u8]) -> (String, Arc<AtomicUsize>) {
@@ -31,13 +42,7 @@ fn server(most: fn(usize) -> usize, tail: &'static [u8]) -> (String, Arc<AtomicU
     std::thread::spawn(move || {
         for connection in listener.incoming() {
             let mut connection = connection.unwrap();
-            let mut head = Vec::new();
-            while !head.ends_with(b"\r\n\r\n") {
-                let mut byte = [0];
-                connection.read_exact(&mut byte).unwrap();
-                head.push(byte[0]);
-            }
-            let head = String::from_utf8(head).unwrap().to_lowercase();
+            let head = head_of(&mut connection);
             let (status, range, kind, body) = if head.starts_with("get /v1/checkpoints/ck_1/manifest ") {
                 let sha256: String = Sha256::digest(content()).iter().map(|byte| format!("{byte:02x}")).collect();
                 let file = serde_json::json!({"path": NAME, "size": content().len(), "sha256": sha256});
@@ -94,6 +99,7 @@ async fn events_of_types_that_are_not_known_are_passed_over() {
     let client = connect(&format!("http://{}", listener.local_addr().unwrap()), None).unwrap();
     std::thread::spawn(move || {
         let (mut connection, _) = listener.accept().unwrap();
+        head_of(&mut connection);
         let event = |seq: u32, kind: &str, data: serde_json::Value| {
             let event = serde_json::json!({
                 "id": "evt_1", "object": "event", "job": "job_1", "seq": seq, "type": kind, "created_at": "",

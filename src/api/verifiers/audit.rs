@@ -171,7 +171,7 @@ impl Task for Audit {
                 from_completion: row.completion.is_some(),
                 text: beginning(text),
                 answer: row.answer.as_deref().map(beginning),
-                score: judge(verifier.as_ref(), &row, text),
+                score: shortened(judge(verifier.as_ref(), &row, text)),
             });
             tell(&AuditedRow { row: number, judged })
         })
@@ -200,7 +200,7 @@ impl VerifierAudit {
                 reward: score.is_scored().then_some(score.reward),
                 completion: text,
                 answer,
-                found: score.answer.as_deref().map(beginning),
+                found: score.answer,
                 detail: score.detail,
             });
         }
@@ -218,6 +218,12 @@ fn judge(verifier: &dyn Verifier, row: &Row, text: &str) -> Score {
     // A verifier has no state of its own that a panic could leave half-changed.
     catch_unwind(AssertUnwindSafe(|| verifier.verify(&case)))
         .unwrap_or_else(|_| Score::error("the verifier panicked on this text"))
+}
+
+/// A verdict whose texts are cut off behind their beginnings.
+fn shortened(score: Score) -> Score {
+    let short = |text: Option<String>| text.as_deref().map(beginning);
+    Score { answer: short(score.answer), detail: short(score.detail), ..score }
 }
 
 fn beginning(text: &str) -> String {
