@@ -35,7 +35,7 @@ class Server:
 
     def __init__(self, library, offset, data):
         environment = os.environ | {"LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": str(offset),
-                                    "FAKETIME_NO_CACHE": "1", "DONT_FAKE_MONOTONIC": "1"}
+                                    "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
         command = [PROGRAM, "serve", "--listen", "127.0.0.1:0", "--log", "error", "--devices", "cpu",
                    "--data-dir", str(data)]
         self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
