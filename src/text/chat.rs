@@ -2,7 +2,8 @@
 //!
 //! Templates are Jinja programs that come with models, so they are untrusted. They run without files, network or a
 //! clock (`strftime_now` is left undefined, which templates test for), with a limit on steps and on output. What a
-//! template builds in memory before it writes has no limit of its own; the worker's process does.
+//! template builds in memory before it writes has no limit of its own: imports and dry runs try templates in a process that
+//! has one, a worker renders them in its own.
 
 use std::error::Error as _;
 use std::io;
