@@ -418,7 +418,7 @@ fn a_full_disk_can_be_emptied_and_a_server_starts_on_it() {
     let readiness = server.get("/readyz");
     assert_eq!((readiness.status, readiness.problem().as_str()), (503, "storage_full"));
     let rows = rows.repeat(100_000);
-    // What starting gave back of the reserve may be enough for small things, and not for this.
+    // Whoever filled the disk takes as well what starting gave back of the reserve.
     std::fs::write(disk.path("filler-2"), vec![0; 64 << 20]).unwrap_err();
     assert_eq!(server.post_bytes("/v1/datasets?name=big", rows.as_bytes(), &[]).status, 507);
 

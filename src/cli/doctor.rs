@@ -177,7 +177,7 @@ fn look_at_machine(config: &Config, findings: &mut Findings) {
 }
 
 fn look_at_disk(store: &Store, findings: &mut Findings) {
-    let reserve = store.files().reserve().exists();
+    let reserve = store.has_reserve();
     match store.free_bytes() {
         Ok(_) if store.is_full() => {
             findings.add("disk", Verdict::Error, "the disk is full; delete jobs, checkpoints or data sets");

@@ -214,10 +214,7 @@ impl Store {
     /// Opens the data directory, creating it and bringing the database up to date where needed.
     pub async fn open(directory: &Path) -> Result<Self> {
         let files = Files::open(directory)?;
-        match Self::open_files(directory, files.clone()).await {
-            Err(StoreError::Full(_)) if space::give_up(&files) => Self::open_files(directory, files).await,
-            result => result,
-        }
+        space::use_reserve(&files, || Self::open_files(directory, files.clone())).await
     }
 
     async fn open_files(directory: &Path, files: Files) -> Result<Self> {

@@ -1,9 +1,10 @@
 //! The disk's free space, and what becomes possible on a full disk: to free some of it.
 //!
 //! A file is kept that holds nothing but space. A write that frees space, or that ends something, and finds the disk
-//! full, gives the file up and is tried once more. The server makes it again when much more than that is free.
+//! full, gives a portion of the file up and is tried once more: somebody else may take what is free, and then there are
+//! the other portions. The server makes the file whole again when much more than that is free.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
@@ -20,6 +21,8 @@ use crate::job::{EventLevel, Failure, JobId, JobStatus, NewEvent, Timestamp};
 
 /// Bytes that are kept: many times what a deletion writes.
 pub const RESERVE: u64 = 16 << 20;
+/// Bytes that are given up at once.
+const PORTION: u64 = RESERVE / 4;
 /// The reserve is made again when so many times as much is free.
 const AMPLE: u64 = 4;
 /// A disk with fewer free bytes is full: nothing that is worth a file fits on it.
@@ -61,20 +64,21 @@ impl Store {
     /// Whether nothing is free but what the reserve gave back.
     pub(super) fn lives_on_reserve(&self) -> bool {
         let free = self.free_bytes().unwrap_or(u64::MAX);
-        free < NOTHING || (free < RESERVE + NOTHING && !self.files().reserve().exists())
+        free < NOTHING || (free < RESERVE + NOTHING && !self.has_reserve())
+    }
+
+    /// Whether all of the reserve is there.
+    pub fn has_reserve(&self) -> bool {
+        reserved(self.files()) >= RESERVE
     }
 
     /// Keeps the reserve, or makes it again once there is space in plenty. For the one server of a data directory.
     pub fn keep_reserve(&self) -> Result<()> {
-        let path = self.files().reserve();
-        if path.exists() || self.free_bytes()? < AMPLE * RESERVE {
+        if self.has_reserve() || self.free_bytes()? < AMPLE * RESERVE {
             return Ok(());
         }
-        let made = allocate(&path).map_err(|error| StoreError::io("writing", &path, error));
-        if made.is_err() {
-            give_up(self.files());
-        }
-        made
+        let path = self.files().reserve();
+        allocate(&path).map_err(|error| StoreError::io("writing", &path, error))
     }
 
     /// Does a write that frees space, or ends something, on a full disk as well.
@@ -82,10 +86,7 @@ impl Store {
     where
         F: Future<Output = Result<T>>,
     {
-        match write().await {
-            Err(StoreError::Full(_)) if give_up(self.files()) => write().await,
-            result => result,
-        }
+        use_reserve(self.files(), write).await
     }
 
     /// The jobs that found the disk full and wait.
@@ -184,15 +185,36 @@ fn allocate(path: &Path) -> std::io::Result<()> {
     file.sync_all()
 }
 
-/// Gives the reserve up; whether there was one.
-pub(super) fn give_up(files: &Files) -> bool {
-    let path = files.reserve();
-    // Names of files outlive their space while somebody has them open; nobody does.
-    let given = fs::remove_file(&path).is_ok();
-    if given {
-        tracing::warn!("the disk is full; the reserve was given up so that something can be freed");
-        // The space is free once the folder is on the disk.
-        drop(File::open(files.root()).and_then(|folder| folder.sync_all()));
+/// Does a write, and whenever the disk is full gives up a portion of the reserve for it, as long as there is one.
+pub(super) async fn use_reserve<T, F>(files: &Files, write: impl Fn() -> F) -> Result<T>
+where
+    F: Future<Output = Result<T>>,
+{
+    loop {
+        match write().await {
+            Err(StoreError::Full(_)) if give_up(files) => {}
+            result => return result,
+        }
     }
-    given
+}
+
+/// Bytes of the reserve that are left.
+fn reserved(files: &Files) -> u64 {
+    fs::metadata(files.reserve()).map_or(0, |reserve| reserve.len())
+}
+
+/// Gives a portion of the reserve up; whether there was one.
+fn give_up(files: &Files) -> bool {
+    let left = reserved(files).saturating_sub(PORTION);
+    let shortened = || -> std::io::Result<()> {
+        let reserve = OpenOptions::new().write(true).open(files.reserve())?;
+        reserve.set_len(left)?;
+        // What is cut off is free once this is on the disk.
+        reserve.sync_all()
+    };
+    let given = if left > 0 { shortened() } else { fs::remove_file(files.reserve()) };
+    if given.is_ok() {
+        tracing::warn!(left, "the disk is full; of the reserve a portion was given up so that something can be freed");
+    }
+    given.is_ok()
 }
