@@ -76,8 +76,8 @@ pub struct SettingArgs {
     #[arg(long, env = "ANNEAL_WATCHDOG_SECONDS", value_name = "SECONDS", global = true)]
     pub watchdog_seconds: Option<u64>,
 
-    /// Addresses that are not public and may be sent webhooks all the same: networks such as `10.0.0.0/8` and host names,
-    /// separated by commas [default: none]
+    /// Where webhooks may be sent besides public addresses by https at the ports 443 and 8443: networks such as
+    /// `10.0.0.0/8` and host names, separated by commas [default: none]
     #[arg(long, env = "ANNEAL_WEBHOOK_ALLOW_PRIVATE", value_name = "LIST", value_delimiter = ',', global = true)]
     pub webhook_allow_private: Option<Vec<String>>,
 

@@ -30,7 +30,7 @@ fn key(data: &Path, project: &str, scopes: &[Scope], expires_at: Option<i64>) ->
             expires_at: expires_at.map(Timestamp),
         };
         let (row, secret) = ApiKeyRow::generate(new, Timestamp(1)).unwrap();
-        Store::open(data).await.unwrap().add_api_key(&row).await.unwrap();
+        Store::open(data).await.unwrap().add_api_key(row.clone(), true, Timestamp(1)).await.unwrap();
         (row.id, secret)
     })
 }
@@ -190,6 +190,80 @@ fn what_belongs_to_another_project_is_as_if_it_were_not_there() {
             assert!(!text.contains(id.as_str()), "{path} shows {id}");
         }
     }
+}
+
+#[test]
+fn an_administrator_sees_one_project_and_the_operator_all() {
+    let data = data_dir();
+    // Whoever comes first runs the server.
+    let (_, first) = key(data.path(), "default", &[Scope::Admin], None);
+    let (_, code) = key(data.path(), "labs", &[Scope::Code], None);
+    let (own_id, own) = key(data.path(), "labs", &[Scope::Read, Scope::Admin], None);
+    let (foreign, _) = key(data.path(), "default", &[Scope::Read], None);
+    let (stronger, _) = key(data.path(), "labs", &[Scope::Read, Scope::Operator], None);
+    let mut server = Server::start(data.path());
+    server.use_key(&own);
+    let seen = |path: &str| -> Vec<(String, String)> {
+        let listed = server.get(path).json();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        listed["data"].as_array().unwrap().iter().map(|row| (text(&row["id"]), text(&row["project"]))).collect()
+    };
+    assert_eq!(server.post("/v1/jobs", &small_spec()).problem(), "insufficient_scope");
+    assert_eq!(with(&server, Some(&first), "POST", "/v1/jobs").status, 403);
+    let keys = seen("/v1/api-keys");
+    assert!(keys.len() == 3 && keys.iter().all(|(_, project)| project == "labs"), "{keys:?}");
+    // Entries are written a moment later.
+    let of = |project: &str| {
+        let log = with(&server, Some(&first), "GET", "/v1/audit-log").json();
+        log["data"].as_array().unwrap().iter().any(|entry| entry["project"] == project)
+    };
+    let began = std::time::Instant::now();
+    while !of("labs") || !of("default") {
+        assert!(began.elapsed() < common::PATIENCE, "refusals are noted");
+    }
+    let log = seen("/v1/audit-log");
+    assert!(!log.is_empty() && log.iter().all(|(_, project)| project == "labs"), "{log:?}");
+    assert_eq!(seen("/v1/projects"), [(String::from("labs"), String::new())]);
+    assert_eq!(server.get("/v1/projects/labs").status, 200);
+    for (method, path, status) in [
+        ("GET", String::from("/v1/projects/default"), 404),
+        ("PUT", String::from("/v1/projects/labs"), 403),
+        ("GET", format!("/v1/api-keys/{foreign}"), 404),
+        ("POST", format!("/v1/api-keys/{foreign}/revoke"), 404),
+        ("POST", format!("/v1/api-keys/{stronger}/revoke"), 403),
+    ] {
+        assert_eq!(with(&server, Some(&own), method, &path).status, status, "{method} {path}");
+    }
+    let make = |body: Value| server.post("/v1/api-keys", &body);
+    let made = make(json!({"name": "a"})).json();
+    assert_eq!((&made["project"], &made["scopes"]), (&json!("labs"), &json!(["read"])));
+    for (body, pointer) in [
+        (json!({"name": "a", "scopes": ["read"], "project": "default"}), "/project"),
+        (json!({"name": "a", "scopes": ["read", "write"]}), "/scopes/1"),
+        (json!({"name": "a", "scopes": ["operator"]}), "/scopes/0"),
+    ] {
+        let refused = make(body).json();
+        assert_eq!(
+            (&refused["errors"][0]["pointer"], &refused["errors"][0]["code"]),
+            (&json!(pointer), &json!("not_allowed"))
+        );
+    }
+
+    server.use_key(&first);
+    assert_eq!(server.get(&format!("/v1/api-keys/{own_id}")).json()["scopes"], json!(["read", "admin"]));
+    let projects: Vec<String> = server.get("/v1/projects?order=asc").json()["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|project| project["id"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(projects, ["default", "labs"]);
+    let limits = json!({"share": 3, "max_devices": 1});
+    let set = server.request("PUT", "/v1/projects/labs", &[], Some(&limits)).json();
+    assert_eq!((&set["limits"]["share"], &set["limits"]["max_devices"]), (&json!(3), &json!(1)));
+    let refused = server.request("PUT", "/v1/projects/labs", &[], Some(&json!({"share": 0})));
+    assert_eq!(refused.status, 422);
+    assert_eq!(with(&server, Some(&code), "GET", "/v1/jobs").problem(), "insufficient_scope");
 }
 
 #[test]

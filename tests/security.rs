@@ -205,6 +205,58 @@ fn neither_neighbours_nor_workers_learn_what_the_server_knows() {
 }
 
 #[test]
+fn what_leaves_the_server_and_what_computes_is_noted_in_a_chain() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let row = "{\"prompt\": \"1+1=\", \"answer\": \"2\"}\n";
+    let dataset = server.post_bytes("/v1/datasets?name=small", row.as_bytes(), &[]).json();
+    let content = format!("/v1/dataset-versions/{}/content", dataset["latest"]["id"].as_str().unwrap());
+    assert_eq!(server.get(&content).status, 200);
+    let grader = json!({"grader": {"type": "string_check", "name": "g", "operation": "eq", "input": "a", "reference": "a"},
+                        "model_sample": "a"});
+    server.post("/v1/fine_tuning/alpha/graders/run", &grader);
+    server.post(
+        "/v1/chat/completions",
+        &json!({"model": "builtin:arith-tiny", "messages": [{"role": "user", "content": "1+1="}]}),
+    );
+    server.get("/v1/jobs");
+    let noted = || {
+        let log = server.get("/v1/audit-log").json();
+        let path = |entry: &Value| entry["path"].as_str().unwrap().to_owned();
+        log["data"].as_array().unwrap().iter().map(path).collect::<Vec<_>>()
+    };
+    until("all is noted", || noted().len() >= 4);
+    let mut paths = noted();
+    paths.reverse();
+    assert_eq!(paths[..4], ["/v1/datasets", &content, "/v1/fine_tuning/alpha/graders/run", "/v1/chat/completions"]);
+
+    let verify = |known: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_anneal"));
+        command.args(["audit", "verify", "--json", "--data-dir"]).arg(data.path()).args(known);
+        let done = command.output().unwrap();
+        (done.status.success(), serde_json::from_slice::<Value>(&done.stdout).unwrap())
+    };
+    let (whole, told) = verify(&[]);
+    assert!(whole && told["entries"].as_u64() >= Some(4), "{told}");
+    let newest = told["newest"].as_str().unwrap();
+    assert_eq!(verify(&["--known", newest]).1["known"], true);
+    assert!(!verify(&["--known", "0000"]).0);
+}
+
+#[test]
+fn a_body_of_many_values_is_refused_before_it_is_read() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let body = format!("[{}[]]", "[],".repeat(300_000));
+    let answer = server.post_bytes("/v1/jobs", body.as_bytes(), &[("content-type", "application/json")]);
+    assert_eq!((answer.status, answer.problem().as_str()), (413, "body_too_large"));
+    // Commas within texts are none.
+    let text = format!("{{\"model\": \"{}\"}}", ",".repeat(300_000));
+    let answer = server.post_bytes("/v1/jobs", text.as_bytes(), &[("content-type", "application/json")]);
+    assert_eq!(answer.status, 422);
+}
+
+#[test]
 fn connections_that_say_nothing_take_no_place_of_others() {
     let data = data_dir();
     let (_, reader) = key(data.path(), "default", "read");

@@ -79,7 +79,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         "artifacts", "datasets", "models", "verifiers", "uploaded_files", "uploads",
         // Jobs.
         "jobs", "rollout_sets", "evaluations", "derived", "submissions", "fine_tuning", "space", "deletion", "queue",
-        "lifecycle", "placement", "line",
+        "lifecycle", "turns", "placement", "line",
         // The whole.
         "upkeep",
         // What others are told.

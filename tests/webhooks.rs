@@ -280,13 +280,18 @@ fn private_addresses_are_refused_when_named_and_when_sent_to() {
     assert!(server.terminate() < PATIENCE);
 
     let server = Server::start_with(data.path(), &["--webhook-retry-seconds", "0"]);
-    for url in
-        ["http://127.0.0.1:1/", "https://localhost/", "http://[::1]/", "http://169.254.169.254/latest", "http://0/"]
-    {
+    for url in [
+        "http://127.0.0.1:1/",
+        "https://localhost/",
+        "http://[::1]/",
+        "http://169.254.169.254/latest",
+        "http://0/",
+        "https://nowhere.invalid/",
+    ] {
         let refused = server.post("/v1/webhook_endpoints", &json!({"url": url}));
         assert_eq!((refused.status, refused.problem().as_str()), (422, "invalid_spec"), "{url}");
         let error = &refused.json()["errors"][0];
-        assert_eq!((&error["pointer"], &error["code"]), (&json!("/url"), &json!("private_address")), "{url}");
+        assert_eq!((&error["pointer"], &error["code"]), (&json!("/url"), &json!("no_public_address")), "{url}");
     }
     let (status, refused) = request(&server, "PATCH", &path(&endpoint, ""), Some(&json!({"url": "ftp://example.org"})));
     assert_eq!((status, &refused["errors"][0]["code"]), (422, &json!("invalid_url")));

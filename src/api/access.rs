@@ -15,10 +15,10 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use futures_util::future::{BoxFuture, Shared};
 use futures_util::{FutureExt, StreamExt, stream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::App;
 use super::error::Problem;
@@ -43,11 +43,14 @@ pub struct Caller {
     pub project: String,
     /// None: nobody has a key yet.
     pub key: Option<ApiKeyId>,
+    /// Runs the server and sees all projects.
+    pub operates: bool,
 }
 
-impl Default for Caller {
-    fn default() -> Self {
-        Self { project: DEFAULT_PROJECT.to_owned(), key: None }
+impl Caller {
+    /// Whoever reaches a server that has no keys.
+    pub fn anonymous() -> Self {
+        Self { project: DEFAULT_PROJECT.to_owned(), key: None, operates: true }
     }
 }
 
@@ -65,14 +68,18 @@ impl FromRequestParts<App> for Access {
     }
 }
 
-/// The service with all projects, for routes that only `admin` keys reach.
-pub struct Everything(pub App);
+/// The service for routes that only `admin` keys reach: with all projects for operators, and for others with their own.
+pub struct Administered(pub App);
 
-impl FromRequestParts<App> for Everything {
+impl FromRequestParts<App> for Administered {
     type Rejection = Infallible;
 
-    async fn from_request_parts(_parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
-        Ok(Self(app.clone()))
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
+        if parts.extensions.get::<Caller>().is_some_and(|caller| caller.operates) {
+            return Ok(Self(app.clone()));
+        }
+        let Access(app) = Access::from_request_parts(parts, app).await?;
+        Ok(Self(app))
     }
 }
 
@@ -125,25 +132,27 @@ pub async fn check(State(app): State<App>, mut request: Request, next: Next) -> 
             let connection = request.extensions().get::<Arc<Connection>>().cloned();
             connection.iter().for_each(|connection| connection.welcome());
             request.extensions_mut().insert(caller.clone());
-            let withdrawn = withdrawn(app, authorization, scope);
-            let mut response = if Kind::of(&request).changes(request.method()) {
-                // A change is made whole; what ends is the arrival of what it is to be made of.
-                next.run(if is_short(request.body()) {
-                    request
-                } else {
-                    request.map(|body| until(body, withdrawn.clone()))
-                })
-                .await
-            } else {
+            let begun = Instant::now();
+            let mut response = if !Kind::of(&request).changes(request.method()) {
                 tokio::select! {
                     biased;
                     response = next.run(request) => response,
-                    problem = withdrawn.clone() => problem.into_response(),
+                    problem = withdrawn(&app, authorization.as_ref(), scope, begun) => problem.into_response(),
                 }
+            } else if is_short(request.body()) {
+                // A change is made whole; what ends is the arrival of what it is to be made of.
+                next.run(request).await
+            } else {
+                let (app, authorization) = (app.clone(), authorization.clone());
+                let end = async move { withdrawn(&app, authorization.as_ref(), scope, begun).await };
+                next.run(request.map(|body| until(body, end.boxed()))).await
             };
             response.extensions_mut().insert(caller);
             match connection {
-                Some(connection) if !is_short(response.body()) => with_connection(response, connection, withdrawn),
+                Some(connection) if !is_short(response.body()) => {
+                    let end = async move { drop(withdrawn(&app, authorization.as_ref(), scope, begun).await) };
+                    with_connection(response, connection, end)
+                }
                 _ => response,
             }
         }
@@ -166,19 +175,18 @@ pub async fn check(State(app): State<App>, mut request: Request, next: Next) -> 
 type Refusal = (Problem, Option<Caller>);
 
 /// Ends when whoever was admitted would be no more: the key was revoked, has expired, or is the first one that there is.
-fn withdrawn(app: App, authorization: Option<HeaderValue>, scope: Scope) -> Shared<BoxFuture<'static, Problem>> {
-    async move {
-        loop {
-            tokio::time::sleep(LOOK_AGAIN).await;
-            match admit(&app, authorization.as_ref(), scope).await {
-                Err((problem, _)) if problem.status.is_client_error() => return problem,
-                // A database that does not answer takes nobody's rights.
-                Ok(_) | Err(_) => {}
-            }
+/// They were admitted at `begun`.
+async fn withdrawn(app: &App, authorization: Option<&HeaderValue>, scope: Scope, begun: Instant) -> Problem {
+    let mut looks = interval_at(begun + LOOK_AGAIN, LOOK_AGAIN);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        looks.tick().await;
+        match admit(app, authorization, scope).await {
+            Err((problem, _)) if problem.status.is_client_error() => return problem,
+            // A database that does not answer takes nobody's rights.
+            Ok(_) | Err(_) => {}
         }
     }
-    .boxed()
-    .shared()
 }
 
 /// Whether a body is here, or sent, before anybody looks again.
@@ -204,7 +212,7 @@ fn until(body: Body, end: impl Future<Output = Problem> + Send + Unpin + 'static
 fn with_connection(
     mut response: Response,
     connection: Arc<Connection>,
-    end: impl Future<Output = Problem> + Send + 'static,
+    end: impl Future<Output = ()> + Send + 'static,
 ) -> Response {
     if let (Some(size), false) =
         (response.body().size_hint().exact(), response.headers().contains_key(header::CONTENT_LENGTH))
@@ -227,7 +235,7 @@ fn with_connection(
 
 async fn admit(app: &App, authorization: Option<&HeaderValue>, scope: Scope) -> Result<Caller, Refusal> {
     if app.anonymous.is_allowed() {
-        return Ok(Caller::default());
+        return Ok(Caller::anonymous());
     }
     let refuse = |code, detail: &str| (Problem::new(StatusCode::UNAUTHORIZED, code, detail), None);
     let value = authorization.ok_or_else(|| {
@@ -242,7 +250,8 @@ async fn admit(app: &App, authorization: Option<&HeaderValue>, scope: Scope) -> 
     let now = clock::now();
     let key = app.store.api_key_with_digest(&sha256_hex(secret.as_bytes())).await.map_err(failed)?;
     let key = key.ok_or_else(|| refuse("invalid_api_key", "this key is not known here; ask who runs the server"))?;
-    let caller = Caller { project: key.project.clone(), key: Some(key.id) };
+    let operates = key.scopes.contains(&Scope::Operator);
+    let caller = Caller { project: key.project.clone(), key: Some(key.id), operates };
     if !key.is_usable(now) {
         let (code, what) = match key.revoked_at {
             Some(_) => ("api_key_revoked", "revoked"),
@@ -251,7 +260,7 @@ async fn admit(app: &App, authorization: Option<&HeaderValue>, scope: Scope) -> 
         let detail = format!("the key {} is {what}; make another with `anneal keys create`", key.id);
         return Err((Problem::new(StatusCode::UNAUTHORIZED, code, detail), Some(caller)));
     }
-    if !key.scopes.contains(&scope) {
+    if !key.scopes.contains(&scope) && !(operates && scope == Scope::Admin) {
         let detail = format!("the key {} lacks the scope `{scope}` that this request needs", key.id);
         return Err((Problem::new(StatusCode::FORBIDDEN, "insufficient_scope", detail), Some(caller)));
     }

@@ -1,7 +1,9 @@
-//! Writes the audit log: every request that wants to change something, and every one that is refused for its key.
+//! Writes the audit log: every request that wants to change something, that computes or downloads, and every one that is
+//! refused for its key.
 //! Entries are collected for a moment and written together, beside the requests; a server that dies loses the last
 //! fraction of a second of them, one that ends loses nothing.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,7 +19,7 @@ use super::access::Caller;
 use super::error::Problem;
 use super::route::Kind;
 use crate::clock;
-use crate::job::AuditEntryId;
+use crate::job::{ApiKeyId, AuditEntryId};
 use crate::store::{AuditEntry, Store};
 
 /// Entries that may wait to be written; requests wait beyond.
@@ -28,36 +30,51 @@ const MOST_CHARACTERS: usize = 128;
 /// How long entries are collected.
 const COLLECT: Duration = Duration::from_millis(100);
 
-/// Entries of strangers that are written at once, and how long it takes until one more may be.
-const STRANGERS: u64 = 100;
-const STRANGERS_PACE: Duration = Duration::from_secs(2);
+/// Entries of strangers, or of a key that changes nothing, that are written at once, and how long it takes until one more
+/// may be.
+const AT_ONCE: u32 = 100;
+const PACE: Duration = Duration::from_secs(2);
+/// Keys whose pace is remembered; those that may write as many as at the beginning are forgotten.
+const REMEMBERED: usize = 10_000;
 
 /// Where entries go; clones are the same.
 #[derive(Clone, Debug)]
 pub struct Log {
     sender: mpsc::Sender<AuditEntry>,
-    strangers: Arc<Mutex<Strangers>>,
+    /// Of those whose requests are not noted one by one. Strangers have no caller, and a server without keys has callers
+    /// without one.
+    paces: Arc<Mutex<HashMap<Option<Option<ApiKeyId>>, Pace>>>,
 }
 
-/// What is noted of those who have no known key: anybody can make refusals, and they must not fill the disk.
+/// What is noted of those who can make requests without end that change nothing: they must not fill the disk.
 #[derive(Debug)]
-struct Strangers {
+struct Pace {
     /// When as many may be noted as at the beginning.
     full_at: Instant,
-    /// Refusals that no entry stands for yet.
+    /// Requests that no entry stands for yet.
     unnoted: u64,
 }
 
-impl Strangers {
-    /// Counts a refusal. The number that an entry stands for, if there is to be one.
+impl Pace {
+    /// Counts a request. The number that an entry stands for, if there is to be one.
     fn count(&mut self, now: Instant) -> Option<u64> {
         self.unnoted += 1;
-        let full_at = self.full_at.max(now) + STRANGERS_PACE;
-        if full_at - now > STRANGERS_PACE * STRANGERS as u32 {
+        let full_at = self.full_at.max(now) + PACE;
+        if full_at - now > PACE * AT_ONCE {
             return None;
         }
         self.full_at = full_at;
         Some(std::mem::take(&mut self.unnoted))
+    }
+}
+
+impl Log {
+    fn count(&self, caller: Option<Option<ApiKeyId>>, now: Instant) -> Option<u64> {
+        let mut paces = self.paces.lock().unwrap_or_else(PoisonError::into_inner);
+        if paces.len() >= REMEMBERED {
+            paces.retain(|_, pace| pace.full_at > now || pace.unnoted > 0);
+        }
+        paces.entry(caller).or_insert(Pace { full_at: now, unnoted: 0 }).count(now)
     }
 }
 
@@ -77,8 +94,7 @@ pub fn start(store: Store) -> (Log, JoinHandle<()>) {
             }
         }
     });
-    let strangers = Arc::new(Mutex::new(Strangers { full_at: Instant::now(), unnoted: 0 }));
-    (Log { sender, strangers }, writer)
+    (Log { sender, paces: Arc::default() }, writer)
 }
 
 /// Lets a request through and notes what came of it. What wants to change something goes on when its client has left:
@@ -99,13 +115,13 @@ async fn noted(log: Log, request: Request, next: Next) -> Response {
     let id = request.headers().get("x-request-id").and_then(|id| id.to_str().ok()).unwrap_or_default().to_owned();
     let response = next.run(request).await;
     let refused = matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-    if !refused && !kind.changes(&method) {
+    if !refused && !kind.is_noted(&method) {
         return response;
     }
     let caller = response.extensions().get::<Caller>();
     let requests = match caller {
-        Some(_) => Some(1),
-        None => log.strangers.lock().unwrap_or_else(PoisonError::into_inner).count(Instant::now()),
+        Some(_) if kind.changes(&method) => Some(1),
+        caller => log.count(caller.map(|caller| caller.key), Instant::now()),
     };
     let Some(requests) = requests else { return response };
     let entry = AuditEntry {
@@ -136,13 +152,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_flood_of_refusals_few_are_noted_and_all_are_counted() {
+    fn of_a_flood_of_requests_few_are_noted_and_all_are_counted() {
         let began = Instant::now();
-        let mut strangers = Strangers { full_at: began, unnoted: 0 };
-        let flood: Vec<u64> = (0..10_000).filter_map(|_| strangers.count(began)).collect();
-        assert_eq!(flood, [1; STRANGERS as usize]);
-        assert_eq!(strangers.count(began + STRANGERS_PACE), Some(10_000 - STRANGERS + 1));
-        assert_eq!(strangers.count(began + STRANGERS_PACE), None);
-        assert_eq!(strangers.count(began + 2 * STRANGERS_PACE), Some(2));
+        let mut pace = Pace { full_at: began, unnoted: 0 };
+        let flood: Vec<u64> = (0..10_000).filter_map(|_| pace.count(began)).collect();
+        assert_eq!(flood, [1; AT_ONCE as usize]);
+        assert_eq!(pace.count(began + PACE), Some(10_000 - u64::from(AT_ONCE) + 1));
+        assert_eq!(pace.count(began + PACE), None);
+        assert_eq!(pace.count(began + 2 * PACE), Some(2));
     }
 }

@@ -4,7 +4,7 @@ use axum::Json;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::access::Everything;
+use super::access::Administered;
 use super::error::{Problem, ProblemBody};
 use super::extract::{List, PageParams, Params};
 use crate::store;
@@ -38,8 +38,9 @@ pub struct AuditEntry {
     /// `code` of the problem, if it was refused.
     code: Option<String>,
     request_id: String,
-    /// How many requests the entry stands for. Of refusals without a known key a few are noted a minute, each with the
-    /// number of those since the one before; the rest are 1.
+    /// How many requests the entry stands for. Of refusals without a known key, and of what a key asks that changes
+    /// nothing, a hundred are noted and then thirty a minute, each with the number of those since the one before; the rest
+    /// are 1.
     requests: u64,
 }
 
@@ -63,8 +64,9 @@ impl From<store::AuditEntry> for AuditEntry {
 
 /// Read the audit log
 ///
-/// Every request that wanted to change something, with what came of it, and every one that was refused for its key.
-/// Entries cannot be changed, and not be removed before they are a year old.
+/// Every request that wanted to change something, with what came of it, those that computed or took out rows, completions
+/// or weights, and those that were refused for their key. Operators see all, others what is of their own project. Entries
+/// cannot be changed, and not be removed before they are a year old.
 #[utoipa::path(
     get,
     path = "/v1/audit-log",
@@ -76,7 +78,7 @@ impl From<store::AuditEntry> for AuditEntry {
     )
 )]
 pub async fn list_audit_log(
-    Everything(app): Everything,
+    Administered(app): Administered,
     Params(page): Params<PageParams>,
     Params(filter): Params<AuditFilter>,
 ) -> Result<Json<List<AuditEntry>>, Problem> {

@@ -1,6 +1,7 @@
 //! Request parts with errors that name what is wrong.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream};
@@ -20,6 +21,10 @@ use crate::store::Page;
 
 /// Largest JSON body in bytes.
 pub const MAX_JSON_BYTES: usize = 1 << 20;
+
+/// Most values in a JSON body, and from which size on it is read beside those who answer.
+const MAX_JSON_VALUES: usize = 1 << 16;
+const LARGE_JSON: usize = 64 << 10;
 
 /// How much of a refused body is still read, and for how long.
 const DRAIN_BYTES: usize = 256 << 20;
@@ -74,10 +79,36 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
                 return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail));
             }
         }
-        serde_json::from_slice(&bytes)
-            .map(Self)
-            .map_err(|error| Problem::bad_request("invalid_json", format!("the body is not valid JSON: {error}")))
+        if bytes.len() <= LARGE_JSON {
+            return parse(&bytes);
+        }
+        tokio::task::spawn_blocking(move || parse(&bytes)).await.map_err(io::Error::other)?
     }
+}
+
+fn parse(bytes: &[u8]) -> Result<JsonBody, Problem> {
+    if values(bytes) > MAX_JSON_VALUES {
+        let detail = format!("the body has more than {MAX_JSON_VALUES} values; send rows as a data set");
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail));
+    }
+    serde_json::from_slice(bytes)
+        .map(JsonBody)
+        .map_err(|error| Problem::bad_request("invalid_json", format!("the body is not valid JSON: {error}")))
+}
+
+/// About how many values some JSON has: each needs many times the memory of its shortest text.
+fn values(json: &[u8]) -> usize {
+    let (mut values, mut in_text, mut escaped) = (1, false, false);
+    for byte in json {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b',' | b'[' | b'{' if !in_text => values += 1,
+            _ => {}
+        }
+    }
+    values
 }
 
 /// Reads a body as `T` and holds it against the bounds that the document gives.

@@ -88,7 +88,7 @@ pub async fn replay(State((app, handlers)): State<(App, Router)>, request: Reque
 
 async fn replayed(app: App, handlers: Router, request: Request, next: Next) -> Result<Response, Problem> {
     let Some(name) = name(request.headers())? else { return Ok(next.run(request).await) };
-    let caller = request.extensions().get::<Caller>().cloned().unwrap_or_default();
+    let Some(caller) = request.extensions().get::<Caller>().cloned() else { return Ok(next.run(request).await) };
     let store = app.store.within(&caller.project);
     let (request, digest) = fingerprint(request, caller.key).await?;
     let turn = match app.keyed.begin(store.own_project(), &name) {

@@ -5,8 +5,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use axum::http::StatusCode;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
+
+use super::error::Problem;
+
+/// How long a request waits for its turn.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub struct Places {
@@ -35,8 +41,16 @@ impl Places {
         Some(Place { _own: own, _all: Arc::clone(&self.all).try_acquire_owned().ok()? })
     }
 
+    /// A place for a request of a project, for which it waits a while. `who` says in an error who else wants one.
+    pub async fn turn(&self, project: &str, who: &str) -> Result<Place, Problem> {
+        self.wait(project, PATIENCE).await.ok_or_else(|| {
+            let detail = format!("too many requests {who}; try again in a moment");
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", detail)
+        })
+    }
+
     /// A place for a project, if there is one within `patience`.
-    pub async fn wait(&self, project: &str, patience: Duration) -> Option<Place> {
+    async fn wait(&self, project: &str, patience: Duration) -> Option<Place> {
         let own = self.of(project);
         let both = async {
             let own = own.acquire_owned().await.ok()?;
@@ -66,7 +80,7 @@ mod tests {
         let places = Places::new(4);
         let greedy: Vec<Place> = std::iter::from_fn(|| places.take("greedy")).take(10).collect();
         assert_eq!(greedy.len(), 2);
-        assert!(places.wait("greedy", Duration::from_millis(10)).await.is_none());
+        assert!(places.wait("greedy", Duration::from_millis(10)).await.is_none(), "it waits, and then no more");
         let others = [places.take("other"), places.wait("third", Duration::from_millis(10)).await];
         assert!(others.iter().all(Option::is_some));
         assert!(places.take("fourth").is_none(), "there are four in all");

@@ -120,9 +120,9 @@ impl From<QueueEntry> for Queued {
 
 /// Show the queue
 ///
-/// A job starts when as many devices as it needs are free, healthy and have enough memory. Jobs are offered devices by
-/// priority and then in the order of submission; free devices are kept for a job that waits for more of them, and
-/// `waiting` says why each job waits.
+/// A job starts when as many devices as it needs are free, healthy and have enough memory. A project's
+/// jobs are offered devices by priority and then in the order of submission, and projects take turns; free devices are kept
+/// for a job that waits for more of them, and `waiting` says why each job waits.
 #[utoipa::path(get, path = "/v1/queue", tag = "devices", responses((status = 200, body = Queue)))]
 pub async fn get_queue(Access(app): Access) -> Result<Json<Queue>, Problem> {
     let counts = app.store.count_jobs().await?;

@@ -27,7 +27,11 @@ pub enum Kind {
     Asks,
     /// As `Asks`, and it ends with its client: nobody else wants the answer, and others wait for the device.
     Completes,
-    /// For operators, who see all projects.
+    /// Reads what may leave with whoever reads it: weights, rows, completions.
+    Downloads,
+    /// For those who administer a project; operators see all of them.
+    Administers,
+    /// As `Administers`; only operators change anything.
     Operates,
     /// Anybody may ask, with a key or without.
     Public,
@@ -39,9 +43,10 @@ impl Kind {
         let reads = [Method::GET, Method::HEAD, Method::OPTIONS].contains(method);
         match self {
             Self::Public => None,
-            Self::Operates => Some(Scope::Admin),
+            Self::Administers => Some(Scope::Admin),
+            Self::Operates => Some(if reads { Scope::Admin } else { Scope::Operator }),
             Self::Asks | Self::Completes => Some(Scope::Read),
-            Self::Ordinary | Self::MakesJob => Some(if reads { Scope::Read } else { Scope::Write }),
+            Self::Ordinary | Self::MakesJob | Self::Downloads => Some(if reads { Scope::Read } else { Scope::Write }),
         }
     }
 
@@ -49,6 +54,12 @@ impl Kind {
     pub fn changes(self, method: &Method) -> bool {
         let reads = [Method::GET, Method::HEAD, Method::OPTIONS].contains(method);
         !reads && self.scope(method) != Some(Scope::Read)
+    }
+
+    /// Whether the audit log names a request that was admitted.
+    pub fn is_noted(self, method: &Method) -> bool {
+        let reads = [Method::GET, Method::HEAD, Method::OPTIONS].contains(method);
+        self != Self::Public && (!reads || self == Self::Downloads)
     }
 
     /// Of a request that was routed; ordinary where nothing is there.
@@ -119,7 +130,8 @@ mod tests {
             ("POST", "/v1/verifiers", Some(Scope::Write)),
             ("POST", "/v1/verifiers/{id}/test", Some(Scope::Read)),
             ("GET", "/v1/api-keys", Some(Scope::Admin)),
-            ("PUT", "/v1/projects/{id}", Some(Scope::Admin)),
+            ("GET", "/v1/projects", Some(Scope::Admin)),
+            ("PUT", "/v1/projects/{id}", Some(Scope::Operator)),
         ];
         for (method, path, scope) in table {
             assert_eq!(kinds[path].scope(&method.parse().unwrap()), scope, "{method} {path}");

@@ -10,7 +10,6 @@ use std::sync::LazyLock;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use axum::http::StatusCode;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -18,15 +17,13 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::error::Problem;
-use super::places::{Place, Places};
+use super::places::Places;
 use crate::program;
 
 /// The command that starts such a process.
 pub const COMMAND: &str = "sandbox";
 /// Bytes of a task, and of all answers.
 const MOST_BYTES: u64 = 64 << 20;
-/// How long a request waits for its turn.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// What starting the process takes at most.
 const START: Duration = Duration::from_secs(10);
 /// How a process ends that could not do its task for a reason that has nothing to do with what it was brought to do.
@@ -68,7 +65,10 @@ pub enum End {
 
 /// Has a task done in a process of its own, for a project, within `limit`.
 pub async fn ask<T: Task>(project: &str, task: &T, limit: Duration) -> Result<(Vec<T::Answer>, End), Problem> {
-    let _turn = turn(project).await?;
+    /// Starting one takes a processor.
+    static PLACES: LazyLock<Places> =
+        LazyLock::new(|| Places::new(available_parallelism().map_or(2, std::num::NonZero::get).max(2)));
+    let _turn = PLACES.turn(project, "have verifiers or models tried").await?;
     let mut child = Command::from(program::command()?)
         .args([COMMAND, T::NAME, "--seconds", &(START + limit).as_secs().saturating_add(1).to_string()])
         .stdin(Stdio::piped())
@@ -114,14 +114,4 @@ pub async fn ask<T: Task>(project: &str, task: &T, limit: Duration) -> Result<(V
 
 fn described(status: ExitStatus) -> String {
     format!("it ended the process that tried it ({status}): it takes more memory, or is nested deeper, than it may")
-}
-
-/// Takes the place of a process.
-async fn turn(project: &str) -> Result<Place, Problem> {
-    static PLACES: LazyLock<Places> =
-        LazyLock::new(|| Places::new(available_parallelism().map_or(2, std::num::NonZero::get).max(2)));
-    PLACES.wait(project, PATIENCE).await.ok_or_else(|| {
-        let detail = "too many requests have verifiers or models tried; try again in a moment";
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", detail)
-    })
 }

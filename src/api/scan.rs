@@ -4,20 +4,10 @@
 use std::io;
 use std::sync::LazyLock;
 use std::thread::available_parallelism;
-use std::time::Duration;
-
-use axum::http::StatusCode;
 
 use super::App;
 use super::error::Problem;
 use super::places::Places;
-
-/// How long a request waits for its turn.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Twice as many as there are processors, for they also wait for the disk.
-static TURNS: LazyLock<Places> =
-    LazyLock::new(|| Places::new(2 * available_parallelism().map_or(2, std::num::NonZero::get)));
 
 /// Does `work`, which reads files and blocks, when it is its turn.
 pub async fn scan<T, E>(app: &App, work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, Problem>
@@ -25,23 +15,24 @@ where
     T: Send + 'static,
     E: Into<Problem> + Send + 'static,
 {
-    in_turn(&TURNS, app.store.own_project(), PATIENCE, work).await
+    /// Twice as many as there are processors, for they also wait for the disk.
+    static PLACES: LazyLock<Places> =
+        LazyLock::new(|| Places::new(2 * available_parallelism().map_or(2, std::num::NonZero::get)));
+    in_turn(&PLACES, app.store.own_project(), "read files", work).await
 }
 
+/// Does `work`, which blocks, when it is a project's turn.
 async fn in_turn<T, E>(
-    turns: &Places,
+    places: &Places,
     project: &str,
-    patience: Duration,
+    who: &str,
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, Problem>
 where
     T: Send + 'static,
     E: Into<Problem> + Send + 'static,
 {
-    let Some(turn) = turns.wait(project, patience).await else {
-        let detail = "too many requests read files; try again in a moment";
-        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", detail));
-    };
+    let turn = places.turn(project, who).await?;
     let done = tokio::task::spawn_blocking(move || {
         // Whoever asked may have gone away; the turn lasts as long as the work.
         let _turn = turn;
@@ -57,25 +48,24 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn more_than_there_are_turns_wait_and_are_refused_in_the_end() {
+    async fn more_than_there_are_turns_wait() {
         let one = Arc::new(Places::new(1));
         let (end, ended) = std::sync::mpsc::channel::<()>();
-        let patience = Duration::from_millis(50);
         let (begun, begins) = tokio::sync::oneshot::channel();
-        let long = tokio::spawn({
+        let turn = |work: Box<dyn FnOnce() -> io::Result<u32> + Send>| {
             let one = Arc::clone(&one);
-            let work = move || {
-                begun.send(()).ok();
-                ended.recv().ok();
-                io::Result::Ok(1)
-            };
-            async move { in_turn(&one, "p", patience, work).await }
-        });
+            tokio::spawn(async move { in_turn(&one, "p", "wait", work).await.unwrap() })
+        };
+        let long = turn(Box::new(move || {
+            begun.send(()).ok();
+            ended.recv().ok();
+            Ok(1)
+        }));
         begins.await.unwrap();
-        let refused = in_turn(&one, "p", patience, || io::Result::Ok(2)).await.unwrap_err();
-        assert_eq!(refused.code, "overloaded");
+        let next = turn(Box::new(|| Ok(2)));
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        assert!(!next.is_finished() && one.take("other").is_none(), "there is one place");
         drop(end);
-        assert_eq!(long.await.unwrap().unwrap(), 1);
-        assert_eq!(in_turn(&one, "p", patience, || io::Result::Ok(3)).await.unwrap(), 3);
+        assert_eq!((long.await.unwrap(), next.await.unwrap()), (1, 2));
     }
 }

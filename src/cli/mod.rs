@@ -2,6 +2,7 @@
 //! API; what those share lies in `client`, `remote` and `output`.
 
 mod assignment;
+mod audit;
 mod backup;
 mod bench;
 mod checkpoints;
@@ -103,6 +104,8 @@ enum Command {
     Backup(backup::BackupArgs),
     /// Make a data directory from a backup
     Restore(backup::RestoreArgs),
+    /// Look through the audit log of a data directory
+    Audit(audit::Args),
     /// Print the OpenAPI document
     Openapi,
     /// Print a script that completes this program's commands in a shell
@@ -153,6 +156,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Doctor(args) => doctor::run(&config, &args),
         Command::Backup(args) => backup::back_up(&config, &args),
         Command::Restore(args) => backup::restore(&config, &args),
+        Command::Audit(args) => audit::run(&config, &args),
         Command::Openapi => openapi::run(),
         Command::Completions(args) => completions::run(&args),
     }

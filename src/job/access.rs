@@ -10,8 +10,10 @@ names!(
         Read = "read",
         /// Make, change and delete things in the key's project.
         Write = "write",
-        /// Manage keys and projects, and read the audit log.
+        /// Manage the keys of the key's project, look at its limits, and read what the audit log says of it.
         Admin = "admin",
+        /// Run the server: do what `admin` does for all projects, and set their limits.
+        Operator = "operator",
         /// Make verifiers that run code of their own.
         Code = "code",
     }

@@ -23,6 +23,7 @@ pub mod rollout_set;
 pub mod spec;
 pub mod status;
 pub mod time;
+pub mod turn;
 pub mod webhook;
 
 pub use access::Scope;

@@ -59,7 +59,7 @@ pub struct EvaluationSpec {
     pub precision: Precision,
     #[serde(default)]
     pub resources: ResourceSpec,
-    /// Jobs with a higher priority are claimed first.
+    /// Of a project's jobs those with a higher priority are claimed first.
     #[serde(default)]
     pub priority: i32,
     /// The root of every random choice. With the same seed, two models draw with the same random numbers.

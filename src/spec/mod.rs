@@ -30,7 +30,7 @@ use crate::verifier;
 pub struct Attributes {
     /// A name for people; need not be unique.
     pub name: Option<String>,
-    /// Jobs with a higher priority are claimed first.
+    /// Of a project's jobs those with a higher priority are claimed first.
     pub priority: i32,
     /// The client's own pairs.
     pub metadata: BTreeMap<String, String>,

@@ -43,7 +43,7 @@ pub struct RolloutSetSpec {
     pub precision: Precision,
     #[serde(default)]
     pub resources: ResourceSpec,
-    /// Jobs with a higher priority are claimed first.
+    /// Of a project's jobs those with a higher priority are claimed first.
     #[serde(default)]
     pub priority: i32,
     /// The root of every random choice.

@@ -53,7 +53,7 @@ pub struct JobSpec {
     /// What the finished model must reach; `result.gate` says whether it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateSpec>,
-    /// Jobs with a higher priority are claimed first; equal ones in the order of submission.
+    /// Of a project's jobs those with a higher priority are claimed first; equal ones in the order of submission.
     #[serde(default)]
     pub priority: i32,
     /// The root of every random choice of the job.

@@ -79,8 +79,19 @@ impl ApiKeyRow {
 }
 
 impl Store {
-    pub async fn add_api_key(&self, key: &ApiKeyRow) -> Result<()> {
+    /// Adds a key. One that administers a project is the operator's where there is no other operator, if whoever makes it
+    /// may make operators.
+    pub async fn add_api_key(&self, mut key: ApiKeyRow, by_operator: bool, now: Timestamp) -> Result<ApiKeyRow> {
         let mut tx = self.begin().await?;
+        if by_operator && key.scopes.contains(&Scope::Admin) && !key.scopes.contains(&Scope::Operator) {
+            let operators = sqlx::query(
+                "select 1 from api_key where scopes like '%operator%' and revoked_at is null
+                 and (expires_at is null or expires_at > $1) limit 1",
+            );
+            if operators.bind(now.0).fetch_optional(tx.connection()).await?.is_none() {
+                key.scopes.push(Scope::Operator);
+            }
+        }
         sqlx::query(
             "insert into api_key (id, project, name, digest, prefix, scopes, metadata, created_at, expires_at)
              values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
@@ -96,7 +107,8 @@ impl Store {
         .bind(key.expires_at.map(|time| time.0))
         .execute(tx.connection())
         .await?;
-        tx.commit_made(key.id).await
+        tx.commit_made(key.id).await?;
+        Ok(key)
     }
 
     /// Whether there has ever been a key. From then on nobody gets in without one.
@@ -126,35 +138,45 @@ impl Store {
         known.await
     }
 
-    /// A key of any project.
     pub async fn api_key(&self, id: ApiKeyId) -> Result<ApiKeyRow> {
-        sqlx::query("select * from api_key where id = $1")
+        sqlx::query("select * from api_key where id = $1 and project = coalesce($2, project)")
             .bind(id.to_string())
+            .bind(self.project())
             .fetch_optional(&self.readers)
             .await?
             .map_or_else(|| Err(StoreError::NotFound { what: "key", id: id.to_string() }), |row| api_key(&row))
     }
 
-    /// Keys of all projects.
     pub async fn api_keys(&self, page: &Page) -> Result<Vec<ApiKeyRow>> {
         let (low, high) = page.bounds();
         let statement = if page.newest_first {
-            "select * from api_key where id > $1 and id < $2 order by id desc limit $3"
+            "select * from api_key where id > $1 and id < $2 and project = coalesce($3, project)
+             order by id desc limit $4"
         } else {
-            "select * from api_key where id > $1 and id < $2 order by id limit $3"
+            "select * from api_key where id > $1 and id < $2 and project = coalesce($3, project) order by id limit $4"
         };
-        let rows = sqlx::query(statement).bind(low).bind(high).bind(page.limit).fetch_all(&self.readers).await?;
+        let rows = sqlx::query(statement)
+            .bind(low)
+            .bind(high)
+            .bind(self.project())
+            .bind(page.limit)
+            .fetch_all(&self.readers)
+            .await?;
         rows.iter().map(api_key).collect()
     }
 
     /// Ends a key at once. Revoking twice is the same as once.
     pub async fn revoke_api_key(&self, id: ApiKeyId, now: Timestamp) -> Result<ApiKeyRow> {
         let mut tx = self.begin().await?;
-        sqlx::query("update api_key set revoked_at = coalesce(revoked_at, $2) where id = $1")
-            .bind(id.to_string())
-            .bind(now.0)
-            .execute(tx.connection())
-            .await?;
+        sqlx::query(
+            "update api_key set revoked_at = coalesce(revoked_at, $2)
+             where id = $1 and project = coalesce($3, project)",
+        )
+        .bind(id.to_string())
+        .bind(now.0)
+        .bind(self.project())
+        .execute(tx.connection())
+        .await?;
         tx.commit().await?;
         self.api_key(id).await
     }

@@ -36,6 +36,9 @@ migrations! {
     "0019_storage_wait",
     "0020_checksums",
     "0021_audit_refusals",
+    "0022_turns",
+    "0023_operators",
+    "0024_audit_chain",
 }
 
 /// What brings a database up to date; all changes whose numbers are at most `last`.

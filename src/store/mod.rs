@@ -40,6 +40,7 @@ mod rollout_sets;
 mod space;
 mod submissions;
 mod transitions;
+mod turns;
 mod upkeep;
 mod uploaded_files;
 mod uploads;
@@ -65,7 +66,7 @@ pub use artifacts::{
     Added, Artifact, CheckpointRow, Content, Damaged, Keep, Location, NamedFile, NewArtifact, Place, Staged, StoredFile,
 };
 pub use attempts::AttemptRow;
-pub use audit::AuditEntry;
+pub use audit::{AuditChain, AuditEntry};
 pub use datasets::{DatasetRow, DatasetVersionRow};
 pub use derived::{Origin, Verification};
 pub use devices::DeviceRow;

@@ -12,6 +12,8 @@ use crate::job::{JobId, Timestamp};
 /// What a project may use; no limit where there is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProjectLimits {
+    /// How often its jobs come where those of other projects wait as well; none is 1.
+    pub share: Option<u32>,
     /// Of each key.
     pub requests_per_minute: Option<u64>,
     /// Jobs that are not final.
@@ -47,6 +49,10 @@ macro_rules! names {
 impl Store {
     /// Projects by name.
     pub async fn projects(&self, page: &Page) -> Result<Vec<ProjectRow>> {
+        if let Some(own) = self.project() {
+            let own = if page.after.is_none() { Some(self.project_with_usage(own).await?) } else { None };
+            return Ok(own.into_iter().collect());
+        }
         let (low, high) = page.bounds();
         let statement =
             if page.newest_first { names!("order by name desc limit $3") } else { names!("order by name limit $3") };
@@ -61,6 +67,9 @@ impl Store {
 
     /// A project with what it uses. One of which nothing is known uses nothing.
     pub async fn project_with_usage(&self, name: &str) -> Result<ProjectRow> {
+        if self.project().is_some_and(|own| own != name) {
+            return Err(StoreError::NotFound { what: "project", id: name.to_owned() });
+        }
         let mut reader = self.readers.acquire().await?;
         let limits = limits(&mut reader, name).await?;
         let row = sqlx::query(
@@ -106,10 +115,10 @@ impl Store {
         let mut tx = self.begin().await?;
         sqlx::query(
             "insert into project (name, requests_per_minute, max_unfinished_jobs, max_devices, max_storage_bytes,
-                                  created_at, updated_at)
-             values ($1, $2, $3, $4, $5, $6, $6)
+                                  created_at, updated_at, share)
+             values ($1, $2, $3, $4, $5, $6, $6, $7)
              on conflict (name) do update
-                set requests_per_minute = excluded.requests_per_minute,
+                set share = excluded.share, requests_per_minute = excluded.requests_per_minute,
                     max_unfinished_jobs = excluded.max_unfinished_jobs, max_devices = excluded.max_devices,
                     max_storage_bytes = excluded.max_storage_bytes, updated_at = excluded.updated_at",
         )
@@ -119,6 +128,7 @@ impl Store {
         .bind(number(new.max_devices))
         .bind(number(new.max_storage_bytes))
         .bind(now.0)
+        .bind(new.share.unwrap_or(1))
         .execute(tx.connection())
         .await?;
         tx.commit().await
@@ -230,6 +240,7 @@ async fn limits(connection: &mut SqliteConnection, name: &str) -> Result<Project
 fn read_limits(row: &SqliteRow) -> Result<ProjectLimits> {
     let number = |column| -> Result<Option<u64>> { Ok(row.try_get::<Option<i64>, _>(column)?.map(i64::unsigned_abs)) };
     Ok(ProjectLimits {
+        share: Some(row.try_get("share")?),
         requests_per_minute: number("requests_per_minute")?,
         max_unfinished_jobs: number("max_unfinished_jobs")?,
         max_devices: number("max_devices")?,

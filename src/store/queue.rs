@@ -239,9 +239,10 @@ impl Store {
             format!("the clock went {way} by {seconds} s: it was set, or the machine slept; nothing is counted for it");
         let event = NewEvent::warning(message, "clock_moved", LogDetail::None {});
         let mut tx = self.begin().await?;
-        let jobs: Vec<String> = sqlx::query_scalar(concat!("select id from job where status in ", held!()))
-            .fetch_all(tx.connection())
-            .await?;
+        let jobs: Vec<String> =
+            sqlx::query_scalar(concat!("select id from job where worker is not null and status in ", held!()))
+                .fetch_all(tx.connection())
+                .await?;
         for job in &jobs {
             append(tx.connection(), read("job id", job)?, &event, now).await?;
         }

@@ -191,8 +191,9 @@ where
     F: Future<Output = Result<T>>,
 {
     loop {
+        let left = reserved(files);
         match write().await {
-            Err(StoreError::Full(_)) if give_up(files) => {}
+            Err(StoreError::Full(_)) if give_up(files, left) => {}
             result => return result,
         }
     }
@@ -203,18 +204,19 @@ fn reserved(files: &Files) -> u64 {
     fs::metadata(files.reserve()).map_or(0, |reserve| reserve.len())
 }
 
-/// Gives a portion of the reserve up; whether there was one.
-fn give_up(files: &Files) -> bool {
-    let left = reserved(files).saturating_sub(PORTION);
+/// Gives a portion of the reserve up, of which `left` bytes were left before a write failed, unless another process has
+/// done so meanwhile. Whether it is worth trying again.
+fn give_up(files: &Files, left: u64) -> bool {
     let shortened = || -> std::io::Result<()> {
         let reserve = OpenOptions::new().write(true).open(files.reserve())?;
-        reserve.set_len(left)?;
+        reserve.lock()?;
+        if reserve.metadata()?.len() < left {
+            return Ok(());
+        }
+        reserve.set_len(left.saturating_sub(PORTION))?;
+        tracing::warn!(left, "the disk is full; of the reserve a portion was given up so that something can be freed");
         // What is cut off is free once this is on the disk.
         reserve.sync_all()
     };
-    let given = if left > 0 { shortened() } else { fs::remove_file(files.reserve()) };
-    if given.is_ok() {
-        tracing::warn!(left, "the disk is full; of the reserve a portion was given up so that something can be freed");
-    }
-    given.is_ok()
+    left > 0 && shortened().is_ok()
 }

@@ -1,5 +1,6 @@
 //! Where webhooks may be sent. Whoever may create an endpoint chooses an address that this server then talks to, from
-//! behind whatever firewall it stands: so it must be a public one, unless the operator has allowed it.
+//! behind whatever firewall it stands: so it must be a public one, by https and to a port of the web, unless the operator
+//! has allowed it.
 //!
 //! This decides about URLs and addresses and does not look anything up. A host is judged by all addresses that its name
 //! stands for, at the moment when they are connected to: a name may stand for others a minute later.
@@ -11,20 +12,24 @@ use ureq::http::Uri;
 
 /// Longest URL in bytes.
 const MAX_URL: usize = 2048;
+/// Where receivers listen on the internet.
+const PORTS: [u16; 2] = [443, 8443];
 
-/// Why nothing is sent to a URL. No address stands in it: whoever reads it need not know what names of an internal
-/// network stand for.
+/// Why nothing is sent to a URL. No address stands in it, and a name that is not known is not told from one of an internal
+/// network: whoever reads it need not know which there are.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     #[error("{0}")]
     InvalidUrl(&'static str),
-    #[error("`{0}` has no address; check the name")]
-    Unresolved(String),
     #[error(
-        "`{0}` is not at a public address; webhooks go to others only if the operator allows it with the setting \
-         webhook_allow_private"
+        "`{0}` has no public address; check the name, or have the operator allow it with the setting webhook_allow_private"
     )]
-    Private(String),
+    NotPublic(String),
+    #[error(
+        "webhooks go to public addresses by https, to port 443 or 8443; others are allowed by the operator, with the \
+         setting webhook_allow_private and the host's name"
+    )]
+    Insecure,
 }
 
 impl Refusal {
@@ -32,8 +37,8 @@ impl Refusal {
     pub fn code(&self) -> &'static str {
         match self {
             Self::InvalidUrl(_) => "invalid_url",
-            Self::Unresolved(_) => "unresolved_host",
-            Self::Private(_) => "private_address",
+            Self::NotPublic(_) => "no_public_address",
+            Self::Insecure => "insecure_url",
         }
     }
 }
@@ -62,6 +67,7 @@ pub struct Target {
     /// In brackets when it is an IPv6 address.
     pub host: String,
     pub port: u16,
+    pub is_https: bool,
 }
 
 impl Target {
@@ -74,9 +80,9 @@ impl Target {
         let Ok(uri) = url.parse::<Uri>() else {
             return invalid("not a URL; write names of other scripts in their ASCII form (xn--...)");
         };
-        let default = match uri.scheme_str() {
-            Some("https") => 443,
-            Some("http") => 80,
+        let (is_https, default) = match uri.scheme_str() {
+            Some("https") => (true, 443),
+            Some("http") => (false, 80),
             _ => return invalid("a URL begins with https:// or http://"),
         };
         let Some(authority) = uri.authority() else { return invalid("the URL names no host") };
@@ -93,7 +99,11 @@ impl Target {
         if host.is_empty() || port == 0 {
             return invalid("the URL names no host, or a port that there is not");
         }
-        Ok(Self { host: host.to_owned(), port })
+        Ok(Self { host: host.to_owned(), port, is_https })
+    }
+
+    pub fn not_public(&self) -> Refusal {
+        Refusal::NotPublic(self.host.clone())
     }
 }
 
@@ -105,20 +115,28 @@ impl Guard {
         Ok(Self { allowed: allowed? })
     }
 
-    /// Refuses a host unless all of its addresses may be sent to.
-    pub fn admit(&self, host: &str, addresses: impl IntoIterator<Item = IpAddr>) -> Result<(), Refusal> {
+    /// Refuses a target unless all addresses of its host may be sent to.
+    pub fn admit(&self, target: &Target, addresses: impl IntoIterator<Item = IpAddr>) -> Result<(), Refusal> {
         let by_name = self.allowed.iter().any(|entry| match entry {
-            Allowed::Host(name) => name.eq_ignore_ascii_case(host.trim_end_matches('.')),
+            Allowed::Host(name) => name.eq_ignore_ascii_case(target.host.trim_end_matches('.')),
             Allowed::Network(..) => false,
         });
-        let mut any = false;
+        let (mut any, mut public) = (false, false);
         for address in addresses {
             any = true;
-            if !by_name && !is_global(address) && !self.allows(address) {
-                return Err(Refusal::Private(host.to_owned()));
+            if by_name || self.allows(address) {
+                continue;
+            }
+            public = true;
+            if !is_global(address) {
+                return Err(target.not_public());
             }
         }
-        if any { Ok(()) } else { Err(Refusal::Unresolved(host.to_owned())) }
+        match (any, public) {
+            (false, _) => Err(target.not_public()),
+            (true, true) if !target.is_https || !PORTS.contains(&target.port) => Err(Refusal::Insecure),
+            (true, _) => Ok(()),
+        }
     }
 
     fn allows(&self, address: IpAddr) -> bool {
@@ -243,11 +261,21 @@ mod tests {
     #[test]
     fn one_private_address_among_many_is_enough_to_refuse() {
         let addresses = ["1.1.1.1", "10.0.0.1"].map(|text| text.parse::<IpAddr>().unwrap());
-        let refused = guard(&[]).admit("example.org", addresses).unwrap_err();
-        assert_eq!(refused.code(), "private_address");
+        let target = |url| Target::of(url).unwrap();
+        let refused = guard(&[]).admit(&target("https://example.org"), addresses).unwrap_err();
+        assert_eq!(refused.code(), "no_public_address");
         assert!(!refused.to_string().contains("10.0.0.1"));
-        assert_eq!(guard(&[]).admit("example.org", addresses[..1].to_vec()), Ok(()));
-        assert_eq!(guard(&[]).admit("example.org", []).unwrap_err().code(), "unresolved_host");
+        let unknown = guard(&[]).admit(&target("https://example.org"), []);
+        assert_eq!(unknown, Err(refused), "nobody learns which names are known");
+        for (url, allowed, expected) in [
+            ("https://example.org/", "ci.internal", Ok(())),
+            ("https://example.org:8443/", "ci.internal", Ok(())),
+            ("https://example.org:6379/", "ci.internal", Err(Refusal::Insecure)),
+            ("http://example.org/", "ci.internal", Err(Refusal::Insecure)),
+            ("http://example.org:81/", "example.org", Ok(())),
+        ] {
+            assert_eq!(guard(&[allowed]).admit(&target(url), addresses[..1].to_vec()), expected, "{url}");
+        }
     }
 
     #[test]
@@ -268,7 +296,8 @@ mod tests {
             ("ci.internal", "ci.internal.example.org", "10.0.0.1", false),
         ] {
             let address: IpAddr = address.parse().unwrap();
-            assert_eq!(guard(&[entry]).admit(host, [address]).is_ok(), expected, "{entry} {host} {address}");
+            let target = Target { host: host.to_owned(), port: 443, is_https: true };
+            assert_eq!(guard(&[entry]).admit(&target, [address]).is_ok(), expected, "{entry} {host} {address}");
         }
         for wrong in ["10.0.0.0/33", "10.0.0.0/x", "a/8", "http://a", "::/129"] {
             assert!(Guard::new(&[wrong.to_owned()]).is_err(), "{wrong}");
@@ -283,7 +312,8 @@ mod tests {
             ("https://example.org:8443/", "example.org", 8443),
             ("http://[2606:4700::1]:81/", "[2606:4700::1]", 81),
         ] {
-            assert_eq!(Target::of(url), Ok(Target { host: host.to_owned(), port }), "{url}");
+            let is_https = url.starts_with("https");
+            assert_eq!(Target::of(url), Ok(Target { host: host.to_owned(), port, is_https }), "{url}");
         }
         let long = format!("https://example.org/{}", "a".repeat(2048));
         for url in [

@@ -22,8 +22,8 @@ use crate::job::{Timestamp, WebhookDeliveryId, WebhookEndpointId};
 use crate::store::{DueDelivery, Store, StoreError, WebhookAttempt, WebhookOutcome};
 use send::Sender;
 
-pub use guard::{Guard, Refusal};
-pub use send::check_url;
+pub use guard::Guard;
+pub use send::{check_url, not_found};
 
 /// How often the log is looked at.
 const POLL: Duration = Duration::from_millis(100);

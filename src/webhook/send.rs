@@ -92,11 +92,13 @@ struct GuardedResolver {
 
 impl Resolver for GuardedResolver {
     fn resolve(&self, uri: &Uri, config: &Config, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, ureq::Error> {
-        let addresses = self.names.resolve(uri, config, timeout)?;
-        let found = addresses.iter().map(|address| address.ip());
-        self.guard
-            .admit(uri.host().unwrap_or_default(), found)
-            .map_err(|refusal| ureq::Error::Other(refusal.into()))?;
+        let refused = |refusal: Refusal| ureq::Error::Other(refusal.into());
+        let target = Target::of(&uri.to_string()).map_err(refused)?;
+        let addresses = match self.names.resolve(uri, config, timeout) {
+            Err(ureq::Error::HostNotFound | ureq::Error::Io(_)) => return Err(refused(target.not_public())),
+            found => found?,
+        };
+        self.guard.admit(&target, addresses.iter().map(|address| address.ip())).map_err(refused)?;
         Ok(addresses)
     }
 }
@@ -104,10 +106,13 @@ impl Resolver for GuardedResolver {
 /// Looks a URL's host up and says whether messages could be sent there. Blocks for as long as the look-up does.
 pub fn check_url(guard: &Guard, url: &str) -> Result<(), Refusal> {
     let target = Target::of(url)?;
-    let found = format!("{}:{}", target.host, target.port)
-        .to_socket_addrs()
-        .map_err(|_| Refusal::Unresolved(target.host.clone()))?;
-    guard.admit(&target.host, found.map(|address| address.ip()))
+    let found = format!("{}:{}", target.host, target.port).to_socket_addrs().map_err(|_| target.not_public())?;
+    guard.admit(&target, found.map(|address| address.ip()))
+}
+
+/// What is said of a URL whose host is not found in time.
+pub fn not_found(url: &str) -> Refusal {
+    Target::of(url).map_or_else(|refusal| refusal, |target| target.not_public())
 }
 
 #[cfg(test)]
@@ -120,8 +125,8 @@ mod tests {
         for url in ["http://127.0.0.1/", "http://2130706433/", "http://0x7f.1/", "http://127.1:8080/", "http://[::1]/"]
         {
             let refused = check_url(&guard, url).unwrap_err();
-            assert!(matches!(refused, Refusal::Private(_) | Refusal::Unresolved(_)), "{url}: {refused}");
+            assert!(matches!(refused, Refusal::NotPublic(_)), "{url}: {refused}");
         }
-        assert_eq!(check_url(&guard, "http://1.1.1.1/"), Ok(()));
+        assert_eq!(check_url(&guard, "https://1.1.1.1/"), Ok(()));
     }
 }

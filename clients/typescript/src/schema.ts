@@ -69,14 +69,15 @@ export interface paths {
         };
         /**
          * List API keys
-         * @description Keys of all projects, without their secrets.
+         * @description Keys of your project, or of all for the operator, without their secrets.
          */
         get: operations["list_api_keys"];
         put?: never;
         /**
          * Make an API key
          * @description The answer holds the secret in `key`; it is stored as a digest and cannot be shown again. Once there is a key, every
-         *     request needs one.
+         *     request needs one. Operators make keys of any project with any scopes; others make keys of their own project, with
+         *     scopes that they have themselves, and none that outlasts their own.
          */
         post: operations["create_api_key"];
         delete?: never;
@@ -113,7 +114,8 @@ export interface paths {
         put?: never;
         /**
          * Revoke an API key
-         * @description The next request with it is refused. Its row stays, for the audit log names it.
+         * @description The next request with it is refused. Its row stays, for the audit log names it. Operators revoke every key; others those
+         *     of their own project that have no scopes which they lack themselves.
          */
         post: operations["revoke_api_key"];
         delete?: never;
@@ -131,8 +133,9 @@ export interface paths {
         };
         /**
          * Read the audit log
-         * @description Every request that wanted to change something, with what came of it, and every one that was refused for its key.
-         *     Entries cannot be changed, and not be removed before they are a year old.
+         * @description Every request that wanted to change something, with what came of it, those that computed or took out rows, completions
+         *     or weights, and those that were refused for their key. Operators see all, others what is of their own project. Entries
+         *     cannot be changed, and not be removed before they are a year old.
          */
         get: operations["list_audit_log"];
         put?: never;
@@ -1198,7 +1201,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List projects */
+        /**
+         * List projects
+         * @description All for operators; others see their own.
+         */
         get: operations["list_projects"];
         put?: never;
         post?: never;
@@ -1217,12 +1223,12 @@ export interface paths {
         };
         /**
          * Get a project
-         * @description One that no key and no job has named uses nothing and has no limits.
+         * @description One that no key and no job has named uses nothing and has no limits. Operators see all, others their own.
          */
         get: operations["get_project"];
         /**
          * Set a project's limits
-         * @description Replaces all of them. What the project has already stays: a job that runs is not stopped, and nothing is deleted.
+         * @description Replaces all of them, for operators. What the project has already stays: a job that runs is not stopped, and nothing is deleted.
          */
         put: operations["set_project"];
         post?: never;
@@ -1241,9 +1247,9 @@ export interface paths {
         };
         /**
          * Show the queue
-         * @description A job starts when as many devices as it needs are free, healthy and have enough memory. Jobs are offered devices by
-         *     priority and then in the order of submission; free devices are kept for a job that waits for more of them, and
-         *     `waiting` says why each job waits.
+         * @description A job starts when as many devices as it needs are free, healthy and have enough memory. A project's
+         *     jobs are offered devices by priority and then in the order of submission, and projects take turns; free devices are kept
+         *     for a job that waits for more of them, and `waiting` says why each job waits.
          */
         get: operations["get_queue"];
         put?: never;
@@ -1986,7 +1992,7 @@ export interface components {
              */
             project: string;
             /**
-             * @description `read`, `write`, `admin`, `code`.
+             * @description `read`, `write`, `admin`, `operator`, `code`.
              * @example [
              *       "read",
              *       "write"
@@ -2130,8 +2136,9 @@ export interface components {
             request_id: string;
             /**
              * Format: int64
-             * @description How many requests the entry stands for. Of refusals without a known key a few are noted a minute, each with the
-             *     number of those since the one before; the rest are 1.
+             * @description How many requests the entry stands for. Of refusals without a known key, and of what a key asks that changes
+             *     nothing, a hundred are noted and then thirty a minute, each with the number of those since the one before; the rest
+             *     are 1.
              */
             requests: number;
         };
@@ -2611,8 +2618,11 @@ export interface components {
             name: string;
             /** @description What it gives access to; made by being named. Your own when absent. */
             project?: string | null;
-            /** @description `read`, `write`, `admin`, `code`; `read` and `write` when absent. */
-            scopes?: string[];
+            /**
+             * @description `read`, `write`, `admin`, `operator`, `code`; `read` and `write` when absent, as far as you have
+             *     them. The first key with `admin` is also the `operator`'s.
+             */
+            scopes?: string[] | null;
             /**
              * Format: int32
              * @description Days until it ends, 1 to 3650; it does not expire when absent.
@@ -3379,7 +3389,7 @@ export interface components {
             resources?: components["schemas"]["ResourceSpec"];
             /**
              * Format: int32
-             * @description Jobs with a higher priority are claimed first.
+             * @description Of a project's jobs those with a higher priority are claimed first.
              * @default 0
              */
             priority?: number;
@@ -4141,7 +4151,7 @@ export interface components {
             gate?: components["schemas"]["GateSpec"] | null;
             /**
              * Format: int32
-             * @description Jobs with a higher priority are claimed first; equal ones in the order of submission.
+             * @description Of a project's jobs those with a higher priority are claimed first; equal ones in the order of submission.
              * @default 0
              */
             priority?: number;
@@ -4236,6 +4246,11 @@ export interface components {
         LearningRateSchedule: "constant" | "cosine" | "linear";
         /** @description What a project may use; no limit where a field is null or absent. */
         Limits: {
+            /**
+             * Format: int32
+             * @description How often its jobs start where those of other projects wait as well: twice as often with twice the share; null: 1.
+             */
+            share?: number | null;
             /**
              * Format: int64
              * @description Requests a minute of each of its keys; null: what the server's settings say.
@@ -5495,7 +5510,7 @@ export interface components {
             resources?: components["schemas"]["ResourceSpec"];
             /**
              * Format: int32
-             * @description Jobs with a higher priority are claimed first.
+             * @description Of a project's jobs those with a higher priority are claimed first.
              * @default 0
              */
             priority?: number;
@@ -5759,7 +5774,7 @@ export interface components {
             } | null;
             /**
              * Format: int32
-             * @description Jobs with a higher priority are claimed first. Only while the job is not finished.
+             * @description Of a project's jobs those with a higher priority are claimed first. Only while the job is not finished.
              */
             priority?: number | null;
             /** @description As `budget` of the spec; null removes it. Only while the job is not finished. */
@@ -6778,7 +6793,16 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            /** @description The key may do more than yours. Codes: `host_not_allowed`, `origin_not_allowed`, `path_not_allowed`, `insufficient_scope` */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description No such key. Codes: `not_found`, `no_such_route`, `model_not_found` */
             404: {
                 headers: {
@@ -11076,7 +11100,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No name of a project. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            /** @description No name of a project, or another project than yours. Codes: `not_found`, `no_such_route`, `model_not_found` */
             404: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];

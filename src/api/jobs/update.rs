@@ -32,7 +32,7 @@ pub struct UpdateJob {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<BTreeMap<String, Option<String>>>)]
     metadata: Option<Option<BTreeMap<String, Option<String>>>>,
-    /// Jobs with a higher priority are claimed first. Only while the job is not finished.
+    /// Of a project's jobs those with a higher priority are claimed first. Only while the job is not finished.
     priority: Option<i32>,
     /// As `budget` of the spec; null removes it. Only while the job is not finished.
     #[serde(default, deserialize_with = "given")]

@@ -3,7 +3,7 @@
 use axum::Json;
 
 use super::ApiKey;
-use crate::api::access::Everything;
+use crate::api::access::Administered;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Id;
 use crate::job::ApiKeyId;
@@ -19,6 +19,6 @@ use crate::job::ApiKeyId;
         (status = 404, description = "No such key", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
-pub async fn get_api_key(Everything(app): Everything, Id(id): Id<ApiKeyId>) -> Result<Json<ApiKey>, Problem> {
+pub async fn get_api_key(Administered(app): Administered, Id(id): Id<ApiKeyId>) -> Result<Json<ApiKey>, Problem> {
     Ok(Json(app.store.api_key(id).await?.into()))
 }

@@ -3,13 +3,13 @@
 use axum::Json;
 
 use super::ApiKey;
-use crate::api::access::Everything;
+use crate::api::access::Administered;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{List, PageParams, Params};
 
 /// List API keys
 ///
-/// Keys of all projects, without their secrets.
+/// Keys of your project, or of all for the operator, without their secrets.
 #[utoipa::path(
     get,
     path = "/v1/api-keys",
@@ -21,7 +21,7 @@ use crate::api::extract::{List, PageParams, Params};
     )
 )]
 pub async fn list_api_keys(
-    Everything(app): Everything,
+    Administered(app): Administered,
     Params(page): Params<PageParams>,
 ) -> Result<Json<List<ApiKey>>, Problem> {
     let rows = app.store.api_keys(&page.page()).await?;

@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::api::App;
+use crate::api::access::Caller;
+use crate::api::error::Problem;
 use crate::job::Timestamp;
 use crate::store::ApiKeyRow;
 
@@ -24,7 +27,7 @@ pub struct ApiKey {
     /// What the key gives access to.
     #[schema(example = "default")]
     project: String,
-    /// `read`, `write`, `admin`, `code`.
+    /// `read`, `write`, `admin`, `operator`, `code`.
     #[schema(example = json!(["read", "write"]))]
     scopes: Vec<&'static str>,
     /// The first characters of the secret, to recognise it by.
@@ -60,5 +63,13 @@ impl From<ApiKeyRow> for ApiKey {
             metadata: row.metadata,
             key: None,
         }
+    }
+}
+
+/// The caller's own key, which bounds what the caller may do with others; none for operators.
+async fn given(app: &App, caller: &Caller) -> Result<Option<ApiKeyRow>, Problem> {
+    match caller.key.filter(|_| !caller.operates) {
+        Some(own) => Ok(Some(app.store.api_key(own).await?)),
+        None => Ok(None),
     }
 }

@@ -47,7 +47,7 @@ const TAGS: &[(&str, &str)] = &[
     ("inference", "Completions of models and checkpoints, in the shapes of the OpenAI API"),
     ("events", "Follow all jobs"),
     ("webhooks", "Have another server told what happens to jobs"),
-    ("api-keys", "Keys, projects and what was done with them; for operators"),
+    ("api-keys", "Keys, projects and what was done with them; for administrators"),
     ("devices", "Devices and the queue in front of them"),
     ("health", "Probes"),
 ];

@@ -4,14 +4,14 @@ use axum::Json;
 use axum::http::StatusCode;
 
 use super::Project;
-use crate::api::access::Everything;
+use crate::api::access::Administered;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::PathText;
 use crate::job::access::check_project;
 
 /// Get a project
 ///
-/// One that no key and no job has named uses nothing and has no limits.
+/// One that no key and no job has named uses nothing and has no limits. Operators see all, others their own.
 #[utoipa::path(
     get,
     path = "/v1/projects/{id}",
@@ -19,11 +19,11 @@ use crate::job::access::check_project;
     params(("id" = String, Path, description = "The project's name")),
     responses(
         (status = 200, body = Project),
-        (status = 404, description = "No name of a project", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 404, description = "No name of a project, or another project than yours", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
 pub async fn get_project(
-    Everything(app): Everything,
+    Administered(app): Administered,
     PathText(name): PathText<String>,
 ) -> Result<Json<Project>, Problem> {
     named(&name)?;

@@ -3,11 +3,13 @@
 use axum::Json;
 
 use super::Project;
-use crate::api::access::Everything;
+use crate::api::access::Administered;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{List, PageParams, Params};
 
 /// List projects
+///
+/// All for operators; others see their own.
 #[utoipa::path(
     get,
     path = "/v1/projects",
@@ -19,7 +21,7 @@ use crate::api::extract::{List, PageParams, Params};
     )
 )]
 pub async fn list_projects(
-    Everything(app): Everything,
+    Administered(app): Administered,
     Params(page): Params<PageParams>,
 ) -> Result<Json<List<Project>>, Problem> {
     let rows = app.store.projects(&page.page()).await?;

@@ -13,6 +13,9 @@ use crate::store::{ProjectLimits, ProjectRow};
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
+    /// How often its jobs start where those of other projects wait as well: twice as often with twice the share; null: 1.
+    #[schema(minimum = 1, maximum = 1000)]
+    share: Option<u32>,
     /// Requests a minute of each of its keys; null: what the server's settings say.
     #[schema(minimum = 1, maximum = 1_000_000_000)]
     requests_per_minute: Option<u64>,
@@ -29,15 +32,15 @@ pub struct Limits {
 
 impl From<ProjectLimits> for Limits {
     fn from(limits: ProjectLimits) -> Self {
-        let ProjectLimits { requests_per_minute, max_unfinished_jobs, max_devices, max_storage_bytes } = limits;
-        Self { requests_per_minute, max_unfinished_jobs, max_devices, max_storage_bytes }
+        let ProjectLimits { share, requests_per_minute, max_unfinished_jobs, max_devices, max_storage_bytes } = limits;
+        Self { share, requests_per_minute, max_unfinished_jobs, max_devices, max_storage_bytes }
     }
 }
 
 impl From<Limits> for ProjectLimits {
     fn from(limits: Limits) -> Self {
-        let Limits { requests_per_minute, max_unfinished_jobs, max_devices, max_storage_bytes } = limits;
-        Self { requests_per_minute, max_unfinished_jobs, max_devices, max_storage_bytes }
+        let Limits { share, requests_per_minute, max_unfinished_jobs, max_devices, max_storage_bytes } = limits;
+        Self { share, requests_per_minute, max_unfinished_jobs, max_devices, max_storage_bytes }
     }
 }
 

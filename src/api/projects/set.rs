@@ -4,7 +4,7 @@ use axum::Json;
 
 use super::get::named;
 use super::{Limits, Project};
-use crate::api::access::Everything;
+use crate::api::access::Administered;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{JsonBody, PathText, read};
 use crate::clock;
@@ -12,7 +12,7 @@ use crate::store::ProjectLimits;
 
 /// Set a project's limits
 ///
-/// Replaces all of them. What the project has already stays: a job that runs is not stopped, and nothing is deleted.
+/// Replaces all of them, for operators. What the project has already stays: a job that runs is not stopped, and nothing is deleted.
 #[utoipa::path(
     put,
     path = "/v1/projects/{id}",
@@ -27,7 +27,7 @@ use crate::store::ProjectLimits;
     )
 )]
 pub async fn set_project(
-    Everything(app): Everything,
+    Administered(app): Administered,
     PathText(name): PathText<String>,
     JsonBody(body): JsonBody,
 ) -> Result<Json<Project>, Problem> {

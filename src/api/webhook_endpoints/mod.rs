@@ -11,6 +11,7 @@ pub mod test;
 pub mod update;
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -18,14 +19,17 @@ use utoipa::ToSchema;
 
 use crate::api::App;
 use crate::api::error::Problem;
+use crate::api::places::Places;
 use crate::job::FieldError;
 use crate::job::metadata::check_metadata;
 use crate::job::webhook::{Secret, check_subscriptions};
 use crate::store::WebhookEndpointRow;
-use crate::webhook::{self, Refusal};
+use crate::webhook;
 
 /// How long the look-up of a host may take.
 const LOOK_UP: Duration = Duration::from_secs(5);
+/// Look-ups at once.
+const MOST_LOOK_UPS: usize = 16;
 
 /// A server that is told what happens to jobs.
 #[derive(Debug, Serialize, ToSchema)]
@@ -104,11 +108,17 @@ async fn check(
 }
 
 async fn check_url(app: &App, url: &str) -> Result<Option<FieldError>, Problem> {
+    static PLACES: LazyLock<Places> = LazyLock::new(|| Places::new(MOST_LOOK_UPS));
     let (guard, text) = (app.settings.webhook_guard.clone(), url.to_owned());
-    let looked_up = tokio::task::spawn_blocking(move || webhook::check_url(&guard, &text));
+    let turn = PLACES.turn(app.store.own_project(), "have hosts looked up").await?;
+    let looked_up = tokio::task::spawn_blocking(move || {
+        // Where a resolver is silent, a look-up lasts longer than its client waits.
+        let _turn = turn;
+        webhook::check_url(&guard, &text)
+    });
     let checked = match tokio::time::timeout(LOOK_UP, looked_up).await {
         Ok(checked) => checked.map_err(std::io::Error::other)?,
-        Err(_) => Err(Refusal::Unresolved(url.chars().take(80).collect())),
+        Err(_) => Err(webhook::not_found(url)),
     };
     Ok(checked.err().map(|refusal| FieldError::new("/url", refusal.code(), refusal.to_string())))
 }

@@ -25,8 +25,9 @@ pub fn run(config: &Config, command: &Command, output: Output) -> anyhow::Result
         let store = Store::open(&config.data_dir).await?;
         match command {
             Command::Create(args) => {
-                let (row, secret) = ApiKeyRow::generate(new_key(args)?, clock::now())?;
-                store.add_api_key(&row).await?;
+                let now = clock::now();
+                let (row, secret) = ApiKeyRow::generate(new_key(args)?, now)?;
+                let row = store.add_api_key(row, true, now).await?;
                 note(&store, &row.project, "/v1/api-keys").await?;
                 made(&described(&row, Some(secret)), output);
             }
@@ -71,7 +72,9 @@ fn new_key(args: &CreateArgs) -> anyhow::Result<NewApiKey> {
     let scopes: Vec<Scope> = args
         .scopes
         .iter()
-        .map(|scope| scope.parse().map_err(|_| anyhow!("`{scope}` is no scope; there are read, write, admin and code")))
+        .map(|scope| {
+            scope.parse().map_err(|_| anyhow!("`{scope}` is no scope; there are read, write, admin, operator and code"))
+        })
         .collect::<anyhow::Result<_>>()?;
     if args.expires_in_days.is_some_and(|days| !(1..=MAX_DAYS).contains(&days)) {
         bail!("--expires-in-days must lie between 1 and {MAX_DAYS}");

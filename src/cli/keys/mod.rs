@@ -20,7 +20,8 @@ use crate::config::Config;
   anneal keys revoke key_...
   anneal keys create admin --scopes read,write,admin --local                  the first one, on the server's machine
 
-Through the API only a key with the scope admin may do this. From the first key on, every request needs one.")]
+Through the API this needs the scope admin for keys of its own project, or operator for all; the first key with admin
+has operator too. From the first key on, every request needs one.")]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
@@ -45,7 +46,7 @@ enum Command {
 struct CreateArgs {
     /// A name that says who will use it
     name: String,
-    /// What it allows, separated by commas: read, write, admin, code
+    /// What it allows, separated by commas: read, write, admin, operator, code
     #[arg(long, value_name = "SCOPE,...", value_delimiter = ',', default_value = "read,write")]
     scopes: Vec<String>,
     /// The project whose things it sees [default: your own]
@@ -103,7 +104,7 @@ fn made(key: &Value, output: Output) {
     } else {
         // Alone on standard output, to be captured.
         print(&format!("{}\n", member(key, "/key")));
-        eprintln!("this is {}; it is not shown again", member(key, "/id"));
+        eprintln!("this is {}, with {}; it is not shown again", member(key, "/id"), scopes(key));
     }
 }
 
@@ -112,6 +113,11 @@ fn list(client: &Client, output: Output, args: &ListArgs) -> anyhow::Result<Exit
     output.answer(&list, || table(&list));
     tell_more(&list, output);
     Ok(ExitCode::SUCCESS)
+}
+
+fn scopes(key: &Value) -> String {
+    let scopes = key["scopes"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    scopes.collect::<Vec<_>>().join(",")
 }
 
 fn state(key: &Value) -> &'static str {
@@ -125,11 +131,10 @@ fn state(key: &Value) -> &'static str {
 fn table(list: &Value) -> String {
     let mut table = Table::new(&["ID", "PROJECT", "SCOPES", "CREATED", "EXPIRES", "STATE", "NAME"]);
     for key in items(list) {
-        let scopes = key["scopes"].as_array().into_iter().flatten().filter_map(Value::as_str);
         table.row([
             member(key, "/id"),
             member(key, "/project"),
-            scopes.collect::<Vec<_>>().join(","),
+            scopes(key),
             age(key["created_at"].as_i64()),
             time(key["expires_at"].as_i64()),
             String::from(state(key)),

@@ -7,7 +7,7 @@ use super::*;
 use crate::job::event::StepMetrics;
 use crate::job::placement::WaitCode;
 use crate::job::{DeviceReading, DeviceStatus, EventBody, EventKind, FailureKind, JobKind, NewEvent};
-use crate::store::{Ended, Loss, NewJob};
+use crate::store::{Ended, Loss, NewJob, ProjectLimits};
 
 const NOW: Timestamp = Timestamp(1_750_000_000_000);
 const GIB: u64 = 1 << 30;
@@ -47,12 +47,16 @@ impl Machine {
     }
 
     async fn submit(&self, priority: i32, devices: u32, gib: u64) -> JobId {
+        self.submit_as(crate::store::DEFAULT_PROJECT, priority, devices, gib).await
+    }
+
+    async fn submit_as(&self, project: &str, priority: i32, devices: u32, gib: u64) -> JobId {
         let spec = json!({
             "model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"},
             "objective": {"type": "sft"}, "train": {"steps": 10}, "priority": priority, "resources": {"devices": devices},
         });
         let new = NewJob { memory_bytes: gib * GIB, ..NewJob::of_kind(JobKind::Train, spec) };
-        self.store.submit_job(new, None, NOW).await.unwrap().job.id
+        self.store.within(project).submit_job(new, None, NOW).await.unwrap().job.id
     }
 
     /// What the worker of a device gets.
@@ -155,6 +159,81 @@ async fn a_wide_job_is_not_starved_and_priority_goes_first() {
     machine.store.end_attempt(running.lease, Ended::Succeeded { result: json!({}) }, NOW).await.unwrap();
     assert_eq!(machine.claim(0).await.unwrap().lease.job, wide);
     assert_eq!(machine.code(narrow).await, Some(WaitCode::DevicesBusy));
+}
+
+#[tokio::test]
+async fn projects_that_wait_for_the_large_device_take_turns_whatever_starts_on_the_small_one() {
+    let machine = Machine::new(&[80, 24]).await;
+    let mut large = BTreeMap::new();
+    for project in ["a", "m"] {
+        for _ in 0..6 {
+            large.insert(machine.submit_as(project, 0, 1, 40).await, project);
+        }
+    }
+    for _ in 0..30 {
+        machine.submit_as("z", 0, 1, 1).await;
+    }
+    let mut order = Vec::new();
+    for _ in 0..8 {
+        let long = machine.claim(0).await.unwrap().lease;
+        order.push(large[&long.job]);
+        for _ in 0..3 {
+            let short = machine.claim(1).await.unwrap().lease;
+            assert!(!large.contains_key(&short.job));
+            machine.store.end_attempt(short, Ended::Succeeded { result: json!({}) }, NOW).await.unwrap();
+        }
+        machine.store.end_attempt(long, Ended::Succeeded { result: json!({}) }, NOW).await.unwrap();
+    }
+    assert_eq!(order, ["a", "m", "a", "m", "a", "m", "a", "m"]);
+}
+
+/// The order in which the only device takes all that waits.
+async fn starts(machine: &Machine) -> Vec<JobId> {
+    let mut started = Vec::new();
+    while let Some(claim) = machine.claim(0).await {
+        started.push(claim.lease.job);
+        machine.store.end_attempt(claim.lease, Ended::Succeeded { result: json!({}) }, NOW).await.unwrap();
+    }
+    started
+}
+
+#[tokio::test]
+async fn projects_take_turns_whatever_their_priorities_and_all_are_told_so() {
+    let machine = Machine::new(&[24]).await;
+    let share = |share| ProjectLimits { share: Some(share), ..ProjectLimits::default() };
+    machine.store.set_project_limits("half", &share(2), NOW).await.unwrap();
+    machine.store.set_project_limits("whole", &share(4), NOW).await.unwrap();
+    let (mut loud, mut jobs) = (Vec::new(), Vec::new());
+    for _ in 0..40 {
+        loud.push(machine.submit_as("loud", i32::MAX, 1, 1).await);
+    }
+    for (project, number) in [("quiet", 3), ("half", 6), ("whole", 9)] {
+        for i in 0..number {
+            jobs.push(machine.submit_as(project, i % 2, 1, 1).await);
+        }
+    }
+    jobs.extend(&loud);
+    let waiting = machine.waiting(&jobs, NOW).await;
+    let mut told: Vec<(u64, JobId)> = waiting.iter().map(|(job, waiting)| (waiting.position, *job)).collect();
+    told.sort_unstable();
+    let started = starts(&machine).await;
+    assert_eq!(started, told.iter().map(|(_, job)| *job).collect::<Vec<_>>(), "it starts as it was told");
+    assert_eq!(told.iter().map(|(position, _)| *position).collect::<Vec<_>>(), (1..=58).collect::<Vec<u64>>());
+    let first_loud = started[..16].iter().filter(|job| loud.contains(job)).count();
+    assert!((2..=3).contains(&first_loud), "{first_loud} of the first 16 instead of an eighth");
+    let first_of_quiet = started.iter().find(|job| jobs[..3].contains(job));
+    assert_eq!(first_of_quiet, Some(&jobs[1]), "a project's own priority goes first");
+
+    // Who had nothing to start has saved nothing up.
+    let mut late = Vec::new();
+    for _ in 0..6 {
+        machine.submit_as("loud", 0, 1, 1).await;
+        late.push(machine.submit_as("late", 0, 1, 1).await);
+    }
+    let of_late: Vec<bool> = starts(&machine).await.iter().map(|job| late.contains(job)).collect();
+    assert!(of_late.windows(3).all(|three| three != [true; 3]), "{of_late:?}");
+    let behind = machine.submit_as("late", 0, 1, 100).await;
+    assert_eq!(machine.code(behind).await, Some(WaitCode::Memory));
 }
 
 #[tokio::test]

@@ -27,9 +27,11 @@ class AuditEntry:
             path (str):
             status (int): HTTP status of the answer.
             request_id (str):
-            requests (int): How many requests the entry stands for. Of refusals without a known key a few are noted a
-                minute, each with the
-                number of those since the one before; the rest are 1.
+            requests (int): How many requests the entry stands for. Of refusals without a known key, and of what a key asks
+                that changes
+                nothing, a hundred are noted and then thirty a minute, each with the number of those since the one before; the
+                rest
+                are 1.
             key (None | str | Unset): Null for a request without a key, or with an unknown one.
             code (None | str | Unset): `code` of the problem, if it was refused.
      """

@@ -23,7 +23,9 @@ class CreateApiKey:
         Attributes:
             name (str): What people know it by, 1 to 200 characters.
             project (None | str | Unset): What it gives access to; made by being named. Your own when absent.
-            scopes (list[str] | Unset): `read`, `write`, `admin`, `code`; `read` and `write` when absent.
+            scopes (list[str] | None | Unset): `read`, `write`, `admin`, `operator`, `code`; `read` and `write` when absent,
+                as far as you have
+                them. The first key with `admin` is also the `operator`'s.
             expires_in_days (int | None | Unset): Days until it ends, 1 to 3650; it does not expire when absent.
             metadata (Metadata | Unset): Pairs of your own: at most 16, keys of at most 64 characters, values of at most
                 512.
@@ -31,7 +33,7 @@ class CreateApiKey:
 
     name: str
     project: None | str | Unset = UNSET
-    scopes: list[str] | Unset = UNSET
+    scopes: list[str] | None | Unset = UNSET
     expires_in_days: int | None | Unset = UNSET
     metadata: Metadata | Unset = UNSET
 
@@ -45,8 +47,13 @@ class CreateApiKey:
         else:
             project = self.project
 
-        scopes: list[str] | Unset = UNSET
-        if not isinstance(self.scopes, Unset):
+        scopes: list[str] | None | Unset
+        if isinstance(self.scopes, Unset):
+            scopes = UNSET
+        elif isinstance(self.scopes, list):
+            scopes = self.scopes
+
+        else:
             scopes = self.scopes
 
         expires_in_days: int | None | Unset
@@ -90,7 +97,22 @@ class CreateApiKey:
 
         project = _parse_project(d.pop("project", UNSET))
 
-        scopes = cast(list[str], d.pop("scopes", UNSET))
+        def _parse_scopes(data: object) -> list[str] | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, list):
+                    raise TypeError()
+                scopes_type_0 = cast(list[str], data)
+
+                return scopes_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(list[str] | None | Unset, data)
+
+        scopes = _parse_scopes(d.pop("scopes", UNSET))
 
         def _parse_expires_in_days(data: object) -> int | None | Unset:
             if data is None:

@@ -63,8 +63,8 @@ class JobSpec:
             resources (ResourceSpec | Unset): What a job runs on.
             budget (BudgetSpec | None | Unset): What the job may use of the devices; without it there is no limit.
             gate (GateSpec | None | Unset): What the finished model must reach; `result.gate` says whether it does.
-            priority (int | Unset): Jobs with a higher priority are claimed first; equal ones in the order of submission.
-                Default: 0.
+            priority (int | Unset): Of a project's jobs those with a higher priority are claimed first; equal ones in the
+                order of submission. Default: 0.
             seed (int | Unset): The root of every random choice of the job. Default: 0.
             metadata (Metadata | Unset): Pairs of your own: at most 16, keys of at most 64 characters, values of at most
                 512.

@@ -18,6 +18,8 @@ class Limits:
     """ What a project may use; no limit where a field is null or absent.
 
         Attributes:
+            share (int | None | Unset): How often its jobs start where those of other projects wait as well: twice as often
+                with twice the share; null: 1.
             requests_per_minute (int | None | Unset): Requests a minute of each of its keys; null: what the server's
                 settings say.
             max_unfinished_jobs (int | None | Unset): Jobs that are not final.
@@ -25,12 +27,19 @@ class Limits:
             max_storage_bytes (int | None | Unset): Bytes of its data sets, checkpoints and rollout sets.
      """
 
+    share: int | None | Unset = UNSET
     requests_per_minute: int | None | Unset = UNSET
     max_unfinished_jobs: int | None | Unset = UNSET
     max_devices: int | None | Unset = UNSET
     max_storage_bytes: int | None | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
+        share: int | None | Unset
+        if isinstance(self.share, Unset):
+            share = UNSET
+        else:
+            share = self.share
+
         requests_per_minute: int | None | Unset
         if isinstance(self.requests_per_minute, Unset):
             requests_per_minute = UNSET
@@ -59,6 +68,8 @@ class Limits:
 
         field_dict.update({
         })
+        if share is not UNSET:
+            field_dict["share"] = share
         if requests_per_minute is not UNSET:
             field_dict["requests_per_minute"] = requests_per_minute
         if max_unfinished_jobs is not UNSET:
@@ -73,6 +84,15 @@ class Limits:
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         d = dict(src_dict)
+        def _parse_share(data: object) -> int | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(int | None | Unset, data)
+
+        share = _parse_share(d.pop("share", UNSET))
+
         def _parse_requests_per_minute(data: object) -> int | None | Unset:
             if data is None:
                 return data
@@ -110,6 +130,7 @@ class Limits:
         max_storage_bytes = _parse_max_storage_bytes(d.pop("max_storage_bytes", UNSET))
 
         limits = cls(
+            share=share,
             requests_per_minute=requests_per_minute,
             max_unfinished_jobs=max_unfinished_jobs,
             max_devices=max_devices,

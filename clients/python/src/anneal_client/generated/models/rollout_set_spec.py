@@ -45,7 +45,7 @@ class RolloutSetSpec:
 
                 - `bf16`: bf16 with sums in f32; about twice as fast on processors with AVX512-BF16.
             resources (ResourceSpec | Unset): What a job runs on.
-            priority (int | Unset): Jobs with a higher priority are claimed first. Default: 0.
+            priority (int | Unset): Of a project's jobs those with a higher priority are claimed first. Default: 0.
             seed (int | Unset): The root of every random choice. Default: 0.
             metadata (Metadata | Unset): Pairs of your own: at most 16, keys of at most 64 characters, values of at most
                 512.

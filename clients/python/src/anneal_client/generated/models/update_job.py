@@ -25,8 +25,8 @@ class UpdateJob:
             name (None | str | Unset): Null removes it.
             metadata (None | Unset | UpdateJobMetadataType0): Pairs to set; a null removes its key, and null for all of them
                 removes them all.
-            priority (int | None | Unset): Jobs with a higher priority are claimed first. Only while the job is not
-                finished.
+            priority (int | None | Unset): Of a project's jobs those with a higher priority are claimed first. Only while
+                the job is not finished.
             budget (JsonObject | None | Unset): As `budget` of the spec; null removes it. Only while the job is not
                 finished.
      """

@@ -116,7 +116,9 @@ def sync_detailed(
 
      The answer holds the secret in `key`; it is stored as a digest and cannot be shown again. Once there
     is a key, every
-    request needs one.
+    request needs one. Operators make keys of any project with any scopes; others make keys of their own
+    project, with
+    scopes that they have themselves, and none that outlasts their own.
 
     Args:
         idempotency_key (str | Unset):
@@ -153,7 +155,9 @@ def sync(
 
      The answer holds the secret in `key`; it is stored as a digest and cannot be shown again. Once there
     is a key, every
-    request needs one.
+    request needs one. Operators make keys of any project with any scopes; others make keys of their own
+    project, with
+    scopes that they have themselves, and none that outlasts their own.
 
     Args:
         idempotency_key (str | Unset):
@@ -185,7 +189,9 @@ async def asyncio_detailed(
 
      The answer holds the secret in `key`; it is stored as a digest and cannot be shown again. Once there
     is a key, every
-    request needs one.
+    request needs one. Operators make keys of any project with any scopes; others make keys of their own
+    project, with
+    scopes that they have themselves, and none that outlasts their own.
 
     Args:
         idempotency_key (str | Unset):
@@ -222,7 +228,9 @@ async def asyncio(
 
      The answer holds the secret in `key`; it is stored as a digest and cannot be shown again. Once there
     is a key, every
-    request needs one.
+    request needs one. Operators make keys of any project with any scopes; others make keys of their own
+    project, with
+    scopes that they have themselves, and none that outlasts their own.
 
     Args:
         idempotency_key (str | Unset):

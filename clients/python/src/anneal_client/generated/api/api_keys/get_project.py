@@ -81,7 +81,8 @@ def sync_detailed(
 ) -> Response[Problem | Project]:
     """ Get a project
 
-     One that no key and no job has named uses nothing and has no limits.
+     One that no key and no job has named uses nothing and has no limits. Operators see all, others their
+    own.
 
     Args:
         id (str):
@@ -113,7 +114,8 @@ def sync(
 ) -> Problem | Project | None:
     """ Get a project
 
-     One that no key and no job has named uses nothing and has no limits.
+     One that no key and no job has named uses nothing and has no limits. Operators see all, others their
+    own.
 
     Args:
         id (str):
@@ -140,7 +142,8 @@ async def asyncio_detailed(
 ) -> Response[Problem | Project]:
     """ Get a project
 
-     One that no key and no job has named uses nothing and has no limits.
+     One that no key and no job has named uses nothing and has no limits. Operators see all, others their
+    own.
 
     Args:
         id (str):
@@ -172,7 +175,8 @@ async def asyncio(
 ) -> Problem | Project | None:
     """ Get a project
 
-     One that no key and no job has named uses nothing and has no limits.
+     One that no key and no job has named uses nothing and has no limits. Operators see all, others their
+    own.
 
     Args:
         id (str):

@@ -103,7 +103,7 @@ def sync_detailed(
 ) -> Response[ApiKeyList | Problem]:
     """ List API keys
 
-     Keys of all projects, without their secrets.
+     Keys of your project, or of all for the operator, without their secrets.
 
     Args:
         limit (int | Unset):
@@ -141,7 +141,7 @@ def sync(
 ) -> ApiKeyList | Problem | None:
     """ List API keys
 
-     Keys of all projects, without their secrets.
+     Keys of your project, or of all for the operator, without their secrets.
 
     Args:
         limit (int | Unset):
@@ -174,7 +174,7 @@ async def asyncio_detailed(
 ) -> Response[ApiKeyList | Problem]:
     """ List API keys
 
-     Keys of all projects, without their secrets.
+     Keys of your project, or of all for the operator, without their secrets.
 
     Args:
         limit (int | Unset):
@@ -212,7 +212,7 @@ async def asyncio(
 ) -> ApiKeyList | Problem | None:
     """ List API keys
 
-     Keys of all projects, without their secrets.
+     Keys of your project, or of all for the operator, without their secrets.
 
     Args:
         limit (int | Unset):

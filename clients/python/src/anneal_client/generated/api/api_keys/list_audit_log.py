@@ -107,9 +107,11 @@ def sync_detailed(
 ) -> Response[AuditEntryList | Problem]:
     """ Read the audit log
 
-     Every request that wanted to change something, with what came of it, and every one that was refused
-    for its key.
-    Entries cannot be changed, and not be removed before they are a year old.
+     Every request that wanted to change something, with what came of it, those that computed or took out
+    rows, completions
+    or weights, and those that were refused for their key. Operators see all, others what is of their
+    own project. Entries
+    cannot be changed, and not be removed before they are a year old.
 
     Args:
         limit (int | Unset):
@@ -150,9 +152,11 @@ def sync(
 ) -> AuditEntryList | Problem | None:
     """ Read the audit log
 
-     Every request that wanted to change something, with what came of it, and every one that was refused
-    for its key.
-    Entries cannot be changed, and not be removed before they are a year old.
+     Every request that wanted to change something, with what came of it, those that computed or took out
+    rows, completions
+    or weights, and those that were refused for their key. Operators see all, others what is of their
+    own project. Entries
+    cannot be changed, and not be removed before they are a year old.
 
     Args:
         limit (int | Unset):
@@ -188,9 +192,11 @@ async def asyncio_detailed(
 ) -> Response[AuditEntryList | Problem]:
     """ Read the audit log
 
-     Every request that wanted to change something, with what came of it, and every one that was refused
-    for its key.
-    Entries cannot be changed, and not be removed before they are a year old.
+     Every request that wanted to change something, with what came of it, those that computed or took out
+    rows, completions
+    or weights, and those that were refused for their key. Operators see all, others what is of their
+    own project. Entries
+    cannot be changed, and not be removed before they are a year old.
 
     Args:
         limit (int | Unset):
@@ -231,9 +237,11 @@ async def asyncio(
 ) -> AuditEntryList | Problem | None:
     """ Read the audit log
 
-     Every request that wanted to change something, with what came of it, and every one that was refused
-    for its key.
-    Entries cannot be changed, and not be removed before they are a year old.
+     Every request that wanted to change something, with what came of it, those that computed or took out
+    rows, completions
+    or weights, and those that were refused for their key. Operators see all, others what is of their
+    own project. Entries
+    cannot be changed, and not be removed before they are a year old.
 
     Args:
         limit (int | Unset):

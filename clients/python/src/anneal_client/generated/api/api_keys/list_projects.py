@@ -103,6 +103,8 @@ def sync_detailed(
 ) -> Response[Problem | ProjectList]:
     """ List projects
 
+     All for operators; others see their own.
+
     Args:
         limit (int | Unset):
         after (str | Unset):
@@ -139,6 +141,8 @@ def sync(
 ) -> Problem | ProjectList | None:
     """ List projects
 
+     All for operators; others see their own.
+
     Args:
         limit (int | Unset):
         after (str | Unset):
@@ -169,6 +173,8 @@ async def asyncio_detailed(
 
 ) -> Response[Problem | ProjectList]:
     """ List projects
+
+     All for operators; others see their own.
 
     Args:
         limit (int | Unset):
@@ -205,6 +211,8 @@ async def asyncio(
 
 ) -> Problem | ProjectList | None:
     """ List projects
+
+     All for operators; others see their own.
 
     Args:
         limit (int | Unset):

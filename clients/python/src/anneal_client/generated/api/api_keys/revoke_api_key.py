@@ -91,7 +91,9 @@ def sync_detailed(
 ) -> Response[ApiKey | Problem]:
     """ Revoke an API key
 
-     The next request with it is refused. Its row stays, for the audit log names it.
+     The next request with it is refused. Its row stays, for the audit log names it. Operators revoke
+    every key; others those
+    of their own project that have no scopes which they lack themselves.
 
     Args:
         id (str):
@@ -123,7 +125,9 @@ def sync(
 ) -> ApiKey | Problem | None:
     """ Revoke an API key
 
-     The next request with it is refused. Its row stays, for the audit log names it.
+     The next request with it is refused. Its row stays, for the audit log names it. Operators revoke
+    every key; others those
+    of their own project that have no scopes which they lack themselves.
 
     Args:
         id (str):
@@ -150,7 +154,9 @@ async def asyncio_detailed(
 ) -> Response[ApiKey | Problem]:
     """ Revoke an API key
 
-     The next request with it is refused. Its row stays, for the audit log names it.
+     The next request with it is refused. Its row stays, for the audit log names it. Operators revoke
+    every key; others those
+    of their own project that have no scopes which they lack themselves.
 
     Args:
         id (str):
@@ -182,7 +188,9 @@ async def asyncio(
 ) -> ApiKey | Problem | None:
     """ Revoke an API key
 
-     The next request with it is refused. Its row stays, for the audit log names it.
+     The next request with it is refused. Its row stays, for the audit log names it. Operators revoke
+    every key; others those
+    of their own project that have no scopes which they lack themselves.
 
     Args:
         id (str):

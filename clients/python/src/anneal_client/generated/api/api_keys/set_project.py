@@ -116,8 +116,8 @@ def sync_detailed(
 ) -> Response[Problem | Project]:
     """ Set a project's limits
 
-     Replaces all of them. What the project has already stays: a job that runs is not stopped, and
-    nothing is deleted.
+     Replaces all of them, for operators. What the project has already stays: a job that runs is not
+    stopped, and nothing is deleted.
 
     Args:
         id (str):
@@ -152,8 +152,8 @@ def sync(
 ) -> Problem | Project | None:
     """ Set a project's limits
 
-     Replaces all of them. What the project has already stays: a job that runs is not stopped, and
-    nothing is deleted.
+     Replaces all of them, for operators. What the project has already stays: a job that runs is not
+    stopped, and nothing is deleted.
 
     Args:
         id (str):
@@ -183,8 +183,8 @@ async def asyncio_detailed(
 ) -> Response[Problem | Project]:
     """ Set a project's limits
 
-     Replaces all of them. What the project has already stays: a job that runs is not stopped, and
-    nothing is deleted.
+     Replaces all of them, for operators. What the project has already stays: a job that runs is not
+    stopped, and nothing is deleted.
 
     Args:
         id (str):
@@ -219,8 +219,8 @@ async def asyncio(
 ) -> Problem | Project | None:
     """ Set a project's limits
 
-     Replaces all of them. What the project has already stays: a job that runs is not stopped, and
-    nothing is deleted.
+     Replaces all of them, for operators. What the project has already stays: a job that runs is not
+    stopped, and nothing is deleted.
 
     Args:
         id (str):

@@ -74,11 +74,10 @@ def sync_detailed(
 ) -> Response[Problem | Queue]:
     """ Show the queue
 
-     A job starts when as many devices as it needs are free, healthy and have enough memory. Jobs are
-    offered devices by
-    priority and then in the order of submission; free devices are kept for a job that waits for more of
-    them, and
-    `waiting` says why each job waits.
+     A job starts when as many devices as it needs are free, healthy and have enough memory. A project's
+    jobs are offered devices by priority and then in the order of submission, and projects take turns;
+    free devices are kept
+    for a job that waits for more of them, and `waiting` says why each job waits.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -105,11 +104,10 @@ def sync(
 ) -> Problem | Queue | None:
     """ Show the queue
 
-     A job starts when as many devices as it needs are free, healthy and have enough memory. Jobs are
-    offered devices by
-    priority and then in the order of submission; free devices are kept for a job that waits for more of
-    them, and
-    `waiting` says why each job waits.
+     A job starts when as many devices as it needs are free, healthy and have enough memory. A project's
+    jobs are offered devices by priority and then in the order of submission, and projects take turns;
+    free devices are kept
+    for a job that waits for more of them, and `waiting` says why each job waits.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -131,11 +129,10 @@ async def asyncio_detailed(
 ) -> Response[Problem | Queue]:
     """ Show the queue
 
-     A job starts when as many devices as it needs are free, healthy and have enough memory. Jobs are
-    offered devices by
-    priority and then in the order of submission; free devices are kept for a job that waits for more of
-    them, and
-    `waiting` says why each job waits.
+     A job starts when as many devices as it needs are free, healthy and have enough memory. A project's
+    jobs are offered devices by priority and then in the order of submission, and projects take turns;
+    free devices are kept
+    for a job that waits for more of them, and `waiting` says why each job waits.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -162,11 +159,10 @@ async def asyncio(
 ) -> Problem | Queue | None:
     """ Show the queue
 
-     A job starts when as many devices as it needs are free, healthy and have enough memory. Jobs are
-    offered devices by
-    priority and then in the order of submission; free devices are kept for a job that waits for more of
-    them, and
-    `waiting` says why each job waits.
+     A job starts when as many devices as it needs are free, healthy and have enough memory. A project's
+    jobs are offered devices by priority and then in the order of submission, and projects take turns;
+    free devices are kept
+    for a job that waits for more of them, and `waiting` says why each job waits.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

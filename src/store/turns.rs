@@ -1,0 +1,343 @@
+//! The order of the queue: the waiting jobs of each project in a line of their own, by priority and then as they came,
+//! and the projects by turns ([`crate::job::turn`]).
+
+use std::collections::{BTreeMap, HashMap};
+use std::vec;
+
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::{Result, read, write_json};
+use crate::job::placement::{Placement, Request};
+use crate::job::turn::Line;
+use crate::job::{JobId, Timestamp};
+
+/// Jobs that are read at a time: few at first, for often the first of them take all devices.
+const PAGES: std::ops::RangeInclusive<u32> = 8..=256;
+
+/// Of another project's jobs ahead of one the last few are looked at for one that competes with it.
+const LOOKED_AT: i64 = 16;
+
+/// The most that a job may need.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fits {
+    devices: i64,
+    memory: i64,
+}
+
+impl Fits {
+    /// To get the devices of this machine.
+    fn at_all(placement: &Placement) -> Self {
+        Self::new(placement, placement.largest())
+    }
+
+    /// To get or to keep one of the devices that are left.
+    pub fn what_is_left(placement: &Placement) -> Self {
+        Self::new(placement, placement.largest_left())
+    }
+
+    fn new(placement: &Placement, memory: u64) -> Self {
+        Self {
+            devices: i64::try_from(placement.slots().len()).unwrap_or(i64::MAX),
+            memory: i64::try_from(memory).unwrap_or(i64::MAX),
+        }
+    }
+
+    fn hold(self, request: &Request) -> bool {
+        i64::from(request.devices) <= self.devices
+            && i64::try_from(request.memory).is_ok_and(|memory| memory <= self.memory)
+    }
+}
+
+/// A way through the queue.
+pub(super) struct Walk {
+    lines: Vec<Queued>,
+}
+
+/// A project's line, as far as it was read.
+struct Queued {
+    line: Line,
+    /// Jobs that were offered devices.
+    offered: u64,
+    read: vec::IntoIter<Request>,
+    /// What was read last.
+    behind: (i32, String),
+    page: u32,
+}
+
+impl Walk {
+    pub async fn begin(connection: &mut SqliteConnection) -> Result<Self> {
+        let queued = |line| Queued {
+            line,
+            offered: 0,
+            read: Vec::new().into_iter(),
+            behind: (i32::MAX, String::new()),
+            page: *PAGES.start(),
+        };
+        Ok(Self { lines: lines(connection).await?.into_iter().map(queued).collect() })
+    }
+
+    /// The next job that may be offered devices and needs at most so much, with its line. Jobs that need more could
+    /// neither take nor keep a device, and take no turn.
+    pub async fn next(&mut self, connection: &mut SqliteConnection, fits: Fits) -> Result<Option<(&Line, Request)>> {
+        loop {
+            let turn = |i: &usize| (self.lines[*i].turn(), &self.lines[*i].line.project);
+            let Some(next) = (0..self.lines.len()).min_by_key(turn) else { return Ok(None) };
+            match self.lines[next].next(connection, fits).await? {
+                Some(request) => return Ok(Some((&self.lines[next].line, request))),
+                None => drop(self.lines.swap_remove(next)),
+            }
+        }
+    }
+}
+
+impl Queued {
+    fn turn(&self) -> i64 {
+        self.line.turn(self.offered)
+    }
+
+    async fn next(&mut self, connection: &mut SqliteConnection, fits: Fits) -> Result<Option<Request>> {
+        if self.read.as_slice().is_empty() {
+            self.read_on(connection, fits).await?;
+        }
+        let request = self.read.next();
+        self.offered += u64::from(request.is_some());
+        Ok(request)
+    }
+
+    async fn read_on(&mut self, connection: &mut SqliteConnection, fits: Fits) -> Result<()> {
+        let rows = sqlx::query(
+            "select id, priority, devices, memory_bytes from job
+             where status = 'queued' and project = $1 and (priority < $2 or (priority = $2 and id > $3))
+               and storage_full_at is null and devices <= $4 and memory_bytes <= $5
+               and not exists (select 1 from project where name = job.project and max_devices < job.devices
+                               + (select count(*) from device join job as other on other.id = device.job_id
+                                   where other.project = job.project))
+             order by priority desc, id limit $6",
+        )
+        .bind(&self.line.project)
+        .bind(self.behind.0)
+        .bind(&self.behind.1)
+        .bind(fits.devices)
+        .bind(fits.memory)
+        .bind(self.page)
+        .fetch_all(&mut *connection)
+        .await?;
+        self.page = (self.page * 4).min(*PAGES.end());
+        if let Some(last) = rows.last() {
+            self.behind = (last.try_get("priority")?, last.try_get("id")?);
+        }
+        self.read = rows.iter().map(request).collect::<Result<Vec<Request>>>()?.into_iter();
+        Ok(())
+    }
+}
+
+/// The projects of which jobs wait.
+async fn lines(connection: &mut SqliteConnection) -> Result<Vec<Line>> {
+    // From one project to the next by the index, instead of through all jobs.
+    let rows = sqlx::query(
+        "with recursive waiting(name) as
+             (select min(project) from job where status = 'queued' union all
+              select (select min(project) from job where status = 'queued' and project > waiting.name) from waiting
+               where waiting.name is not null)
+         select waiting.name, coalesce(share, 1) as share,
+                case when project.waiting then next_turn
+                     else max(coalesce(next_turn, 0), (select coalesce(max(turn), 0) from project)) end as first
+         from waiting left join project on project.name = waiting.name where waiting.name is not null",
+    )
+    .fetch_all(connection)
+    .await?;
+    let line = |row: &SqliteRow| {
+        Ok(Line { project: row.try_get("name")?, first: row.try_get("first")?, share: row.try_get("share")? })
+    };
+    rows.iter().map(line).collect()
+}
+
+/// Notes that a project's job, which still waits, starts on so many devices. Every line keeps the turn that it has, for as
+/// long as it waits: what others start meanwhile takes nothing from it.
+pub(super) async fn charge(
+    connection: &mut SqliteConnection,
+    project: &str,
+    devices: usize,
+    now: Timestamp,
+) -> Result<()> {
+    let next = |line: Line| {
+        let started = line.project == project;
+        let (turn, next) = (started.then_some(line.first), if started { line.after(devices) } else { line.first });
+        (line.project, turn, next)
+    };
+    let lines: Vec<(String, Option<i64>, i64)> = lines(connection).await?.into_iter().map(next).collect();
+    sqlx::query("update project set waiting = 0 where waiting").execute(&mut *connection).await?;
+    sqlx::query(
+        "insert into project (name, turn, next_turn, waiting, created_at, updated_at)
+         select value ->> 0, coalesce(value ->> 1, 0), value ->> 2, 1, $2, $2 from json_each($1) where true
+         on conflict (name) do update
+            set turn = max(turn, excluded.turn), next_turn = excluded.next_turn, waiting = 1",
+    )
+    .bind(write_json(&lines)?)
+    .bind(now.0)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+pub(super) fn request(row: &SqliteRow) -> Result<Request> {
+    Ok(Request {
+        job: read("job id", row.try_get("id")?)?,
+        priority: row.try_get("priority")?,
+        devices: row.try_get("devices")?,
+        memory: row.try_get::<i64, _>("memory_bytes")?.unsigned_abs(),
+    })
+}
+
+/// A waiting job's place in the queue.
+pub(super) struct Place {
+    pub request: Request,
+    pub project: String,
+    /// 1 is next.
+    pub position: u64,
+    /// The job before it that could run here.
+    pub ahead: Option<JobId>,
+}
+
+/// The places of jobs, those of each project in the order of its line.
+pub(super) async fn places(
+    connection: &mut SqliteConnection,
+    placement: &Placement,
+    requests: Vec<Request>,
+) -> Result<Vec<Place>> {
+    let fits = Fits::at_all(placement);
+    let lines = lines(connection).await?;
+    let mut places = Vec::with_capacity(requests.len());
+    for (project, own) in by_project(connection, requests).await? {
+        // None: its jobs were taken since they were read.
+        let Some(line) = lines.iter().find(|line| line.project == project) else { continue };
+        let others: Vec<&Line> = lines.iter().filter(|line| line.project != project).collect();
+        let before = places_in_line(connection, &project, &own).await?;
+        let last = line.turn(before.last().copied().unwrap_or(0));
+        let mut lengths = Vec::with_capacity(others.len());
+        for other in &others {
+            lengths.push(length(connection, &other.project, other.ahead_of(last, &project)).await?);
+        }
+        let mut previous: Option<(Request, u64)> = None;
+        for (request, before) in own.into_iter().zip(before) {
+            let turn = line.turn(before);
+            let passed = others.iter().zip(&lengths).map(|(other, length)| other.ahead_of(turn, &project).min(*length));
+            let passed: Vec<u64> = passed.collect();
+            let mut ahead = match previous {
+                Some((previous, place)) if place + 1 == before && fits.hold(&previous) => Some(previous.job),
+                Some(_) | None => job_ahead(connection, &project, &request, fits).await?,
+            };
+            for (other, passed) in others.iter().zip(&passed).filter(|(_, passed)| **passed > 0) {
+                if ahead.is_none() {
+                    ahead = last_of(connection, &other.project, *passed, fits).await?;
+                }
+            }
+            let position = 1 + before + passed.iter().sum::<u64>();
+            places.push(Place { request, project: project.clone(), position, ahead });
+            previous = Some((request, before));
+        }
+    }
+    Ok(places)
+}
+
+/// Jobs by their projects, in the order of the lines.
+async fn by_project(
+    connection: &mut SqliteConnection,
+    mut requests: Vec<Request>,
+) -> Result<BTreeMap<String, Vec<Request>>> {
+    requests.sort_by_key(Request::rank);
+    let jobs: Vec<String> = requests.iter().map(|request| request.job.to_string()).collect();
+    let projects: Vec<(String, String)> =
+        sqlx::query_as("select id, project from job where id in (select value from json_each($1))")
+            .bind(write_json(&jobs)?)
+            .fetch_all(connection)
+            .await?;
+    let mut projects: HashMap<String, String> = projects.into_iter().collect();
+    let mut sorted: BTreeMap<String, Vec<Request>> = BTreeMap::new();
+    for (request, job) in requests.into_iter().zip(jobs) {
+        // A job may be deleted meanwhile.
+        let Some(project) = projects.remove(&job) else { continue };
+        sorted.entry(project).or_default().push(request);
+    }
+    Ok(sorted)
+}
+
+/// How many jobs of their project are before each of the jobs of a line. Between two of them only what lies between is
+/// counted.
+async fn places_in_line(connection: &mut SqliteConnection, project: &str, requests: &[Request]) -> Result<Vec<u64>> {
+    let before = std::iter::once(None).chain(requests.iter().map(Some));
+    let gaps = requests.iter().zip(before).map(|(request, before)| {
+        let level = before.filter(|before| before.priority == request.priority);
+        (request.priority, level.map(|before| before.job.to_string()), request.job)
+    });
+    let counted: Vec<i64> = sqlx::query_scalar(
+        "select (select count(*) from job where status = 'queued' and project = $2 and priority = gap.value ->> 0
+                 and id >= coalesce(gap.value ->> 1, '') and id < gap.value ->> 2)
+                + iif(gap.value ->> 1 is null,
+                      (select count(*) from job where status = 'queued' and project = $2
+                       and priority > gap.value ->> 0), 0)
+         from json_each($1) as gap order by gap.key",
+    )
+    .bind(write_json(&gaps.collect::<Vec<_>>())?)
+    .bind(project)
+    .fetch_all(connection)
+    .await?;
+    let mut before = 0;
+    let mut level = None;
+    let place = |(request, gap): (&Request, i64)| {
+        before = if level == Some(request.priority) { before } else { 0 } + gap.unsigned_abs();
+        level = Some(request.priority);
+        before
+    };
+    Ok(requests.iter().zip(counted).map(place).collect())
+}
+
+/// How many jobs of a project wait, if they are no more than `limit`.
+async fn length(connection: &mut SqliteConnection, project: &str, limit: u64) -> Result<u64> {
+    let length: i64 = sqlx::query_scalar(
+        "select count(*) from (select 1 from job where status = 'queued' and project = $1 limit $2)",
+    )
+    .bind(project)
+    .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+    .fetch_one(connection)
+    .await?;
+    Ok(length.unsigned_abs())
+}
+
+/// The last job of a project's line before `request` that could run here.
+async fn job_ahead(
+    connection: &mut SqliteConnection,
+    project: &str,
+    request: &Request,
+    fits: Fits,
+) -> Result<Option<JobId>> {
+    let ahead: Option<String> = sqlx::query_scalar(
+        "select id from job where status = 'queued' and project = $1
+           and (priority > $2 or (priority = $2 and id < $3)) and devices <= $4 and memory_bytes <= $5
+         order by priority, id desc limit 1",
+    )
+    .bind(project)
+    .bind(request.priority)
+    .bind(request.job.to_string())
+    .bind(fits.devices)
+    .bind(fits.memory)
+    .fetch_optional(connection)
+    .await?;
+    ahead.map(|id| read("job id", &id)).transpose()
+}
+
+/// The last one that could run here of the first jobs of a project's line, if it is one of the last few of them.
+async fn last_of(connection: &mut SqliteConnection, project: &str, first: u64, fits: Fits) -> Result<Option<JobId>> {
+    let rows = sqlx::query(
+        "select id, priority, devices, memory_bytes from job where status = 'queued' and project = $1
+         order by priority desc, id limit $2 offset $3",
+    )
+    .bind(project)
+    .bind(LOOKED_AT.min(i64::try_from(first).unwrap_or(i64::MAX)))
+    .bind(i64::try_from(first).unwrap_or(i64::MAX).saturating_sub(LOOKED_AT).max(0))
+    .fetch_all(connection)
+    .await?;
+    let requests = rows.iter().map(request).collect::<Result<Vec<Request>>>()?;
+    Ok(requests.iter().rfind(|request| fits.hold(request)).map(|request| request.job))
+}
