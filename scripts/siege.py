@@ -29,6 +29,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = os.environ.get("ANNEAL_BIN", str(ROOT / "target/release/anneal"))
 CONNECTIONS = 2000
 KEYS = 8
+# Connections of each key, beside its streams.
+HANDS = 8
 ELSEWHERE = "127.0.0.2"
 MOST_MS = 50
 DOUBLING = ("{% set ns = namespace(x='ab') %}{% for i in range(60) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}")
@@ -180,7 +182,7 @@ def besiegers(port, tokens, model, dataset):
     stop, statuses = threading.Event(), {}
     what = attacks(model, dataset)
     threads = [threading.Thread(target=strangers, args=(port, stop))]
-    threads += [threading.Thread(target=besiege, args=(port, token, what, statuses, stop)) for token in tokens]
+    threads += [threading.Thread(target=besiege, args=(port, token, what, statuses, stop)) for token in tokens * HANDS]
     for thread in threads:
         thread.daemon = True
         thread.start()

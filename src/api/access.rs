@@ -64,7 +64,7 @@ impl FromRequestParts<App> for Access {
         let caller = parts.extensions.get::<Caller>();
         let project = caller.map_or(DEFAULT_PROJECT, |caller| &caller.project);
         let key = caller.and_then(|caller| caller.key);
-        Ok(Self(App { store: app.store.within(project), caller: key, ..app.clone() }))
+        Ok(Self(App { store: app.store.within(project), caller: key, shared: Arc::clone(&app.shared) }))
     }
 }
 

@@ -51,6 +51,7 @@ pub mod verifiers;
 mod webhook_deliveries;
 mod webhook_endpoints;
 
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,7 +91,20 @@ pub struct App {
     pub store: Store,
     /// The key of the request, if it has one.
     caller: Option<ApiKeyId>,
-    pub settings: Arc<ApiSettings>,
+    shared: Arc<Shared>,
+}
+
+impl Deref for App {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
+}
+
+/// What all requests have in common.
+pub struct Shared {
+    pub settings: ApiSettings,
     feed: Feed,
     anonymous: AnonymousAccess,
     limits: Limits,
@@ -99,7 +113,7 @@ pub struct App {
     keyed: idempotency::Keyed,
     row_indexes: RowIndexes,
     /// For open event streams.
-    streams: Arc<Places>,
+    streams: Places,
     /// Becomes true when the server is about to end; streams and waits then end too.
     shutdown: watch::Receiver<bool>,
 }
@@ -251,11 +265,8 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
     let anonymous = AnonymousAccess::start(store.clone(), settings.open_without_keys, shutdown.clone());
     let (log, audit) = audit::start(store.clone());
     let (limits, dispatcher) = (Limits::default(), inference::dispatch::Dispatcher::default());
-    let (answers, streams) = (Answers::default(), Arc::new(Places::new(tail::MOST_STREAMS)));
-    let (settings, row_indexes, keyed) = (Arc::new(settings), RowIndexes::default(), idempotency::Keyed::default());
-    let app = App {
-        store,
-        caller: None,
+    let (answers, row_indexes, keyed) = (Answers::default(), RowIndexes::default(), idempotency::Keyed::default());
+    let shared = Shared {
         settings,
         feed,
         anonymous,
@@ -264,9 +275,10 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
         answers,
         keyed,
         row_indexes,
-        streams,
+        streams: Places::new(tail::MOST_STREAMS),
         shutdown,
     };
+    let app = App { store, caller: None, shared: Arc::new(shared) };
     let (router, _, kinds) = routes().into_parts();
     let handlers = router.clone().with_state(app.clone());
     let request_id = HeaderName::from_static("x-request-id");

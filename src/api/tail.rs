@@ -3,7 +3,6 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::{HeaderMap, StatusCode, header};
@@ -19,7 +18,6 @@ use super::App;
 use super::error::Problem;
 use super::extract::List;
 use super::feed::Follower;
-use super::places::Places;
 use crate::job::{Event, EventBody, JobId};
 use crate::store::{EventFilter, Store, StoreError};
 
@@ -135,12 +133,11 @@ pub fn accepts_stream(headers: &HeaderMap) -> bool {
 
 /// A place in a log, and what is known to lie behind it.
 pub struct Tail {
-    store: Store,
+    app: App,
     log: Log,
     after: i64,
     follower: Follower,
     shutdown: watch::Receiver<bool>,
-    streams: Arc<Places>,
     ready: VecDeque<(i64, Event)>,
     /// Nothing lay behind what is ready when it was read.
     caught_up: bool,
@@ -150,16 +147,16 @@ pub struct Tail {
 impl Tail {
     /// Follows `log` behind `after`. The follower must be older than whatever was read of the log so far.
     pub fn new(app: App, log: Log, after: i64, follower: Follower) -> Self {
-        let App { store, shutdown, streams, .. } = app;
-        Self { store, log, after, follower, shutdown, streams, ready: VecDeque::new(), caught_up: false, ended: false }
+        let shutdown = app.shutdown.clone();
+        Self { app, log, after, follower, shutdown, ready: VecDeque::new(), caught_up: false, ended: false }
     }
 
     /// One page, after waiting up to `wait` seconds for its first event.
     pub async fn poll(mut self, wait: u64, limit: u32) -> Result<List<JobEvent>, Problem> {
         let deadline = Instant::now() + Duration::from_secs(wait);
         loop {
-            let (events, reached) = self.log.read(&self.store, self.after, limit + 1).await?;
-            let over = events.is_empty() && self.log.is_over(&self.store, self.after).await;
+            let (events, reached) = self.log.read(&self.app.store, self.after, limit + 1).await?;
+            let over = events.is_empty() && self.log.is_over(&self.app.store, self.after).await;
             if over || !events.is_empty() || Instant::now() >= deadline || *self.shutdown.borrow() {
                 let events = events.into_iter().map(|(_, event)| JobEvent::from(event));
                 return Ok(List::new(events, limit, |event| event.id.clone()));
@@ -171,7 +168,7 @@ impl Tail {
 
     /// Everything that follows, as server-sent events.
     pub fn stream(self) -> Result<Response, Problem> {
-        let place = self.streams.take(self.store.own_project()).ok_or_else(|| {
+        let place = self.app.streams.take(self.app.store.own_project()).ok_or_else(|| {
             let detail = format!(
                 "{MOST_STREAMS} event streams are open, or half as many of this project; ask with `?wait=60` instead"
             );
@@ -188,7 +185,7 @@ impl Tail {
         loop {
             if let Some((place, event)) = self.ready.pop_front() {
                 // A job that has ended may have been resumed since.
-                self.ended = self.log.ends_with(&event) && Box::pin(self.log.is_over(&self.store, place)).await;
+                self.ended = self.log.ends_with(&event) && Box::pin(self.log.is_over(&self.app.store, place)).await;
                 return Some(Ok(server_sent(self.log.name(place, &event), event)));
             }
             if self.ended || *self.shutdown.borrow() {
@@ -199,13 +196,13 @@ impl Tail {
                 self.rest_until(Instant::now() + LOOK).await;
             }
             // Boxed, so that a stream that rests takes little memory.
-            match Box::pin(self.log.read(&self.store, self.after, STREAM_BATCH)).await {
+            match Box::pin(self.log.read(&self.app.store, self.after, STREAM_BATCH)).await {
                 Ok((events, reached)) => {
                     self.after = reached;
                     self.ready.extend(events);
                     self.caught_up = self.ready.len() < STREAM_BATCH as usize;
                     // Someone who resumes behind the last event of a finished job waits for nothing.
-                    if self.ready.is_empty() && Box::pin(self.log.is_over(&self.store, self.after)).await {
+                    if self.ready.is_empty() && Box::pin(self.log.is_over(&self.app.store, self.after)).await {
                         return None;
                     }
                 }

@@ -61,7 +61,7 @@ impl Store {
             Some(connection) => connection,
             None => {
                 newest.version.connection += 1;
-                let options = self.options.as_ref().clone();
+                let options = self.options.clone();
                 SqliteConnection::connect_with(&options.read_only(true)).await?
             }
         };

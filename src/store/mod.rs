@@ -52,6 +52,7 @@ mod webhook_fan_out;
 mod workers;
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock, PoisonError};
@@ -189,26 +190,40 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 /// A handle to the database and the data directory; clones share them.
 #[derive(Clone, Debug)]
 pub struct Store {
+    shared: Arc<Shared>,
+    vault: Arc<vault::Vault>,
+    /// What this handle sees; everything when there is none.
+    project: Option<Arc<str>>,
+}
+
+/// What all handles have in common. Each request makes some, so that a handle has to be light.
+#[derive(Debug)]
+pub struct Shared {
     readers: SqlitePool,
     writer: Arc<Mutex<Option<SqliteConnection>>>,
-    options: Arc<SqliteConnectOptions>,
+    options: SqliteConnectOptions,
     files: Files,
     place: Place,
     submissions: Submissions,
     arriving: quota::Arriving,
-    vault: vault::Vault,
     /// When the first [`probe`](Self::probe) began that has not gone well since.
-    unwritable: Arc<std::sync::Mutex<Option<Instant>>>,
+    unwritable: std::sync::Mutex<Option<Instant>>,
     /// What was found to be wrong with the database when it was looked through.
-    fault: Arc<OnceLock<String>>,
-    versions: Arc<Versions>,
+    fault: OnceLock<String>,
+    versions: Versions,
     /// Keys by their digests, and the limits of projects by name: each request asks for them.
     keys: Memo<String, Option<ApiKeyRow>>,
     limits: Memo<String, ProjectLimits>,
     /// Events behind a place in a job's log, for all who follow it.
     news: Memo<(JobId, i64, u32), Arc<[Event]>>,
-    /// What this handle sees; everything when there is none.
-    project: Option<Arc<str>>,
+}
+
+impl Deref for Store {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
 }
 
 impl Store {
@@ -239,28 +254,28 @@ impl Store {
             .max_connections(8)
             .acquire_timeout(Duration::from_secs(10))
             .connect_lazy_with(options.clone().read_only(true));
-        Self {
+        let vault = Arc::new(vault::Vault::at(files.secrets_key()));
+        let shared = Shared {
             readers,
             writer: Arc::new(Mutex::new(writer)),
-            options: Arc::new(options),
+            options,
             place: Place::new(files.clone()),
-            vault: vault::Vault::at(files.secrets_key()),
             files,
             submissions: Submissions::new(),
             arriving: quota::Arriving::default(),
-            unwritable: Arc::default(),
-            fault: Arc::default(),
-            versions: Arc::default(),
+            unwritable: std::sync::Mutex::default(),
+            fault: OnceLock::new(),
+            versions: Versions::default(),
             keys: Memo::new(REMEMBERED),
             limits: Memo::new(REMEMBERED),
             news: Memo::new(REMEMBERED),
-            project: None,
-        }
+        };
+        Self { shared: Arc::new(shared), vault, project: None }
     }
 
     /// The same store, whose secrets are encrypted with the key in this file, instead of the one in the data directory.
     pub fn with_secrets_key(self, path: PathBuf) -> Self {
-        Self { vault: vault::Vault::at(path), ..self }
+        Self { vault: Arc::new(vault::Vault::at(path)), ..self }
     }
 
     /// The same store, with nothing in it but what belongs to `project`: rows of others are not found, and new rows are
@@ -320,7 +335,7 @@ impl Store {
         if let Some(connection) = self.versions.take_connection().await {
             connection.close().await?;
         }
-        match self.writer.lock_owned().await.take() {
+        match Arc::clone(&self.writer).lock_owned().await.take() {
             Some(writer) => Ok(writer.close().await?),
             None => Ok(()),
         }

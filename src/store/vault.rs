@@ -6,8 +6,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -21,17 +21,17 @@ const SEALED: &str = "sealed:1:";
 const KEY_BYTES: usize = 32;
 
 /// The key, which is read, or made, when it is first needed.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Vault {
-    path: Arc<Path>,
-    key: Arc<OnceLock<LessSafeKey>>,
+    path: PathBuf,
+    key: OnceLock<LessSafeKey>,
     /// There are secrets already that no new key would open.
-    is_kept: Arc<AtomicBool>,
+    is_kept: AtomicBool,
 }
 
 impl Vault {
     pub fn at(path: PathBuf) -> Self {
-        Self { path: path.into(), key: Arc::default(), is_kept: Arc::default() }
+        Self { path, key: OnceLock::new(), is_kept: AtomicBool::new(false) }
     }
 
     /// The file of the key.
