@@ -25,6 +25,11 @@ else
   echo "the database of advisories cannot be reached from here"
 fi
 
+step "another project beside attackers, a bill of materials"
+cargo build --locked --release
+python3 scripts/siege.py
+scripts/provenance.sh
+
 step "a release build with CUDA"
 scripts/cuda_build.sh --check
 
