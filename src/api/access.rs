@@ -260,7 +260,8 @@ async fn admit(app: &App, authorization: Option<&HeaderValue>, scope: Scope) -> 
         let detail = format!("the key {} is {what}; make another with `anneal keys create`", key.id);
         return Err((Problem::new(StatusCode::UNAUTHORIZED, code, detail), Some(caller)));
     }
-    if !key.scopes.contains(&scope) && !(operates && scope == Scope::Admin) {
+    let may = key.scopes.contains(&scope) || (operates && scope == Scope::Admin);
+    if !may {
         let detail = format!("the key {} lacks the scope `{scope}` that this request needs", key.id);
         return Err((Problem::new(StatusCode::FORBIDDEN, "insufficient_scope", detail), Some(caller)));
     }

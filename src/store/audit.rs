@@ -250,7 +250,7 @@ mod tests {
             store.add_audit_entries(entries, NOW).await.unwrap();
         }
         let whole = store.verify_audit_log(None).await.unwrap();
-        assert_eq!((whole.entries, whole.broken.clone(), whole.holds), (2500, None, false));
+        assert_eq!((whole.entries, whole.broken, whole.holds), (2500, None, false));
         let head = whole.head.unwrap();
         assert!(store.verify_audit_log(Some(&head)).await.unwrap().holds);
 
