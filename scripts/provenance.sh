@@ -13,16 +13,26 @@ program=${1:-target/release/anneal}
 folder=${2:-target/provenance}
 [ -x "$program" ] || { echo "there is no program $program; build it first: cargo build --locked --release" >&2; exit 1; }
 mkdir -p "$folder"
+version=$("$program" --version)
+commit=$(git rev-parse HEAD)
+case $version in
+  *"${commit:0:12}"*) ;;
+  *) echo "$program says \"$version\", and this checkout is ${commit:0:12}: build it anew" >&2; exit 1 ;;
+esac
+features=()
+case $version in *cuda*) features=(--features "cuda,nccl") ;; esac
+trap 'rm -f bill.tmp.json' EXIT
 
 cargo install --locked --debug --quiet --root target/tools cargo-cyclonedx@0.5.7
-PATH=$PWD/target/tools/bin:$PATH cargo cyclonedx --quiet --format json --spec-version 1.5 --override-filename bill.tmp
+PATH=$PWD/target/tools/bin:$PATH cargo cyclonedx --quiet --format json --spec-version 1.5 --override-filename bill.tmp \
+  "${features[@]}"
 mv bill.tmp.json "$folder/anneal.cdx.json"
 
 digest() { sha256sum "$1" | cut -d' ' -f1; }
 changed=$(git status --porcelain --untracked-files=no | wc -l)
-jq -n --arg program "$(basename "$program")" --arg sha256 "$(digest "$program")" --arg commit "$(git rev-parse HEAD)" \
+jq -n --arg program "$(basename "$program")" --arg sha256 "$(digest "$program")" --arg commit "$commit" \
   --argjson changed "$((changed > 0))" --arg lock "$(digest Cargo.lock)" --arg bill "$(digest "$folder/anneal.cdx.json")" \
-  --arg rustc "$(rustc --version)" --arg version "$("$program" --version)" --arg at "$(date -u +%FT%TZ)" '{
+  --arg rustc "$(rustc --version)" --arg version "$version" --arg at "$(date -u +%FT%TZ)" '{
     _type: "https://in-toto.io/Statement/v1",
     subject: [{name: $program, digest: {sha256: $sha256}}],
     predicateType: "https://slsa.dev/provenance/v1",

@@ -30,7 +30,7 @@ fn key(data: &Path, project: &str, scopes: &[Scope], expires_at: Option<i64>) ->
             expires_at: expires_at.map(Timestamp),
         };
         let (row, secret) = ApiKeyRow::generate(new, Timestamp(1)).unwrap();
-        Store::open(data).await.unwrap().add_api_key(row.clone(), true, Timestamp(1)).await.unwrap();
+        Store::open(data).await.unwrap().add_api_key(row.clone(), true).await.unwrap();
         (row.id, secret)
     })
 }

@@ -34,17 +34,19 @@ const COLLECT: Duration = Duration::from_millis(100);
 /// may be.
 const AT_ONCE: u32 = 100;
 const PACE: Duration = Duration::from_secs(2);
-/// Keys whose pace is remembered; those that may write as many as at the beginning are forgotten.
+/// Keys whose pace is remembered; those that may write as many as at the beginning are forgotten then.
 const REMEMBERED: usize = 10_000;
 
 /// Where entries go; clones are the same.
 #[derive(Clone, Debug)]
 pub struct Log {
     sender: mpsc::Sender<AuditEntry>,
-    /// Of those whose requests are not noted one by one. Strangers have no caller, and a server without keys has callers
-    /// without one.
-    paces: Arc<Mutex<HashMap<Option<Option<ApiKeyId>>, Pace>>>,
+    paces: Arc<Mutex<HashMap<Source, Pace>>>,
 }
+
+/// Who makes requests that are not noted one by one, and whether they are downloads, which nothing else is to hide.
+/// Strangers have no caller, and a server without keys has callers without one.
+type Source = (Option<Option<ApiKeyId>>, bool);
 
 /// What is noted of those who can make requests without end that change nothing: they must not fill the disk.
 #[derive(Debug)]
@@ -69,12 +71,12 @@ impl Pace {
 }
 
 impl Log {
-    fn count(&self, caller: Option<Option<ApiKeyId>>, now: Instant) -> Option<u64> {
+    fn count(&self, source: Source, now: Instant) -> Option<u64> {
         let mut paces = self.paces.lock().unwrap_or_else(PoisonError::into_inner);
         if paces.len() >= REMEMBERED {
-            paces.retain(|_, pace| pace.full_at > now || pace.unnoted > 0);
+            paces.retain(|_, pace| pace.full_at > now);
         }
-        paces.entry(caller).or_insert(Pace { full_at: now, unnoted: 0 }).count(now)
+        paces.entry(source).or_insert(Pace { full_at: now, unnoted: 0 }).count(now)
     }
 }
 
@@ -120,8 +122,8 @@ async fn noted(log: Log, request: Request, next: Next) -> Response {
     }
     let caller = response.extensions().get::<Caller>();
     let requests = match caller {
-        Some(_) if kind.changes(&method) => Some(1),
-        caller => log.count(caller.map(|caller| caller.key), Instant::now()),
+        Some(_) if kind.changes(&method) && !refused && response.status() != StatusCode::TOO_MANY_REQUESTS => Some(1),
+        caller => log.count((caller.map(|caller| caller.key), kind == Kind::Downloads), Instant::now()),
     };
     let Some(requests) = requests else { return response };
     let entry = AuditEntry {
@@ -136,10 +138,10 @@ async fn noted(log: Log, request: Request, next: Next) -> Response {
         requests,
         created_at: clock::now(),
     };
-    // Strangers must not make others wait: of what they try, only so much is noted as is written in time.
+    // Who is refused must not make others wait: of what they try, only so much is noted as is written in time.
     let sent = match caller {
-        Some(_) => log.sender.send(entry).await.is_ok(),
-        None => log.sender.try_send(entry).is_ok(),
+        Some(_) if !refused => log.sender.send(entry).await.is_ok(),
+        Some(_) | None => log.sender.try_send(entry).is_ok(),
     };
     if !sent {
         tracing::warn!(%method, path, "an entry of the audit log is lost");

@@ -104,6 +104,12 @@ impl Placement {
         &self.claimants
     }
 
+    /// Whether a job takes or keeps a device.
+    pub fn is_claimed_by(&self, job: JobId) -> bool {
+        let claims = [Some(Claimant::Starts(job)), Some(Claimant::Waits(job))];
+        self.claimants.iter().any(|claimant| claims.contains(claimant))
+    }
+
     /// The largest memory of a device.
     pub fn largest(&self) -> u64 {
         self.slots.iter().map(|slot| slot.memory_total).max().unwrap_or(0)

@@ -12,6 +12,20 @@ const UNIT: i64 = 1_000_000;
 /// Shares that a project may have.
 pub const SHARES: std::ops::RangeInclusive<u32> = 1..=1000;
 
+/// How far lines that wait may be behind those that start: what cannot start, or waits for other devices, saves up no more.
+const LAG: i64 = 8 * UNIT;
+
+/// Moves the turns of lines that wait up to `newest`, that of what started last, so that none is too far behind. They keep
+/// their order.
+pub fn catch_up<'a>(turns: impl Iterator<Item = &'a mut i64>, newest: i64) {
+    let mut behind: Vec<&mut i64> = turns.filter(|turn| **turn < newest).collect();
+    let last = behind.iter().map(|turn| **turn).min().unwrap_or(newest);
+    let excess = newest.saturating_sub(LAG).saturating_sub(last).max(0);
+    for turn in &mut behind {
+        **turn = turn.saturating_add(excess).min(newest);
+    }
+}
+
 /// The waiting jobs of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
@@ -58,6 +72,17 @@ mod tests {
             let named = |(i, (first, share))| Line { project: format!("p{i}"), first, share };
             lines.into_iter().enumerate().map(named).collect()
         })
+    }
+
+    #[test]
+    fn lines_that_fall_behind_are_moved_up_together() {
+        let mut turns = [0, 2 * UNIT, 95 * UNIT, 120 * UNIT];
+        catch_up(turns.iter_mut(), 100 * UNIT);
+        assert_eq!(turns, [92 * UNIT, 94 * UNIT, 100 * UNIT, 120 * UNIT]);
+        let near = [93 * UNIT, 100 * UNIT];
+        let mut turns = near;
+        catch_up(turns.iter_mut(), 100 * UNIT);
+        assert_eq!(turns, near);
     }
 
     proptest! {

@@ -142,10 +142,11 @@ impl Store {
     /// Adds entries, all or none, and lets go of some that are older than a year.
     pub async fn add_audit_entries(&self, entries: &[AuditEntry], now: Timestamp) -> Result<()> {
         let mut tx = self.begin().await?;
-        // Only ever from the beginning: a chain has no gap.
+        // Only ever from the beginning, and never the newest: a chain has no gap, and goes on.
         sqlx::query(
             "with oldest as (select id, number, created_at from audit_entry order by number limit $2)
-             delete from audit_entry where created_at < $1 and +id in
+             delete from audit_entry where created_at < $1
+               and number is not (select max(number) from audit_entry) and +id in
                  (select id from oldest where coalesce(number, 0) <
                       coalesce((select min(number) from oldest where created_at >= $1), 9223372036854775807))",
         )

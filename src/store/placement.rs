@@ -178,8 +178,12 @@ async fn offer_each(
     }
     let mut walk = Walk::begin(connection).await?;
     while let Some((line, request)) = walk.next(connection, Fits::what_is_left(placement)).await? {
-        if visit(placement, line, &request) || placement.is_exhausted() {
+        let is_over = visit(placement, line, &request);
+        if is_over || placement.is_exhausted() {
             break;
+        }
+        if placement.is_claimed_by(request.job) {
+            walk.pass();
         }
     }
     Ok(())

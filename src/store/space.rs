@@ -7,10 +7,12 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use tokio::time::sleep;
 
 use super::events::append;
 use super::jobs::stored_spec;
@@ -21,6 +23,9 @@ use crate::job::{EventLevel, Failure, JobId, JobStatus, NewEvent, Timestamp};
 
 /// Bytes that are kept: many times what a deletion writes.
 pub const RESERVE: u64 = 16 << 20;
+/// How often a write is tried again, and what it waits for another process that is giving up a portion.
+const TRIES: u32 = 16;
+const PAUSE: Duration = Duration::from_millis(10);
 /// Bytes that are given up at once.
 const PORTION: u64 = RESERVE / 4;
 /// The reserve is made again when so many times as much is free.
@@ -190,13 +195,14 @@ pub(super) async fn use_reserve<T, F>(files: &Files, write: impl Fn() -> F) -> R
 where
     F: Future<Output = Result<T>>,
 {
-    loop {
+    for _ in 0..TRIES {
         let left = reserved(files);
         match write().await {
-            Err(StoreError::Full(_)) if give_up(files, left) => {}
+            Err(StoreError::Full(_)) if give_up(files, left) => sleep(PAUSE).await,
             result => return result,
         }
     }
+    write().await
 }
 
 /// Bytes of the reserve that are left.
@@ -209,8 +215,8 @@ fn reserved(files: &Files) -> u64 {
 fn give_up(files: &Files, left: u64) -> bool {
     let shortened = || -> std::io::Result<()> {
         let reserve = OpenOptions::new().write(true).open(files.reserve())?;
-        reserve.lock()?;
-        if reserve.metadata()?.len() < left {
+        // Another process may be at it, or have been.
+        if reserve.try_lock().is_err() || reserve.metadata()?.len() < left {
             return Ok(());
         }
         reserve.set_len(left.saturating_sub(PORTION))?;

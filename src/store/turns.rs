@@ -9,7 +9,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::{Result, read, write_json};
 use crate::job::placement::{Placement, Request};
-use crate::job::turn::Line;
+use crate::job::turn::{Line, catch_up};
 use crate::job::{JobId, Timestamp};
 
 /// Jobs that are read at a time: few at first, for often the first of them take all devices.
@@ -52,13 +52,15 @@ impl Fits {
 /// A way through the queue.
 pub(super) struct Walk {
     lines: Vec<Queued>,
+    /// The line of the job that was offered devices last.
+    last: usize,
 }
 
 /// A project's line, as far as it was read.
 struct Queued {
     line: Line,
-    /// Jobs that were offered devices.
-    offered: u64,
+    /// Jobs that take or keep devices.
+    passed: u64,
     read: vec::IntoIter<Request>,
     /// What was read last.
     behind: (i32, String),
@@ -69,40 +71,45 @@ impl Walk {
     pub async fn begin(connection: &mut SqliteConnection) -> Result<Self> {
         let queued = |line| Queued {
             line,
-            offered: 0,
+            passed: 0,
             read: Vec::new().into_iter(),
             behind: (i32::MAX, String::new()),
             page: *PAGES.start(),
         };
-        Ok(Self { lines: lines(connection).await?.into_iter().map(queued).collect() })
+        Ok(Self { lines: lines(connection).await?.into_iter().map(queued).collect(), last: 0 })
     }
 
-    /// The next job that may be offered devices and needs at most so much, with its line. Jobs that need more could
-    /// neither take nor keep a device, and take no turn.
+    /// The next job that may be offered devices and needs at most so much, with its line.
     pub async fn next(&mut self, connection: &mut SqliteConnection, fits: Fits) -> Result<Option<(&Line, Request)>> {
         loop {
             let turn = |i: &usize| (self.lines[*i].turn(), &self.lines[*i].line.project);
             let Some(next) = (0..self.lines.len()).min_by_key(turn) else { return Ok(None) };
             match self.lines[next].next(connection, fits).await? {
-                Some(request) => return Ok(Some((&self.lines[next].line, request))),
+                Some(request) => {
+                    self.last = next;
+                    return Ok(Some((&self.lines[next].line, request)));
+                }
                 None => drop(self.lines.swap_remove(next)),
             }
         }
+    }
+
+    /// Counts the turn of the job that came last, for it takes or keeps devices. Others take no turn.
+    pub fn pass(&mut self) {
+        self.lines[self.last].passed += 1;
     }
 }
 
 impl Queued {
     fn turn(&self) -> i64 {
-        self.line.turn(self.offered)
+        self.line.turn(self.passed)
     }
 
     async fn next(&mut self, connection: &mut SqliteConnection, fits: Fits) -> Result<Option<Request>> {
         if self.read.as_slice().is_empty() {
             self.read_on(connection, fits).await?;
         }
-        let request = self.read.next();
-        self.offered += u64::from(request.is_some());
-        Ok(request)
+        Ok(self.read.next())
     }
 
     async fn read_on(&mut self, connection: &mut SqliteConnection, fits: Fits) -> Result<()> {
@@ -166,7 +173,11 @@ pub(super) async fn charge(
         let (turn, next) = (started.then_some(line.first), if started { line.after(devices) } else { line.first });
         (line.project, turn, next)
     };
-    let lines: Vec<(String, Option<i64>, i64)> = lines(connection).await?.into_iter().map(next).collect();
+    let mut lines: Vec<(String, Option<i64>, i64)> = lines(connection).await?.into_iter().map(next).collect();
+    let before: i64 =
+        sqlx::query_scalar("select coalesce(max(turn), 0) from project").fetch_one(&mut *connection).await?;
+    let newest = lines.iter().filter_map(|(_, turn, _)| *turn).fold(before, i64::max);
+    catch_up(lines.iter_mut().map(|(.., next)| next), newest);
     sqlx::query("update project set waiting = 0 where waiting").execute(&mut *connection).await?;
     sqlx::query(
         "insert into project (name, turn, next_turn, waiting, created_at, updated_at)

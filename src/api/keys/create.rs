@@ -68,6 +68,10 @@ impl CreateApiKey {
                 }
             }
         }
+        if scopes.is_empty() && errors.is_empty() {
+            let detail = "your key has neither `read` nor `write`; name scopes that it has";
+            errors.push(FieldError::new("/scopes", "not_allowed", detail));
+        }
         if !errors.is_empty() {
             return Err(errors);
         }
@@ -102,9 +106,8 @@ pub async fn create_api_key(
     let new: CreateApiKey = read(&body)?;
     let given = given(&app, &caller).await?;
     let new = new.check(&caller.project, given.as_ref()).map_err(Problem::invalid)?;
-    let now = clock::now();
-    let (row, secret) = ApiKeyRow::generate(new, now)?;
-    let row = app.store.add_api_key(row, caller.operates, now).await?;
+    let (row, secret) = ApiKeyRow::generate(new, clock::now())?;
+    let row = app.store.add_api_key(row, caller.operates).await?;
     app.anonymous.forbid();
     Ok((StatusCode::CREATED, Json(ApiKey { key: Some(secret), ..row.into() })))
 }

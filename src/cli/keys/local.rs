@@ -25,9 +25,8 @@ pub fn run(config: &Config, command: &Command, output: Output) -> anyhow::Result
         let store = Store::open(&config.data_dir).await?;
         match command {
             Command::Create(args) => {
-                let now = clock::now();
-                let (row, secret) = ApiKeyRow::generate(new_key(args)?, now)?;
-                let row = store.add_api_key(row, true, now).await?;
+                let (row, secret) = ApiKeyRow::generate(new_key(args)?, clock::now())?;
+                let row = store.add_api_key(row, true).await?;
                 note(&store, &row.project, "/v1/api-keys").await?;
                 made(&described(&row, Some(secret)), output);
             }
