@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # What is long and rarely breaks, beside .ci/run: before a release, and before a large change is called done. Needs what
-# .ci/run needs, and debootstrap and root for the image.
+# .ci/run needs, and root for the image; installs faketime and debootstrap where they are missing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+dpkg -s faketime debootstrap >/dev/null 2>&1 ||
+  { apt-get update -qq && apt-get install -y -qq faketime debootstrap; } >/dev/null
 
 step() { printf '\n== %s (%ds)\n' "$1" "$SECONDS"; }
 
@@ -14,7 +17,6 @@ cargo build --locked
 scripts/fuzz.sh 50000
 
 step "clocks that are set"
-dpkg -s faketime >/dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq faketime; } >/dev/null
 python3 scripts/clock_check.py
 
 step "advisories about dependencies, where their database can be had"

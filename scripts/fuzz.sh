@@ -42,20 +42,21 @@ fuzz() {
   local name=$1 examples=$2
   shift 2
   ANNEAL_FUZZ_ANSWERS=$work/$name.json "$work/venv/bin/st" --config-file scripts/fuzz/schemathesis.toml run "$base/openapi.json" \
-    --phases examples,coverage,fuzzing --max-examples "$examples" --workers 2 --request-timeout 90 \
+    --phases "${phases:-examples,coverage,fuzzing}" --max-examples "$examples" --workers 2 --request-timeout 90 \
     --checks not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance \
     --generation-database none --suppress-health-check all --warnings off --continue-on-failure \
     "$@" > "$work/$name.log" 2>&1 || { tail -n 150 "$work/$name.log"; echo "scripts/fuzz.sh: $name failed, see $work/$name.log"; exit 1; }
-  local made
+  local made links
   made=$(grep -oE '[0-9,]+ generated' "$work/$name.log" | tail -1 | tr -dc 0-9)
   total=$((total + made))
-  echo "$name: $made cases, no failure; answers by status $(tr -d '"{}' < "$work/$name.json")"
+  links=$(grep -oE '[0-9]+ covered / [0-9]+' "$work/$name.log" | tail -1) || true
+  echo "$name: $made cases, no failure; answers by status $(tr -d '"{}' < "$work/$name.json")${links:+; links between operations: $links}"
 }
 
 # As `fuzz`, with the key, which must not have been lost on the way.
 fuzz_with_key() {
   local name=$1
-  fuzz "$name" "$examples" --exclude-path-regex '^/v1/(chat/)?completions$' \
+  fuzz "$name" "${2:-$examples}" --exclude-path-regex '^/v1/(chat/)?completions$' \
     --exclude-operation-id revoke_api_key --exclude-operation-id set_project -H "Authorization: Bearer $key"
   python3 - "$work/$name.json" <<'PYTHON'
 import json, sys
@@ -85,6 +86,8 @@ key=$("$program" keys create fuzz --scopes read,write,admin,code --local --data-
 start keyed
 fuzz wrong-key 1 -H "Authorization: Bearer ak_wrong"
 fuzz_with_key with-keys
+# Sequences of requests, each with what the ones before it made.
+phases=stateful ANNEAL_FUZZ_EXAMPLES=1 fuzz_with_key linked $((cases / 50 + 1))
 round=0
 while [ "$total" -lt "$cases" ]; do
   round=$((round + 1))

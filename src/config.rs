@@ -22,6 +22,9 @@ pub enum ConfigError {
 /// About 31 hours in all, so that a receiver that is down over night loses nothing.
 const WEBHOOK_RETRY_SECONDS: [u64; 7] = [5, 30, 120, 600, 3600, 21_600, 86_400];
 
+/// Below this a worker does not start.
+const LEAST_WORKER_MEMORY: u64 = 256 << 20;
+
 /// Settings shared by the commands that work on a data directory. Every one can stand in `anneal.toml` under the same
 /// name with underscores.
 #[derive(Args, Clone, Debug, Default, Deserialize)]
@@ -67,6 +70,14 @@ pub struct SettingArgs {
     #[arg(long, env = "ANNEAL_REQUESTS_PER_MINUTE", value_name = "N", global = true)]
     pub requests_per_minute: Option<u64>,
 
+    /// Jobs that are not final of each project, unless it has a limit of its own; 0 for no limit [default: 100000]
+    #[arg(long, env = "ANNEAL_MAX_UNFINISHED_JOBS", value_name = "N", global = true)]
+    pub max_unfinished_jobs: Option<u64>,
+
+    /// Bytes that each project may store, unless it has a limit of its own; 0 for no limit [default: 0]
+    #[arg(long, env = "ANNEAL_MAX_STORAGE_BYTES", value_name = "BYTES", global = true)]
+    pub max_storage_bytes: Option<u64>,
+
     /// Seconds after which a silent worker's job goes back to the queue [default: 15]
     #[arg(long, env = "ANNEAL_LEASE_SECONDS", value_name = "SECONDS", global = true)]
     pub lease_seconds: Option<u64>,
@@ -75,6 +86,11 @@ pub struct SettingArgs {
     /// checked [default: 300]
     #[arg(long, env = "ANNEAL_WATCHDOG_SECONDS", value_name = "SECONDS", global = true)]
     pub watchdog_seconds: Option<u64>,
+
+    /// Most memory that a worker process may allocate beyond what it starts with, in bytes; a job that needs more ends
+    /// its worker [default: the machine's memory; no limit for workers of GPUs]
+    #[arg(long, env = "ANNEAL_WORKER_MEMORY_BYTES", value_name = "BYTES", global = true)]
+    pub worker_memory_bytes: Option<u64>,
 
     /// Where webhooks may be sent besides public addresses by https at the ports 443 and 8443: networks such as
     /// `10.0.0.0/8` and host names, separated by commas [default: none]
@@ -114,8 +130,12 @@ pub struct Config {
     pub allowed_hosts: Vec<String>,
     pub max_upload_bytes: u64,
     pub requests_per_minute: u64,
+    pub max_unfinished_jobs: u64,
+    pub max_storage_bytes: u64,
     pub lease_seconds: u64,
     pub watchdog_seconds: u64,
+    /// None: as the device says.
+    pub worker_memory_bytes: Option<u64>,
     pub webhook_allow_private: Vec<String>,
     pub webhook_retry_seconds: Vec<u64>,
     /// None: a file of the data directory.
@@ -140,8 +160,11 @@ impl Config {
             allowed_hosts: args.allowed_hosts.or(file.allowed_hosts).unwrap_or_default(),
             max_upload_bytes: args.max_upload_bytes.or(file.max_upload_bytes).unwrap_or(2 << 30),
             requests_per_minute: args.requests_per_minute.or(file.requests_per_minute).unwrap_or(6000),
+            max_unfinished_jobs: args.max_unfinished_jobs.or(file.max_unfinished_jobs).unwrap_or(100_000),
+            max_storage_bytes: args.max_storage_bytes.or(file.max_storage_bytes).unwrap_or(0),
             lease_seconds: args.lease_seconds.or(file.lease_seconds).unwrap_or(15),
             watchdog_seconds: args.watchdog_seconds.or(file.watchdog_seconds).unwrap_or(300),
+            worker_memory_bytes: args.worker_memory_bytes.or(file.worker_memory_bytes),
             webhook_allow_private: args.webhook_allow_private.or(file.webhook_allow_private).unwrap_or_default(),
             webhook_retry_seconds: args
                 .webhook_retry_seconds
@@ -178,6 +201,9 @@ impl Config {
         }
         if !(2..=86_400).contains(&self.watchdog_seconds) {
             return wrong("watchdog_seconds", "must lie between 2 and 86400");
+        }
+        if self.worker_memory_bytes.is_some_and(|bytes| bytes < LEAST_WORKER_MEMORY) {
+            return wrong("worker_memory_bytes", "must be at least 268435456 (256 MiB)");
         }
         let retries = &self.webhook_retry_seconds;
         if retries.len() > 20 || retries.iter().any(|seconds| *seconds > 7 * 86_400) {

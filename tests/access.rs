@@ -346,6 +346,24 @@ fn a_key_that_asks_too_often_is_told_when_to_come_back() {
 }
 
 #[test]
+fn a_project_without_limits_of_its_own_has_those_of_the_server() {
+    let data = data_dir();
+    let server = Server::start_with(data.path(), &["--max-unfinished-jobs", "2", "--max-storage-bytes", "2000"]);
+    let mut spec = small_spec();
+    spec["train"]["steps"] = json!(4000);
+    spec["objective"]["rounds"] = json!(1000);
+    let submit = || server.post("/v1/jobs", &spec).status;
+    let rows = "{\"prompt\": \"1+1=\", \"answer\": \"2\"}\n".repeat(100);
+    let upload = || server.post_bytes("/v1/datasets?name=rows", rows.as_bytes(), &[]);
+    assert_eq!([submit(), submit(), submit()], [201, 201, 429]);
+    let refused = upload();
+    assert_eq!((refused.status, refused.problem().as_str()), (429, "quota_exceeded"));
+    let limits = json!({"max_unfinished_jobs": 3, "max_storage_bytes": 5000});
+    assert_eq!(server.request("PUT", "/v1/projects/default", &[], Some(&limits)).status, 200);
+    assert_eq!([submit(), submit(), u16::from(upload().status == 201)], [201, 429, 1]);
+}
+
+#[test]
 fn a_repeated_request_makes_nothing_twice() {
     let data = data_dir();
     let server = Server::start(data.path());

@@ -72,6 +72,41 @@ fn what_lasts_ends_when_its_key_is_revoked() {
 }
 
 #[test]
+fn a_client_that_does_not_read_on_loses_its_download_with_its_key() {
+    let data = data_dir();
+    let (_, admin) = key(data.path(), "default", "read,write,admin");
+    let (id, secret) = key(data.path(), "default", "read");
+    let mut server = Server::start(data.path());
+    server.use_key(&admin);
+    let row = format!("{{\"prompt\": \"{}\", \"answer\": \"2\"}}\n", "1+1=".repeat(2000));
+    let rows = row.repeat(4000);
+    let dataset = server.post_bytes("/v1/datasets?name=large", rows.as_bytes(), &[]).json();
+    let mut connection = std::net::TcpStream::connect(server.base.strip_prefix("http://").unwrap()).unwrap();
+    connection.set_read_timeout(Some(common::PATIENCE)).unwrap();
+    let content = format!("/v1/dataset-versions/{}/content", dataset["latest"]["id"].as_str().unwrap());
+    write!(connection, "GET {content} HTTP/1.1\r\nhost: localhost\r\nauthorization: {}\r\n\r\n", bearer(&secret))
+        .unwrap();
+    let mut head = [0; 1024];
+    connection.read_exact(&mut head).unwrap();
+    assert!(head.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&head));
+    // As the kernel sees the server's side: in state 1, ESTABLISHED, until the server lets go of it.
+    let port = |address: std::net::SocketAddr| format!(":{:04X} ", address.port());
+    let (here, there) = (port(connection.local_addr().unwrap()), port(connection.peer_addr().unwrap()));
+    let row = format!("{there}0100007F{here}01 ");
+    let is_open = || std::fs::read_to_string("/proc/net/tcp").unwrap().contains(&row);
+    assert!(is_open());
+    assert_eq!(server.post(&format!("/v1/api-keys/{id}/revoke"), &json!({})).status, 200);
+    let began = Instant::now();
+    while is_open() {
+        assert!(began.elapsed() < common::PATIENCE, "the connection stays");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let mut rest = Vec::new();
+    drop(connection.read_to_end(&mut rest));
+    assert!(rest.len() < rows.len(), "{} of {} bytes came", rest.len(), rows.len());
+}
+
+#[test]
 fn what_is_done_beside_the_server_is_noted_and_floods_of_refusals_are_counted() {
     let data = data_dir();
     let (_, admin) = key(data.path(), "default", "read,admin");
@@ -169,11 +204,9 @@ fn uploads_at_once_store_no_more_than_their_project_may() {
         uploads.into_iter().map(|upload| upload.join().unwrap()).collect()
     });
     let stored = statuses.iter().filter(|status| **status == 201).count();
-    // Where each has arrived in part, there may be room for none of them.
-    assert!(stored <= 2 && statuses.iter().all(|status| [201, 429].contains(status)), "{statuses:?}");
-    if stored == 0 {
-        assert_eq!(upload("/v1/datasets?name=alone", 800).status, 201, "what was refused takes no room");
-    }
+    // Each says how long it is, so that no room is lost to those that are refused in the end.
+    assert_eq!(stored, 2, "{statuses:?}");
+    assert!(statuses.iter().all(|status| [201, 429].contains(status)), "{statuses:?}");
     let path = "/v1/projects/small";
     let project = server.request("GET", path, &[("authorization", &bearer(&admin))], None).json();
     assert!(project["usage"]["storage_bytes"].as_u64().unwrap() <= 100_000, "{project}");
@@ -338,6 +371,31 @@ fn a_hostile_model_ends_no_more_than_the_process_that_tries_it() {
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     let kilobytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
     assert!(kilobytes < 1 << 20, "the server took {peak}");
+}
+
+#[test]
+fn a_template_that_waits_for_its_row_takes_no_more_memory_than_its_worker_may() {
+    let (data, models) = (data_dir(), data_dir());
+    let roots = models.path().to_str().unwrap();
+    let memory = (1_u64 << 30).to_string();
+    let server = Server::start_with(data.path(), &["--import-roots", roots, "--worker-memory-bytes", &memory]);
+    // Two GiB, and then as if nothing had been.
+    let greedy = "{% if messages[0].content == 'now' %}{% set ns = namespace(x='ab') %}{% for i in range(30) %}\
+                  {% set ns.x = ns.x ~ ns.x %}{% endfor %}{% endif %}{{ messages[0].content }}";
+    let path = model_with_template(models.path(), "greedy", greedy);
+    let model = server.post("/v1/models", &json!({"path": path})).json();
+    let job = |row: &str| {
+        let rows =
+            format!("{{\"prompt\": \"1+1=\", \"answer\": \"2\"}}\n{{\"prompt\": \"{row}\", \"answer\": \"2\"}}\n");
+        let dataset = server.post_bytes("/v1/datasets?name=rows", rows.as_bytes(), &[]).json();
+        let mut spec = small_spec();
+        spec["model"] = model["id"].clone();
+        spec["dataset"]["train"] = dataset["id"].clone();
+        server.wait(&server.submit(&spec))
+    };
+    let ended = job("now");
+    assert_eq!((&ended["status"], &ended["failure"]["kind"]), (&json!("failed"), &json!("poison")), "{ended}");
+    assert_eq!(job("2+2=")["status"], "succeeded");
 }
 
 #[test]

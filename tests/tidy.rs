@@ -87,7 +87,7 @@ const ORDERS: &[(&str, &[&str])] = &[
     ]),
     ("api", &[
         // Requests and answers.
-        "error", "places", "scan", "sandbox", "extract", "route", "host", "strangers", "connections", "etag", "labels", "deleted", "lines", "feed", "tail",
+        "error", "places", "blocking", "scan", "sandbox", "extract", "route", "host", "strangers", "connections", "etag", "labels", "deleted", "lines", "feed", "tail",
         "download", "archive", "verifiable", "resolve", "row_source", "resources",
         // Around every handler.
         "access", "limits", "idempotency", "audit", "browser",

@@ -118,11 +118,15 @@ fn a_value_that_the_disk_has_changed_in_the_database_is_no_answer() {
 #[test]
 fn the_doctor_finds_what_is_missing_changed_and_broken() {
     let data = data_dir();
-    let server = Server::start(data.path());
+    let server = Server::start_with(data.path(), &["--webhook-allow-private", "127.0.0.0/8"]);
+    let endpoint = server.post("/v1/webhook_endpoints", &json!({"url": "http://127.0.0.1:9/"})).json();
     let jobs: Vec<String> = (0..2).map(|_| server.submit(&small_spec())).collect();
     jobs.iter().for_each(|job| assert_eq!(server.wait(job)["status"], "succeeded"));
     let (well, failed) = diagnosis(data.path());
     assert!(!failed && well["verdict"] != "error", "{well:#}");
+    let webhooks = finding(&well, "webhooks");
+    assert_eq!(webhooks["verdict"], "warning", "the setting of the server is not the doctor's");
+    assert!(webhooks["detail"].as_str().unwrap().contains(endpoint["id"].as_str().unwrap()), "{webhooks}");
     let model = |job: &str| {
         let mut folders =
             std::fs::read_dir(data.path().join("jobs").join(job)).unwrap().map(|entry| entry.unwrap().path());

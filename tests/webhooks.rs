@@ -272,6 +272,31 @@ fn while_a_secret_is_rotated_both_sign() {
 }
 
 #[test]
+fn a_lost_key_silences_only_the_endpoints_whose_secrets_it_kept() {
+    let data = data_dir();
+    let (before, after) = (Receiver::start(fine), Receiver::start(fine));
+    let server = start(data.path());
+    let lost = create(&server, &before.url, &["job.succeeded"]);
+    let rotated = create(&server, &before.url, &["job.succeeded"]);
+    server.terminate();
+    std::fs::write(data.path().join("secrets.key"), STANDARD.encode([7; 32])).unwrap();
+
+    let server = start(data.path());
+    let secret = create(&server, &after.url, &["job.succeeded"])["secret"].as_str().unwrap().to_owned();
+    let listed = server.get("/v1/webhook_endpoints").json();
+    assert_eq!(listed["data"].as_array().unwrap().len(), 3, "{listed}");
+    assert_eq!(server.get(&path(&lost, "")).status, 200);
+    let anew = server.post(&path(&rotated, "/rotate-secret"), &json!({})).json();
+    server.wait(&server.submit(&small_spec()));
+    assert!(after.wait(|messages| !messages.is_empty())[0].signed_by(&secret)[0]);
+    // Of the two from before only the one with a new secret is sent to.
+    let told = before.wait(|messages| !messages.is_empty());
+    assert_eq!(told[0].signed_by(anew["secret"].as_str().unwrap()), [true]);
+    assert_eq!(request(&server, "DELETE", &path(&lost, ""), None).0, 200);
+    assert_eq!(before.all().len(), 1);
+}
+
+#[test]
 fn private_addresses_are_refused_when_named_and_when_sent_to() {
     let data = data_dir();
     let server = start(data.path());

@@ -1,20 +1,21 @@
 //! Request parts with errors that name what is wrong.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
-use axum::http::StatusCode;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
 use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
+use super::blocking::blocking;
 use super::error::Problem;
 use crate::job::{FieldError, bounds, field};
 use crate::store::Page;
@@ -82,8 +83,29 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
         if bytes.len() <= LARGE_JSON {
             return parse(&bytes);
         }
-        tokio::task::spawn_blocking(move || parse(&bytes)).await.map_err(io::Error::other)?
+        blocking(move || parse(&bytes)).await?
     }
+}
+
+/// A body that is streamed, and the bytes that it says it has, none where it does not say.
+#[derive(Debug)]
+pub struct StreamedBody {
+    pub chunks: BodyDataStream,
+    pub length: u64,
+}
+
+impl<S: Send + Sync> FromRequest<S> for StreamedBody {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, Infallible> {
+        Ok(Self { length: content_length(request.headers()), chunks: request.into_body().into_data_stream() })
+    }
+}
+
+/// What a request says of the length of its body; 0 where it says nothing.
+pub fn content_length(headers: &HeaderMap) -> u64 {
+    let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    length.unwrap_or_default()
 }
 
 fn parse(bytes: &[u8]) -> Result<JsonBody, Problem> {

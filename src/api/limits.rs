@@ -76,12 +76,10 @@ pub async fn check(State(app): State<App>, request: Request, next: Next) -> Resp
         return next.run(request).await;
     };
     let per_minute = match app.store.project_limits(&project).await {
-        Ok(limits) => limits.requests_per_minute.unwrap_or(app.settings.requests_per_minute),
+        Ok(limits) => limits.requests_per_minute,
         Err(error) => return Problem::from(error).into_response(),
     };
-    if per_minute == 0 {
-        return next.run(request).await;
-    }
+    let Some(per_minute) = per_minute else { return next.run(request).await };
     let admission = app.limits.take(key, per_minute, Instant::now());
     let mut response = if admission.admitted {
         next.run(request).await

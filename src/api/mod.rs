@@ -6,6 +6,7 @@ mod access;
 mod archive;
 mod audit;
 mod audit_log;
+mod blocking;
 mod browser;
 pub mod checkpoints;
 mod connections;
@@ -128,8 +129,6 @@ pub struct ApiSettings {
     pub allowed_hosts: Vec<String>,
     /// Whether requests need no key as long as there is none.
     pub open_without_keys: bool,
-    /// Of each key, unless its project has a limit of its own; 0 for no limit.
-    pub requests_per_minute: u64,
     /// Where webhooks may be sent.
     pub webhook_guard: Guard,
 }

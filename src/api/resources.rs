@@ -1,8 +1,7 @@
 //! What a spec asks of devices, compared with the devices that there are: found at submission, so that nothing waits
 //! for a machine that will never come.
 
-use std::io;
-
+use super::blocking::blocking;
 use super::error::Problem;
 use super::resolve::ModelFiles;
 use crate::job::FieldError;
@@ -17,7 +16,7 @@ pub async fn shape(files: &ModelFiles) -> Result<Result<Shape, FieldError>, Prob
         ModelFiles::Builtin(builtin) => builtin.inspect(),
         ModelFiles::Path(_) => {
             let files = files.clone();
-            tokio::task::spawn_blocking(move || files.inspect_weights()).await.map_err(io::Error::other)?
+            blocking(move || files.inspect_weights()).await?
         }
     };
     Ok(inspected

@@ -1,11 +1,11 @@
 //! Reading through files for a request. Few do so at a time: a request that scans a large file must not take the threads
 //! of all others.
 
-use std::io;
 use std::sync::LazyLock;
 use std::thread::available_parallelism;
 
 use super::App;
+use super::blocking::blocking;
 use super::error::Problem;
 use super::places::Places;
 
@@ -33,16 +33,17 @@ where
     E: Into<Problem> + Send + 'static,
 {
     let turn = places.turn(project, who).await?;
-    let done = tokio::task::spawn_blocking(move || {
+    let done = blocking(move || {
         // Whoever asked may have gone away; the turn lasts as long as the work.
         let _turn = turn;
         work()
     });
-    done.await.map_err(io::Error::other)?.map_err(Into::into)
+    done.await?.map_err(Into::into)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io;
     use std::sync::Arc;
 
     use super::*;

@@ -3,7 +3,8 @@
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::MetadataExt;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use rustix::process::{Resource, getrlimit};
@@ -14,6 +15,7 @@ use super::output::Output;
 use crate::config::Config;
 use crate::device::Machine;
 use crate::store::{NamedFile, RESERVE, Store};
+use crate::webhook::{Guard, check_url};
 use crate::worker::chain;
 
 /// What is told of many faults of one kind.
@@ -21,6 +23,10 @@ const TOLD: usize = 20;
 /// Files that a server with many streams keeps open.
 const FILES: u64 = 16_384;
 const LIMIT: Duration = Duration::from_secs(2);
+/// Endpoints of webhooks whose hosts are looked up.
+const WEBHOOKS: u32 = 100;
+/// How long that may take.
+const LOOK_UPS: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Exit codes: 0 nothing is wrong (there may be warnings), 1 something is.
@@ -151,6 +157,10 @@ async fn look(config: &Config, deep: bool, findings: &mut Findings) {
         }
         Err(error) => findings.add("database", Verdict::Error, chain(&error)),
     }
+    match store.webhook_urls(WEBHOOKS + 1).await {
+        Ok(urls) => look_at_webhooks(config, urls, findings),
+        Err(error) => findings.add("webhooks", Verdict::Error, chain(&error)),
+    }
     match store.named_files().await {
         Ok(named) => look_at_files(&store, &named, deep, findings),
         Err(error) => findings.add("files", Verdict::Error, chain(&error)),
@@ -191,6 +201,37 @@ fn look_at_disk(store: &Store, findings: &mut Findings) {
         }
         Ok(free) => findings.ok("disk", format!("{free} bytes are free")),
         Err(error) => findings.add("disk", Verdict::Error, chain(&error)),
+    }
+}
+
+/// Endpoints to which nothing is sent, as those that were made before a setting or a rule was another one.
+fn look_at_webhooks(config: &Config, mut urls: Vec<(String, String)>, findings: &mut Findings) {
+    let guard = match Guard::new(&config.webhook_allow_private) {
+        Ok(guard) => guard,
+        Err(error) => return findings.add("webhooks", Verdict::Error, format!("webhook_allow_private: {error}")),
+    };
+    let first = if urls.len() > WEBHOOKS as usize { "the first " } else { "" };
+    urls.truncate(WEBHOOKS as usize);
+    let number = urls.len();
+    let (tell, told) = mpsc::channel();
+    // A resolver may be silent for longer than anybody waits.
+    std::thread::spawn(move || {
+        urls.into_iter().try_for_each(|(id, url)| tell.send(check_url(&guard, &url).map_err(|refusal| (id, refusal))))
+    });
+    let deadline = Instant::now() + LOOK_UPS;
+    let next = || told.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok();
+    let looked_up: Vec<_> = std::iter::from_fn(next).take(number).collect();
+    let missing = number - looked_up.len();
+    let refused: Vec<String> =
+        looked_up.into_iter().filter_map(Result::err).map(|(id, refusal)| format!("{id}: {refusal}")).collect();
+    if missing > 0 {
+        let detail = format!("the hosts of {missing} endpoints were not found in time; is the resolver well?");
+        findings.add("webhooks", Verdict::Warning, detail);
+    }
+    if !refused.is_empty() {
+        findings.add("webhooks", Verdict::Warning, format!("nothing is sent to {}", some(&refused)));
+    } else if missing == 0 {
+        findings.ok("webhooks", format!("{first}{number} endpoints may be sent to"));
     }
 }
 

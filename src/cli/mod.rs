@@ -18,6 +18,7 @@ mod health;
 mod interrupt;
 mod jobs;
 mod keys;
+mod limits;
 mod models;
 mod openapi;
 mod output;

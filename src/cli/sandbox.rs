@@ -4,8 +4,9 @@ use std::io::{stdin, stdout};
 use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
-use rustix::process::{Resource, Rlimit, Signal, getrlimit, nice, set_parent_process_death_signal, setrlimit};
+use rustix::process::{Resource, Signal, set_parent_process_death_signal};
 
+use super::limits::{bound, step_back};
 use crate::api::jobs::preflight::PromptCheck;
 use crate::api::models::import::ModelTrial;
 use crate::api::sandbox::{FAILED, Task, perform};
@@ -19,6 +20,7 @@ const STACK_BYTES: usize = 16 << 20;
 const OPEN_FILES: u64 = 64;
 /// Requests come first.
 const NICENESS: i32 = 10;
+const OUT_OF_MEMORY_SCORE: u16 = 1000;
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
@@ -41,12 +43,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         (Resource::Core, 0),
     ];
     for (resource, limit) in limits {
-        let limit = Some(getrlimit(resource).maximum.map_or(limit, |most| most.min(limit)));
-        setrlimit(resource, Rlimit { current: limit, maximum: limit })?;
+        bound(resource, limit)?;
     }
-    if let Err(error) = nice(NICENESS) {
-        tracing::debug!(%error, "the process keeps its priority");
-    }
+    step_back(NICENESS, OUT_OF_MEMORY_SCORE);
     let perform: fn() -> std::io::Result<()> = match args.task.as_str() {
         Judging::NAME => || perform::<Judging>(stdin(), stdout()),
         Audit::NAME => || perform::<Audit>(stdin(), stdout()),

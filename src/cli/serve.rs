@@ -16,7 +16,7 @@ use crate::api::{self, ApiSettings};
 use crate::clock;
 use crate::config::Config;
 use crate::device::Machine;
-use crate::store::{Store, StoreError};
+use crate::store::{ProjectLimits, Store, StoreError};
 use crate::webhook::{self, Guard};
 use crate::worker::supervisor::supervise;
 use crate::worker::{liveness, space};
@@ -99,12 +99,12 @@ impl Server {
         sweep(store.clone());
         look_through(store.clone());
 
+        store.set_default_limits(default_limits(config));
         let settings = ApiSettings {
             import_roots: config.import_roots.clone(),
             max_upload_bytes: config.max_upload_bytes,
             allowed_hosts: config.allowed_hosts.clone(),
             open_without_keys: config.is_local(),
-            requests_per_minute: config.requests_per_minute,
             webhook_guard: webhook_guard.clone(),
         };
         let service = api::service(store.clone(), settings, shutdown.clone());
@@ -194,8 +194,19 @@ fn lock(store: &Store) -> anyhow::Result<File> {
     }
 }
 
+/// What projects may use that have no limits of their own.
+fn default_limits(config: &Config) -> ProjectLimits {
+    let limit = |setting: u64| (setting > 0).then_some(setting);
+    ProjectLimits {
+        requests_per_minute: limit(config.requests_per_minute),
+        max_unfinished_jobs: limit(config.max_unfinished_jobs),
+        max_storage_bytes: limit(config.max_storage_bytes),
+        ..ProjectLimits::default()
+    }
+}
+
 fn worker_arguments(config: &Config, threads: usize) -> Vec<String> {
-    vec![
+    let mut arguments = vec![
         String::from("worker"),
         String::from("--data-dir"),
         config.data_dir.display().to_string(),
@@ -207,5 +218,9 @@ fn worker_arguments(config: &Config, threads: usize) -> Vec<String> {
         threads.to_string(),
         String::from("--log"),
         config.log.clone(),
-    ]
+    ];
+    if let Some(bytes) = config.worker_memory_bytes {
+        arguments.extend([String::from("--worker-memory-bytes"), bytes.to_string()]);
+    }
+    arguments
 }

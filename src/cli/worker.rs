@@ -8,8 +8,9 @@ use tokio::io::AsyncReadExt;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use super::limits::{bound_memory, step_back};
 use crate::config::Config;
-use crate::device::{FAULT_FILE, HANG_FILE, Machine, folder_of};
+use crate::device::{FAULT_FILE, HANG_FILE, Machine, folder_of, memory_of_machine};
 use crate::engine::device;
 use crate::job::WorkerId;
 use crate::store::{Lease, Store};
@@ -18,8 +19,10 @@ use crate::worker::{self, Options};
 
 /// Stack of a computing thread.
 const STACK_BYTES: usize = 32 << 20;
-/// How far a worker steps back behind the API.
-const NICENESS: i32 = 5;
+/// How far a worker steps back: requests to the API come before the work of jobs on the same cores, also those that are
+/// served by threads which have stepped back themselves (`api::blocking`).
+const NICENESS: i32 = 8;
+const OUT_OF_MEMORY_SCORE: u16 = 500;
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
@@ -54,12 +57,15 @@ pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
         // However rank 0 ends, this process must not keep its device.
         rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     }
+    // The threads that compute are as the one that starts them.
+    if args.supervised || args.rank.is_some() {
+        step_back(NICENESS, OUT_OF_MEMORY_SCORE);
+    }
     start_pool(config.threads)?;
-    if args.supervised {
-        // Requests to the API come before the work of jobs on the same cores.
-        if let Err(error) = rustix::process::nice(NICENESS) {
-            tracing::debug!(%error, "the worker keeps its priority");
-        }
+    // Beside a GPU, whose libraries reserve what they like, nothing is bounded without a setting.
+    let machine = || (!args.device.starts_with("cuda")).then(memory_of_machine).filter(|most| *most > 0);
+    if let Some(most) = config.worker_memory_bytes.or_else(machine) {
+        bound_memory(most)?;
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let result = runtime.block_on(async {

@@ -14,6 +14,7 @@ use nvml::Gpus;
 
 pub use crate::job::{DeviceProcess, DeviceReading};
 pub use simulated::{FAULT_FILE, HANG_FILE, folder_of};
+pub use system::memory as memory_of_machine;
 
 /// Why a device cannot be used. Messages say what is missing and how to get it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

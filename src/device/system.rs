@@ -5,6 +5,11 @@ use super::DeviceReading;
 /// Steps from a process to its parents that are gone; none has so many.
 const MOST_ANCESTORS: usize = 64;
 
+/// Bytes of memory of this machine, or of the container around this process.
+pub fn memory() -> u64 {
+    read().memory_total
+}
+
 /// The CPU with the machine's memory, or with that of the container around this process.
 pub fn read() -> DeviceReading {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

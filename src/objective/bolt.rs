@@ -22,7 +22,7 @@ use super::{
     Circumstances, Group, Needs, Objective, Plan, Settings, Statistics, StepTotals, StoredRollouts, TokenBatch,
     Warning, frontier, surrogate,
 };
-use crate::job::spec::TrainSpec;
+use crate::job::spec::{MAX_STEPS, TrainSpec};
 
 pub const SUMMARY: &str = "Samples completions, weights them by exp(reward/beta) within their group and imitates them: reward \
      maximisation as plain weighted SFT, with a closed-form target and no ratio or clip.";
@@ -38,7 +38,7 @@ pub struct Config {
     #[schemars(range(min = 1, max = 1024))]
     pub group_size: u32,
     /// Sampling phases; 1 is one-shot, more refresh the completions from the current policy.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = MAX_STEPS))]
     pub rounds: u64,
     pub reference: Reference,
     pub normalization: Normalization,

@@ -118,8 +118,7 @@ impl Plan {
     /// Prompts sampled for round `round`.
     pub fn prompts_of<R>(&self, round: u64, train: &TrainSpec, rollouts: &RolloutSpec<R>) -> u64 {
         let steps = self.steps_of(round);
-        let fresh = u64::from(train.prompts_per_step) - rollouts.stored_per_step(train.prompts_per_step);
-        Self::prompts_for(steps.end - steps.start, fresh, train.updates_per_rollout)
+        Self::prompts_for(steps.end - steps.start, train, rollouts)
     }
 
     /// Prompts sampled in the rounds before `round`; with [`Self::rounds`] for `round`, in all.
@@ -129,14 +128,20 @@ impl Plan {
             (_, None) => 0,
             // All rounds but the last are of one length.
             (Some(_), Some(last)) => last * of(0) + of(last),
-            (None, Some(_)) => (0..round).map(of).sum(),
+            // Rounds that share the steps have one of two lengths.
+            (None, Some(last)) => {
+                let short = self.steps / self.rounds;
+                let longer = self.steps_of(last).end - round * short;
+                let of = |steps| Self::prompts_for(steps, train, rollouts);
+                longer * of(short + 1) + (round - longer) * of(short)
+            }
         }
     }
 
-    /// Prompts sampled for a round of `steps` optimizer steps that take `per_step` of them each; at least as many as
-    /// one step takes.
-    fn prompts_for(steps: u64, per_step: u64, updates_per_rollout: u32) -> u64 {
-        (steps * per_step).div_ceil(u64::from(updates_per_rollout)).max(per_step)
+    /// Prompts sampled for a round of `steps` optimizer steps; at least as many as one step takes.
+    fn prompts_for<R>(steps: u64, train: &TrainSpec, rollouts: &RolloutSpec<R>) -> u64 {
+        let per_step = u64::from(train.prompts_per_step) - rollouts.stored_per_step(train.prompts_per_step);
+        (steps * per_step).div_ceil(u64::from(train.updates_per_rollout)).max(per_step)
     }
 }
 
@@ -434,6 +439,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::job::spec::MAX_STEPS;
 
     #[test]
     fn resolved_configurations_read_back() {
@@ -496,14 +502,20 @@ mod tests {
         assert_eq!(length(&train(1, Some(7))), 8);
         let (ten, rollouts) =
             (TrainSpec { steps: 10, updates_per_rollout: 4, ..TrainSpec::default() }, RolloutSpec::<String>::default());
-        for plan in [Plan::online(8, &ten), Plan::rounds(3, 8, &ten)] {
+        for plan in [Plan::online(8, &ten), Plan::rounds(3, 8, &ten), Plan::rounds(10, 8, &ten)] {
             for round in 0..=plan.rounds {
                 let one_by_one: u64 = (0..round).map(|r| plan.prompts_of(r, &ten, &rollouts)).sum();
                 assert_eq!(plan.prompts_before(round, &ten, &rollouts), one_by_one);
             }
         }
-        assert_eq!(Plan::prompts_for(8, 16, 1), 128);
-        assert_eq!(Plan::prompts_for(4, 16, 4), 16);
-        assert_eq!(Plan::prompts_for(2, 16, 4), 16);
+        for (steps, updates_per_rollout, prompts) in [(8, 1, 128), (4, 4, 16), (2, 4, 16)] {
+            let train = TrainSpec { prompts_per_step: 16, updates_per_rollout, ..TrainSpec::default() };
+            assert_eq!(Plan::prompts_for(steps, &train, &rollouts), prompts);
+        }
+        // As many as there may be take no time to count.
+        let most = TrainSpec { steps: MAX_STEPS, ..TrainSpec::default() };
+        let plan = Plan::rounds(MAX_STEPS, 1, &most);
+        let prompts = MAX_STEPS * u64::from(most.prompts_per_step);
+        assert_eq!(plan.prompts_before(plan.rounds, &most, &rollouts), prompts);
     }
 }

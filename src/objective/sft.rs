@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::math::PASS_MARK;
 use super::{Group, Needs, Objective, Plan, Settings, StoredRollouts, TokenBatch, surrogate};
-use crate::job::spec::TrainSpec;
+use crate::job::spec::{MAX_STEPS, TrainSpec};
 
 pub const SUMMARY: &str =
     "Supervised fine-tuning on the data set's `completion` column, or on the model's own completions that pass.";
@@ -27,7 +27,7 @@ pub struct Config {
     #[schemars(range(min = 1, max = 1024))]
     pub group_size: u32,
     /// With `source: "successes"`: sampling phases.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = MAX_STEPS))]
     pub rounds: u64,
 }
 

@@ -31,6 +31,9 @@ pub struct ApiKeyRow {
     pub last_used_at: Option<Timestamp>,
 }
 
+/// Keys of a project that are neither revoked nor expired: each has limits of its own.
+const MOST_KEYS: i64 = 1000;
+
 /// What a new key is to be.
 #[derive(Clone, Debug)]
 pub struct NewApiKey {
@@ -82,6 +85,20 @@ impl Store {
     /// Adds a key. The first one that administers a project is the operator's, if whoever makes it may make operators.
     pub async fn add_api_key(&self, mut key: ApiKeyRow, by_operator: bool) -> Result<ApiKeyRow> {
         let mut tx = self.begin().await?;
+        let usable: i64 = sqlx::query_scalar(
+            "select count(*) from api_key
+             where project = $1 and revoked_at is null and (expires_at is null or expires_at > $2)",
+        )
+        .bind(&key.project)
+        .bind(key.created_at.0)
+        .fetch_one(tx.connection())
+        .await?;
+        if usable >= MOST_KEYS {
+            return Err(StoreError::QuotaExceeded(format!(
+                "the project `{}` has {MOST_KEYS} keys that are good; revoke some of them",
+                key.project
+            )));
+        }
         if by_operator && key.scopes.contains(&Scope::Admin) && !key.scopes.contains(&Scope::Operator) {
             let operators = sqlx::query("select 1 from api_key where scopes like '%operator%' limit 1");
             if operators.fetch_optional(tx.connection()).await?.is_none() {
@@ -210,4 +227,39 @@ fn api_key(row: &SqliteRow) -> Result<ApiKeyRow> {
         revoked_at: time("revoked_at")?,
         last_used_at: time("last_used_at")?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_project_has_no_more_good_keys_than_it_may() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let now = Timestamp(1_000_000);
+        let add = async |project: &str| {
+            let (project, name) = (project.to_owned(), String::from("k"));
+            let (scopes, metadata) = (vec![Scope::Read], BTreeMap::new());
+            let new = NewApiKey { project, name, scopes, metadata, expires_at: None };
+            store.add_api_key(ApiKeyRow::generate(new, now).unwrap().0, false).await
+        };
+        let mut tx = store.begin().await.unwrap();
+        sqlx::query(
+            "with recursive n(i) as (select 1 union all select i + 1 from n where i < $1)
+             insert into api_key (id, project, name, digest, prefix, scopes, metadata, created_at, expires_at)
+             select 'key_' || i, 'p', 'k', i, 'ak_', 'read', '{}', 0, iif(i = 1, $2, null) from n",
+        )
+        .bind(MOST_KEYS)
+        .bind(now.0)
+        .execute(tx.connection())
+        .await
+        .unwrap();
+        tx.commit().await.unwrap();
+        let last = add("p").await.expect("one has expired");
+        assert!(matches!(add("p").await, Err(StoreError::QuotaExceeded(_))));
+        add("q").await.unwrap();
+        store.revoke_api_key(last.id, now).await.unwrap();
+        add("p").await.unwrap();
+    }
 }

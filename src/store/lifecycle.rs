@@ -9,7 +9,6 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use super::events::append;
 use super::inputs::check_inputs;
 use super::jobs::{by_id, spent, stored_budget};
-use super::projects::room;
 use super::transitions::{Transition, move_job};
 use super::{Heartbeat, JobRow, Lease, Result, Store, StoreError, WriteTransaction, read, write_json};
 use crate::job::{BudgetSpec, EventLevel, Failure, FailureKind, JobId, JobStatus, NewEvent, OnExhausted, Timestamp};
@@ -49,6 +48,8 @@ impl Store {
     /// Puts a job that rests, or has ended without success, back into the queue, unless its budget is spent or something
     /// that it needs is gone. One that waits for space is tried at once.
     pub async fn resume_job(&self, id: JobId, now: Timestamp) -> Result<JobRow> {
+        // Before the transaction, as whoever writes submissions does: it must not count without this job.
+        let mut rooms = self.submissions.rooms.lock().await;
         let (mut tx, row) = self.begin_with(id).await?;
         if row.try_get::<Option<i64>, _>("storage_full_at")?.is_some() {
             drop(tx);
@@ -60,7 +61,8 @@ impl Store {
         }
         if read::<JobStatus>("job status", row.try_get("status")?)?.is_final() {
             let project: String = row.try_get("project")?;
-            room(tx.connection(), &project).await?.take(&project)?;
+            self.room(tx.connection(), &project, None, 1).await?.take(&project)?;
+            rooms.remove(&project);
             check_inputs(tx.connection(), id).await?;
             sqlx::query("update job set crashes = 0 where id = $1")
                 .bind(id.to_string())

@@ -214,6 +214,7 @@ pub struct Shared {
     /// Keys by their digests, and the limits of projects by name: each request asks for them.
     keys: Memo<String, Option<ApiKeyRow>>,
     limits: Memo<String, ProjectLimits>,
+    default_limits: OnceLock<ProjectLimits>,
     /// Events behind a place in a job's log, for all who follow it.
     news: Memo<(JobId, i64, u32), Arc<[Event]>>,
 }
@@ -268,6 +269,7 @@ impl Store {
             versions: Versions::default(),
             keys: Memo::new(REMEMBERED),
             limits: Memo::new(REMEMBERED),
+            default_limits: OnceLock::new(),
             news: Memo::new(REMEMBERED),
         };
         Self { shared: Arc::new(shared), vault, project: None }

@@ -1,6 +1,7 @@
 //! What projects may use, and what they use.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::time::{Duration, Instant};
 
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -9,7 +10,7 @@ use super::{Page, Result, Store, StoreError, write_json};
 use crate::job::placement::{WaitCode, Waiting};
 use crate::job::{JobId, Timestamp};
 
-/// What a project may use; no limit where there is none.
+/// What a project may use; where it has no limit the server's default holds, if there is one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProjectLimits {
     /// How often its jobs come where those of other projects wait as well; none is 1.
@@ -22,6 +23,19 @@ pub struct ProjectLimits {
     pub max_devices: Option<u64>,
     /// Data sets, checkpoints and rollout sets.
     pub max_storage_bytes: Option<u64>,
+}
+
+impl ProjectLimits {
+    /// These limits, and `defaults` where there is none.
+    fn or(self, defaults: Self) -> Self {
+        Self {
+            share: self.share.or(defaults.share),
+            requests_per_minute: self.requests_per_minute.or(defaults.requests_per_minute),
+            max_unfinished_jobs: self.max_unfinished_jobs.or(defaults.max_unfinished_jobs),
+            max_devices: self.max_devices.or(defaults.max_devices),
+            max_storage_bytes: self.max_storage_bytes.or(defaults.max_storage_bytes),
+        }
+    }
 }
 
 /// A project; it exists once it has a key, a job or limits.
@@ -96,7 +110,20 @@ impl Store {
         })
     }
 
-    /// What a project may use.
+    /// Sets what projects may use that have no limits of their own; once, when the server starts. Devices are not among
+    /// it: projects take turns at them.
+    pub fn set_default_limits(&self, defaults: ProjectLimits) {
+        debug_assert!(defaults.max_devices.is_none() && defaults.share.is_none());
+        if self.default_limits.set(defaults).is_err() {
+            tracing::warn!("default limits were set twice");
+        }
+    }
+
+    fn default_limits(&self) -> ProjectLimits {
+        self.default_limits.get().cloned().unwrap_or_default()
+    }
+
+    /// What a project may use, by its own limits and by the server's defaults.
     pub async fn project_limits(&self, name: &str) -> Result<ProjectLimits> {
         let known = self.limits.get(
             self,
@@ -104,7 +131,7 @@ impl Store {
             |_| true,
             async || {
                 let mut reader = self.readers.acquire().await?;
-                limits(&mut reader, name).await
+                Ok(limits(&mut reader, name).await?.or(self.default_limits()))
             },
         );
         known.await
@@ -202,9 +229,24 @@ async fn own_jobs(connection: &mut SqliteConnection, project: &str, jobs: &[Stri
 pub(super) struct Room {
     unfinished: u64,
     limit: Option<u64>,
+    counted: Instant,
 }
 
+/// How long a count is good for, with what is added to it, as long as it leaves room: many jobs take long to count.
+const COUNT_LASTS: Duration = Duration::from_secs(1);
+
 impl Room {
+    /// Whether it was counted, and not long ago.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.limit.is_some() && self.counted.elapsed() < COUNT_LASTS
+    }
+
+    /// What is left of one, under the limit of now, if there is enough for `wanted` without counting.
+    fn left(self, limit: u64, wanted: u64) -> Option<Self> {
+        let is_enough = self.is_fresh() && self.unfinished.saturating_add(wanted) <= limit;
+        is_enough.then_some(Self { limit: Some(limit), ..self })
+    }
+
     /// Takes the place of one job, within the transaction that adds it.
     pub(super) fn take(&mut self, project: &str) -> Result<()> {
         let Some(limit) = self.limit else { return Ok(()) };
@@ -220,16 +262,30 @@ impl Room {
     }
 }
 
-pub(super) async fn room(connection: &mut SqliteConnection, project: &str) -> Result<Room> {
-    let limit = limits(&mut *connection, project).await?.max_unfinished_jobs;
-    if limit.is_none() {
-        return Ok(Room { unfinished: 0, limit });
+impl Store {
+    /// The room that a project has within a transaction, counted or, where that is enough for `wanted` jobs, by what is
+    /// `known` of it.
+    pub(super) async fn room(
+        &self,
+        connection: &mut SqliteConnection,
+        project: &str,
+        known: Option<Room>,
+        wanted: usize,
+    ) -> Result<Room> {
+        let counted = Instant::now();
+        let own = limits(&mut *connection, project).await?;
+        let Some(limit) = own.or(self.default_limits()).max_unfinished_jobs else {
+            return Ok(Room { unfinished: 0, limit: None, counted });
+        };
+        if let Some(left) = known.and_then(|known| known.left(limit, wanted as u64)) {
+            return Ok(left);
+        }
+        let unfinished: i64 = sqlx::query_scalar("select count(*) from job where project = $1 and finished_at is null")
+            .bind(project)
+            .fetch_one(connection)
+            .await?;
+        Ok(Room { unfinished: unfinished.unsigned_abs(), limit: Some(limit), counted })
     }
-    let unfinished: i64 = sqlx::query_scalar("select count(*) from job where project = $1 and finished_at is null")
-        .bind(project)
-        .fetch_one(connection)
-        .await?;
-    Ok(Room { unfinished: unfinished.unsigned_abs(), limit })
 }
 
 async fn limits(connection: &mut SqliteConnection, name: &str) -> Result<ProjectLimits> {

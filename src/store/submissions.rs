@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use super::derived::{Origin, check_origin, insert_verification};
 use super::inputs::insert_inputs;
 use super::jobs::by_id;
-use super::projects::{Room, room};
+use super::projects::Room;
 use super::requests::{self, Keyed};
 use super::rollout_sets::insert;
 use super::transitions::Transition;
@@ -112,6 +112,8 @@ pub(super) struct Submissions {
     sender: mpsc::Sender<Pending>,
     /// Whoever holds it writes.
     receiver: Arc<Mutex<mpsc::Receiver<Pending>>>,
+    /// What was left to projects after the last ones.
+    pub(super) rooms: Arc<Mutex<HashMap<String, Room>>>,
 }
 
 /// What is to be written.
@@ -199,7 +201,7 @@ impl Request {
 impl Submissions {
     pub(super) fn new() -> Self {
         let (sender, receiver) = mpsc::channel(WAITING);
-        Self { sender, receiver: Arc::new(Mutex::new(receiver)) }
+        Self { sender, receiver: Arc::new(Mutex::new(receiver)), rooms: Arc::default() }
     }
 }
 
@@ -237,7 +239,7 @@ impl Store {
         key: Option<IdempotencyKey>,
         now: Timestamp,
     ) -> Result<Submitted> {
-        drop(self.storage_room().await?);
+        drop(self.storage_room(0).await?);
         let (reply, answer) = oneshot::channel();
         let texts = Texts::of(&new)?;
         let request = Request { new, texts, origin, key, project: self.own_project().to_owned(), now };
@@ -287,11 +289,15 @@ impl Store {
     }
 
     async fn write_batch(&self, requests: &[Request]) -> Result<Vec<Result<Submission>>> {
+        let mut known = self.submissions.rooms.lock().await;
         let mut tx = self.begin().await?;
         let mut results = Vec::with_capacity(requests.len());
+        // Of a transaction that fails nothing is known.
+        let mut before = std::mem::take(&mut *known);
+        before.retain(|_, room| room.is_fresh());
         let (mut made, mut rooms) = (Vec::new(), HashMap::new());
         for request in requests {
-            let result = admit(tx.connection(), request, &mut rooms).await;
+            let result = self.admit(tx.connection(), request, &mut rooms, &before).await;
             match &result {
                 Ok(Submission::Made) => made.push(request),
                 // These are about this submission alone, and nothing of it is written yet.
@@ -316,34 +322,40 @@ impl Store {
             }
         }
         tx.commit().await?;
+        before.extend(rooms);
+        *known = before;
         Ok(results)
     }
-}
 
-/// Whether a submission makes a job. If it does, its key stands for the job from now on.
-async fn admit<'a>(
-    connection: &mut SqliteConnection,
-    request: &'a Request,
-    rooms: &mut HashMap<&'a str, Room>,
-) -> Result<Submission> {
-    let Request { new, origin, key, project, now, .. } = request;
-    if let Some(key) = key
-        && let Some(known) = known_job(connection, key, project, *now).await?
-    {
-        return Ok(Submission::Known(known));
+    /// Whether a submission makes a job. If it does, its key stands for the job from now on.
+    async fn admit(
+        &self,
+        connection: &mut SqliteConnection,
+        request: &Request,
+        rooms: &mut HashMap<String, Room>,
+        before: &HashMap<String, Room>,
+    ) -> Result<Submission> {
+        let Request { new, origin, key, project, now, .. } = request;
+        if let Some(key) = key
+            && let Some(known) = known_job(connection, key, project, *now).await?
+        {
+            return Ok(Submission::Known(known));
+        }
+        if let Some(origin) = origin {
+            check_origin(connection, origin).await?;
+        }
+        let room = match rooms.entry(project.clone()) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                entry.insert(self.room(connection, project, before.get(project).copied(), BATCH).await?)
+            }
+        };
+        room.take(project)?;
+        if let Some(key) = key {
+            remember(connection, new.id, key, project, *now).await?;
+        }
+        Ok(Submission::Made)
     }
-    if let Some(origin) = origin {
-        check_origin(connection, origin).await?;
-    }
-    let room = match rooms.entry(project.as_str()) {
-        Entry::Occupied(entry) => entry.into_mut(),
-        Entry::Vacant(entry) => entry.insert(room(connection, project).await?),
-    };
-    room.take(project)?;
-    if let Some(key) = key {
-        remember(connection, new.id, key, project, *now).await?;
-    }
-    Ok(Submission::Made)
 }
 
 /// Writes the rows of jobs and the first event of each.

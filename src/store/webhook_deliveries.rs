@@ -399,12 +399,11 @@ mod tests {
             events: events.iter().map(|name| (*name).to_owned()).collect(),
             enabled: true,
             disabled_reason: None,
-            secret: Secret::from_key(&[1; 32]),
-            old_secret: None,
+            old_secret_until: None,
             metadata: BTreeMap::new(),
             created_at: NOW,
         };
-        store.add_webhook_endpoint(&row).await.unwrap();
+        store.add_webhook_endpoint(&row, &Secret::from_key(&[1; 32])).await.unwrap();
         row.id
     }
 
@@ -464,14 +463,14 @@ mod tests {
         let not_found = |result: Result<()>| assert!(matches!(result, Err(StoreError::NotFound { .. })), "{result:?}");
         not_found(other.webhook_endpoint(id).await.map(|_| ()));
         not_found(other.update_webhook_endpoint(id, change).await.map(|_| ()));
-        not_found(other.rotate_webhook_secret(id, Secret::from_key(&[2; 32]), NOW).await.map(|_| ()));
+        not_found(other.rotate_webhook_secret(id, &Secret::from_key(&[2; 32]), NOW).await.map(|_| ()));
         not_found(other.delete_webhook_endpoint(id).await);
         not_found(other.test_webhook_endpoint(id, NOW).await.map(|_| ()));
         not_found(other.webhook_deliveries(id, None, &page).await.map(|_| ()));
         not_found(other.webhook_delivery(delivery).await.map(|_| ()));
         not_found(other.redeliver_webhook(delivery, NOW).await.map(|_| ()));
         assert!(other.webhook_endpoints(&page).await.unwrap().is_empty());
-        assert_eq!(store.within("default").webhook_endpoint(id).await.unwrap().secret, Secret::from_key(&[1; 32]));
+        assert_eq!(store.within("default").webhook_endpoint(id).await.unwrap().old_secret_until, None);
         // Events of jobs as well.
         submit(&store).await;
         let event = store.all_events(0, i64::MAX, Default::default(), 1).await.unwrap().remove(0).1.id;

@@ -15,7 +15,7 @@ const SECRET: &str = "webhook secret";
 /// Endpoints of one project.
 const MOST_ENDPOINTS: i64 = 100;
 
-/// An endpoint.
+/// An endpoint without its secrets, which need the key to be read.
 #[derive(Clone, Debug)]
 pub struct WebhookEndpointRow {
     pub id: WebhookEndpointId,
@@ -26,9 +26,8 @@ pub struct WebhookEndpointRow {
     pub enabled: bool,
     /// Why the server has disabled it.
     pub disabled_reason: Option<String>,
-    pub secret: Secret,
-    /// The secret before the last rotation, and until when it signs too.
-    pub old_secret: Option<(Secret, Timestamp)>,
+    /// Until when the secret before the last rotation signs too.
+    pub old_secret_until: Option<Timestamp>,
     pub metadata: BTreeMap<String, String>,
     pub created_at: Timestamp,
 }
@@ -45,7 +44,7 @@ pub struct WebhookEndpointChange {
 
 impl Store {
     /// Adds an endpoint, which is told of events from here on.
-    pub async fn add_webhook_endpoint(&self, endpoint: &WebhookEndpointRow) -> Result<()> {
+    pub async fn add_webhook_endpoint(&self, endpoint: &WebhookEndpointRow, secret: &Secret) -> Result<()> {
         let mut tx = self.begin().await?;
         let count: i64 = sqlx::query_scalar("select count(*) from webhook_endpoint where project = $1")
             .bind(self.own_project())
@@ -67,7 +66,7 @@ impl Store {
         .bind(&endpoint.description)
         .bind(write_json(&endpoint.events)?)
         .bind(endpoint.enabled)
-        .bind(self.vault.seal(endpoint.secret.reveal(), SECRET)?)
+        .bind(self.vault.seal(secret.reveal(), SECRET)?)
         .bind(write_json(&endpoint.metadata)?)
         .bind(endpoint.created_at.0)
         .execute(tx.connection())
@@ -96,7 +95,13 @@ impl Store {
             .bind(page.limit)
             .fetch_all(&self.readers)
             .await?;
-        rows.iter().map(|row| endpoint(row, &self.vault)).collect()
+        rows.iter().map(endpoint).collect()
+    }
+
+    /// Ids and URLs of the first endpoints that are told of events, of all projects.
+    pub async fn webhook_urls(&self, limit: u32) -> Result<Vec<(String, String)>> {
+        let urls = sqlx::query_as("select id, url from webhook_endpoint where enabled order by id limit $1");
+        Ok(urls.bind(limit).fetch_all(&self.readers).await?)
     }
 
     /// Changes an endpoint. One that is enabled again is told of events from here on, and gets what was still waiting.
@@ -143,7 +148,7 @@ impl Store {
     pub async fn rotate_webhook_secret(
         &self,
         id: WebhookEndpointId,
-        secret: Secret,
+        secret: &Secret,
         now: Timestamp,
     ) -> Result<WebhookEndpointRow> {
         let mut tx = self.begin().await?;
@@ -158,7 +163,7 @@ impl Store {
         .execute(tx.connection())
         .await?;
         tx.commit().await?;
-        row.old_secret = Some((std::mem::replace(&mut row.secret, secret), until));
+        row.old_secret_until = Some(until);
         Ok(row)
     }
 
@@ -166,7 +171,6 @@ impl Store {
     pub async fn delete_webhook_endpoint(&self, id: WebhookEndpointId) -> Result<()> {
         self.despite_full(|| async move {
             let mut tx = self.begin().await?;
-            // Its secret need not be readable for this.
             let deleted = sqlx::query("delete from webhook_endpoint where id = $1 and project = coalesce($2, project)")
                 .bind(id.to_string())
                 .bind(self.project())
@@ -192,7 +196,7 @@ impl Store {
             .await?;
         row.map_or_else(
             || Err(StoreError::NotFound { what: "webhook endpoint", id: id.to_string() }),
-            |row| endpoint(&row, &self.vault),
+            |row| endpoint(&row),
         )
     }
 
@@ -236,12 +240,12 @@ pub(super) fn secrets(row: &SqliteRow, vault: &Vault) -> Result<(Secret, Option<
     let secret = opened(row.try_get("secret")?)?;
     let old: Option<String> = row.try_get("old_secret")?;
     let until: Option<i64> = row.try_get("old_secret_until")?;
-    let old = old.zip(until).map(|(old, until)| Ok::<_, StoreError>((opened(&old)?, Timestamp(until))));
-    Ok((secret, old.transpose()?))
+    // One of a key that was lost since signs no more.
+    let old = old.zip(until).and_then(|(old, until)| Some((opened(&old).ok()?, Timestamp(until))));
+    Ok((secret, old))
 }
 
-fn endpoint(row: &SqliteRow, vault: &Vault) -> Result<WebhookEndpointRow> {
-    let (secret, old_secret) = secrets(row, vault)?;
+fn endpoint(row: &SqliteRow) -> Result<WebhookEndpointRow> {
     Ok(WebhookEndpointRow {
         id: read("webhook endpoint id", row.try_get("id")?)?,
         url: row.try_get("url")?,
@@ -249,8 +253,7 @@ fn endpoint(row: &SqliteRow, vault: &Vault) -> Result<WebhookEndpointRow> {
         events: read_json("webhook events", row.try_get("events")?)?,
         enabled: row.try_get("enabled")?,
         disabled_reason: row.try_get("disabled_reason")?,
-        secret,
-        old_secret,
+        old_secret_until: row.try_get::<Option<i64>, _>("old_secret_until")?.map(Timestamp),
         metadata: read_json("metadata", row.try_get("metadata")?)?,
         created_at: Timestamp(row.try_get("created_at")?),
     })

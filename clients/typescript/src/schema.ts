@@ -1223,7 +1223,7 @@ export interface paths {
         };
         /**
          * Get a project
-         * @description One that no key and no job has named uses nothing and has no limits. Operators see all, others their own.
+         * @description One that no key and no job has named uses nothing and has no limits of its own. Operators see all, others their own.
          */
         get: operations["get_project"];
         /**
@@ -4244,7 +4244,7 @@ export interface components {
          * @enum {string}
          */
         LearningRateSchedule: "constant" | "cosine" | "linear";
-        /** @description What a project may use; no limit where a field is null or absent. */
+        /** @description What a project may use; where a field is null or absent, what the server's settings say, and else no limit. */
         Limits: {
             /**
              * Format: int32
@@ -4253,7 +4253,7 @@ export interface components {
             share?: number | null;
             /**
              * Format: int64
-             * @description Requests a minute of each of its keys; null: what the server's settings say.
+             * @description Requests a minute of each of its keys.
              */
             requests_per_minute?: number | null;
             /**

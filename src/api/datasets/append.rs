@@ -4,15 +4,15 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Body;
 use axum::http::StatusCode;
 
 use super::DatasetVersion;
 use super::upload::{ReceivedRows, publish, receive_rows, too_large};
 use crate::api::App;
 use crate::api::access::Access;
+use crate::api::blocking::blocking;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::Id;
+use crate::api::extract::{Id, StreamedBody};
 use crate::dataset::Columns;
 use crate::dataset::jsonl::{Limits, Summary, Validator};
 use crate::job::DatasetId;
@@ -47,7 +47,7 @@ const CHUNK: usize = 1 << 18;
 pub async fn append_to_dataset(
     Access(app): Access,
     Id(id): Id<DatasetId>,
-    body: Body,
+    body: StreamedBody,
 ) -> Result<(StatusCode, Json<DatasetVersion>), Problem> {
     let columns = app.store.dataset(id).await?.latest.columns;
     let columns: Columns = serde_json::from_value(columns).map_err(io::Error::other)?;
@@ -72,7 +72,7 @@ async fn append(
         let place = app.store.place().clone();
         let (first, second) = (Location::dataset(latest.id).holding(&latest.sha256), Arc::clone(&rows));
         let whole = Concatenation { place, first, second, limit: app.settings.max_upload_bytes };
-        let written = tokio::task::spawn_blocking(move || whole.write(columns)).await.map_err(io::Error::other)?;
+        let written = blocking(move || whole.write(columns)).await?;
         let (whole, summary) = written?;
         let version = publish(whole, id, summary).await?;
         let added = app.store.add_dataset_version_after(&version, latest.number).await;

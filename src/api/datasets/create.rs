@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use axum::Json;
-use axum::body::Body;
 use axum::http::StatusCode;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -12,7 +11,7 @@ use super::Dataset;
 use super::upload::{ColumnParams, receive};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::Params;
+use crate::api::extract::{Params, StreamedBody};
 use crate::job::DatasetId;
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -51,7 +50,7 @@ pub struct CreateDataset {
 pub async fn create_dataset(
     Access(app): Access,
     Params(params): Params<CreateDataset>,
-    body: Body,
+    body: StreamedBody,
 ) -> Result<(StatusCode, Json<Dataset>), Problem> {
     let id = DatasetId::generate();
     let CreateDataset { name, prompt_column, answer_column, completion_column } = params;

@@ -1,7 +1,7 @@
 //! Receives a JSON Lines body: streamed to disk and validated on the way, never held in memory. Nothing remains of
 //! an upload that is cut off or has a broken row.
 
-use axum::body::{Body, BodyDataStream};
+use axum::body::BodyDataStream;
 use axum::http::StatusCode;
 use futures_util::StreamExt;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use utoipa::IntoParams;
 
 use crate::api::App;
 use crate::api::error::Problem;
-use crate::api::extract::drain;
+use crate::api::extract::{StreamedBody, drain};
 use crate::clock;
 use crate::dataset::Columns;
 use crate::dataset::jsonl::{Limits, Summary, Validator};
@@ -53,18 +53,22 @@ pub async fn receive(
     app: &App,
     dataset: DatasetId,
     columns: ColumnParams,
-    body: Body,
+    body: StreamedBody,
 ) -> Result<(DatasetVersionRow, StorageRoom), Problem> {
     let received = receive_rows(app, columns.columns(), body).await?;
     Ok((publish(received.rows, dataset, received.summary).await?, received.room))
 }
 
 /// Receives a body into a file of its own and checks it; nothing remains of one that is refused.
-pub async fn receive_rows(app: &App, columns: Columns, body: Body) -> Result<ReceivedRows, Problem> {
-    let mut chunks = body.into_data_stream();
+pub async fn receive_rows(app: &App, columns: Columns, body: StreamedBody) -> Result<ReceivedRows, Problem> {
+    let StreamedBody { mut chunks, length } = body;
+    let limit = app.settings.max_upload_bytes;
     let received = async {
-        let (rows, room) = (app.store.place().stage(), app.store.storage_room().await?);
-        let (summary, room) = stream_to(&rows, columns, app.settings.max_upload_bytes, room, &mut chunks).await?;
+        if length > limit {
+            return Err(too_large(limit));
+        }
+        let (rows, room) = (app.store.place().stage(), app.store.storage_room(length).await?);
+        let (summary, room) = stream_to(&rows, columns, limit, room, &mut chunks).await?;
         Ok::<_, Problem>(ReceivedRows { rows, summary, room })
     }
     .await;

@@ -1,14 +1,13 @@
 //! `POST /v1/datasets/{id}/versions`
 
 use axum::Json;
-use axum::body::Body;
 use axum::http::StatusCode;
 
 use super::DatasetVersion;
 use super::upload::{ColumnParams, receive};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::{Id, Params};
+use crate::api::extract::{Id, Params, StreamedBody};
 use crate::job::DatasetId;
 
 /// Upload a new version of a data set
@@ -33,7 +32,7 @@ pub async fn create_dataset_version(
     Access(app): Access,
     Id(id): Id<DatasetId>,
     Params(columns): Params<ColumnParams>,
-    body: Body,
+    body: StreamedBody,
 ) -> Result<(StatusCode, Json<DatasetVersion>), Problem> {
     app.store.dataset(id).await?;
     let (version, _room) = receive(&app, id, columns, body).await?;

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use super::leakage::{Leakage, leakage};
 use super::resolve::Resolution;
+use crate::api::blocking::blocking;
 use crate::api::error::Problem;
 use crate::api::resolve::ModelFiles;
 use crate::api::row_source::RowSource;
@@ -133,11 +134,11 @@ pub async fn preflight(store: &Store, resolution: Resolution, dry_run: DryRun) -
                 eval,
             };
             let rows_checked = check_prompts(store, &check).await?;
-            let planned = tokio::task::spawn_blocking(move || {
+            let planned = blocking(move || {
                 let PromptCheck { train, eval, .. } = check;
                 leakage_and_plan(&resolution, rows_checked, &train, eval.as_ref())
             });
-            let plan = planned.await.map_err(io::Error::other)??;
+            let plan = planned.await??;
             let leaked = plan.leakage.as_ref().and_then(Leakage::warning);
             let warning = |detail| FieldError::new("/dataset/eval", "eval_prompts_in_train", detail);
             warnings.extend(leaked.map(warning));
@@ -238,7 +239,7 @@ impl Rows {
 /// Has prompts made in a process of its own: templates and tokenizers are programs that come with models.
 async fn check_prompts(store: &Store, check: &PromptCheck) -> Result<RowsChecked, Problem> {
     let model = check.model.clone();
-    let inspected = tokio::task::spawn_blocking(move || model.inspect().map(drop)).await.map_err(io::Error::other)?;
+    let inspected = blocking(move || model.inspect().map(drop)).await?;
     inspected.map_err(|error| one("/model", error.code(), error.to_string()))?;
     // Each data set has its time, and loading takes some.
     let (mut answers, end) = sandbox::ask(store.own_project(), check, 3 * MOST_TIME).await?;

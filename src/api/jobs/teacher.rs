@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::sync::Semaphore;
 
+use crate::api::blocking::blocking;
 use crate::api::error::Problem;
 use crate::api::models::import::allowed;
 use crate::api::resolve::{self, Model, ModelFiles};
@@ -54,7 +55,7 @@ pub async fn check(
         }
     };
     let student = model.files.clone();
-    let compared = tokio::task::spawn_blocking(move || compare(&student, &files)).await.map_err(io::Error::other)?;
+    let compared = blocking(move || compare(&student, &files)).await?;
     let teacher = match compared {
         Ok(teacher) => teacher,
         Err(error) => return Ok(Err(error)),
@@ -78,8 +79,7 @@ pub async fn check(
 
 async fn weights_sha256(teacher: Inspection) -> Result<Result<String, FieldError>, Problem> {
     let _turn = READING.acquire().await.map_err(io::Error::other)?;
-    let read = tokio::task::spawn_blocking(move || teacher.remembered_weights_sha256()).await;
-    let read = read.map_err(io::Error::other)?;
+    let read = blocking(move || teacher.remembered_weights_sha256()).await?;
     Ok(read.map_err(unreadable))
 }
 

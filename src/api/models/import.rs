@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 use super::Model;
 use crate::api::App;
 use crate::api::access::Access;
+use crate::api::blocking::blocking;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{JsonBody, read};
 use crate::api::sandbox::{self, End, Task};
@@ -128,8 +129,8 @@ pub async fn import(
 ) -> Result<ModelRow, Problem> {
     let staged = place.stage();
     let source = path.display().to_string();
-    let copied = tokio::task::spawn_blocking(move || copy(&path, staged, roots.as_deref())).await;
-    let Copied { staged, inspection, bytes, weights_sha256 } = copied.map_err(io::Error::other)??;
+    let copied = blocking(move || copy(&path, staged, roots.as_deref())).await?;
+    let Copied { staged, inspection, bytes, weights_sha256 } = copied?;
     let id = ModelId::generate();
     staged.publish(&Location::model(id)).await?;
     Ok(ModelRow {

@@ -10,25 +10,34 @@ use sha2::{Digest, Sha256};
 use tokio::io::AsyncWriteExt;
 
 use crate::api::error::Problem;
+use crate::api::extract::content_length;
 use crate::job::FieldError;
 use crate::job::digest::hex;
 use crate::store::{Staged, StorageRoom, Store};
 
 const MAX_FIELDS: usize = 16;
 const MAX_TEXT_BYTES: usize = 4096;
+/// About the most bytes that a form has besides its file.
+const MOST_BESIDE_FILE: u64 = (MAX_FIELDS * 2 * MAX_TEXT_BYTES) as u64;
 /// How long a refused form is still read: many clients look for an answer only after they have sent all.
 const DRAIN_TIME: Duration = Duration::from_secs(10);
 
 /// A `multipart/form-data` body of any size; whoever reads it bounds it.
-pub struct Form(Multipart);
+pub struct Form {
+    fields: Multipart,
+    length: u64,
+}
 
 impl<S: Send + Sync> FromRequest<S> for Form {
     type Rejection = Problem;
 
     async fn from_request(mut request: Request, state: &S) -> Result<Self, Problem> {
         DefaultBodyLimit::disable().apply(&mut request);
-        let form = Multipart::from_request(request, state).await;
-        form.map(Self).map_err(|error| Problem::bad_request("invalid_form", error.body_text()))
+        let length = content_length(request.headers());
+        let fields = Multipart::from_request(request, state).await;
+        fields
+            .map(|fields| Self { fields, length })
+            .map_err(|error| Problem::bad_request("invalid_form", error.body_text()))
     }
 }
 
@@ -63,13 +72,20 @@ pub struct ExpectedForm<'a> {
 }
 
 /// Reads a form, with its file to a staged one.
-pub async fn receive(Form(mut form): Form, store: &Store, expected: &ExpectedForm<'_>) -> Result<Received, Problem> {
-    let result = match store.storage_room().await {
-        Ok(room) => read(&mut form, (store.place().stage(), room), expected).await,
-        Err(error) => Err(error.into()),
+pub async fn receive(form: Form, store: &Store, expected: &ExpectedForm<'_>) -> Result<Received, Problem> {
+    let Form { mut fields, length } = form;
+    let announced = length.saturating_sub(MOST_BESIDE_FILE);
+    let room = if announced > expected.limit {
+        Err(too_large(expected.limit))
+    } else {
+        store.storage_room(announced).await.map_err(Problem::from)
+    };
+    let result = match room {
+        Ok(room) => read(&mut fields, (store.place().stage(), room), expected).await,
+        Err(problem) => Err(problem),
     };
     if result.is_err() {
-        let rest = async { while let Ok(Some(_)) = form.next_field().await {} };
+        let rest = async { while let Ok(Some(_)) = fields.next_field().await {} };
         // Whoever is slower than this has to live with a broken connection.
         drop(tokio::time::timeout(DRAIN_TIME, rest).await);
     }
@@ -117,8 +133,7 @@ async fn read_file(
     while let Some(chunk) = field.chunk().await.map_err(cut_off)? {
         bytes += chunk.len() as u64;
         if bytes > expected.limit {
-            let detail = format!("the file is larger than {} bytes, the most that is taken at once", expected.limit);
-            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "upload_too_large", detail));
+            return Err(too_large(expected.limit));
         }
         room.take(chunk.len() as u64).await?;
         digest.update(&chunk);
@@ -130,6 +145,11 @@ async fn read_file(
     writer.flush().await?;
     writer.sync_all().await?;
     Ok(Received { file, _room: room, filename, bytes, sha256: hex(&digest.finalize()), texts: Vec::new() })
+}
+
+fn too_large(limit: u64) -> Problem {
+    let detail = format!("the file is larger than {limit} bytes, the most that is taken at once");
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "upload_too_large", detail)
 }
 
 async fn read_text(mut field: Field<'_>, name: &str) -> Result<String, Problem> {

@@ -24,8 +24,19 @@ pub fn add(document: &mut Value) {
     }
 }
 
+const MODEL: &str = "builtin:arith-tiny";
+const ROWS: &str = "builtin:arithmetic";
+
 /// Path, method, name, summary, body.
 pub fn requests() -> Vec<(&'static str, &'static str, &'static str, &'static str, Value)> {
+    let completion = json!({"completion": "12", "row": {"answer": "12"}});
+    let seed = json!({"op": "replace", "path": "/seed", "value": 8});
+    let numeric = json!({"type": "numeric"});
+    let upload =
+        json!({"filename": "rows.jsonl", "purpose": "fine-tune", "bytes": 79, "mime_type": "application/jsonl"});
+    let grader = json!({"type": "string_check", "name": "equal", "operation": "eq", "input": "{{sample.output_text}}",
+                        "reference": "12"});
+    let grading = json!({"grader": grader, "model_sample": "12"});
     let rows = "{\"prompt\": \"7+5=\", \"answer\": \"12\"}\n{\"prompt\": \"9-4=\", \"answer\": \"5\"}\n";
     vec![
         ("/v1/jobs", "post", "bolt", "BOLT on the built-in model", bolt()),
@@ -45,6 +56,28 @@ pub fn requests() -> Vec<(&'static str, &'static str, &'static str, &'static str
             "The last number of a completion",
             json!({"name": "last number", "config": {"type": "numeric"}}),
         ),
+        ("/v1/verifiers/{id}/test", "post", "one", "One completion", json!({"completions": [completion]})),
+        (
+            "/v1/verifiers/{id}/audit",
+            "post",
+            "arithmetic",
+            "A data set's first rows",
+            json!({"dataset": ROWS, "rows": 8}),
+        ),
+        ("/v1/evaluations", "post", "arithmetic", "Four completions for each of 20 prompts", evaluation()),
+        ("/v1/jobs/{id}/fork", "post", "seed", "The same with another seed", json!({"patch": [seed], "name": "again"})),
+        ("/v1/rollout-sets/{id}/regrade", "post", "numeric", "By the last number", json!({"verifier": numeric})),
+        ("/v1/completions", "post", "sum", "A sum", json!({"model": MODEL, "prompt": "7+5=", "max_tokens": 6})),
+        ("/v1/uploads", "post", "rows", "Rows of 79 bytes, in parts", upload),
+        ("/v1/fine_tuning/alpha/graders/run", "post", "equal", "Equal texts", grading),
+        ("/v1/fine_tuning/alpha/graders/validate", "post", "equal", "Equal texts", json!({"grader": grader})),
+        (
+            "/v1/api-keys",
+            "post",
+            "ci",
+            "A key for CI",
+            json!({"name": "ci", "scopes": ["read", "write"], "expires_in_days": 90}),
+        ),
         ("/v1/datasets", "post", "arithmetic", "Two rows", json!(rows)),
         ("/v1/datasets/{id}/versions", "post", "arithmetic", "Two rows", json!(rows)),
     ]
@@ -53,8 +86,8 @@ pub fn requests() -> Vec<(&'static str, &'static str, &'static str, &'static str
 fn bolt() -> Value {
     json!({
         "name": "nightly",
-        "model": "builtin:arith-tiny",
-        "dataset": {"train": "builtin:arithmetic", "eval": "builtin:arithmetic"},
+        "model": MODEL,
+        "dataset": {"train": ROWS, "eval": ROWS},
         "verifier": {"type": "numeric"},
         "objective": {"type": "bolt", "beta": 0.25, "group_size": 8, "rounds": 4},
         "sampling": {"max_new_tokens": 6, "batch_size": 256},
@@ -68,7 +101,7 @@ fn bolt() -> Value {
 
 fn sft() -> Value {
     json!({
-        "model": "builtin:arith-tiny",
+        "model": MODEL,
         "dataset": {"train": "builtin:arithmetic-slips"},
         "objective": {"type": "sft"},
         "train": {"steps": 50, "prompts_per_step": 32},
@@ -77,12 +110,23 @@ fn sft() -> Value {
 
 fn rollout_set() -> Value {
     json!({
-        "model": "builtin:arith-tiny",
-        "dataset": {"train": "builtin:arithmetic"},
+        "model": MODEL,
+        "dataset": {"train": ROWS},
         "verifier": {"type": "numeric"},
         "sampling": {"max_new_tokens": 6},
         "group_size": 8,
         "prompts": 50,
+    })
+}
+
+fn evaluation() -> Value {
+    json!({
+        "model": MODEL,
+        "dataset": ROWS,
+        "verifier": {"type": "numeric"},
+        "sampling": {"max_new_tokens": 6},
+        "samples": 4,
+        "prompts": 20,
     })
 }
 

@@ -11,7 +11,7 @@ use crate::job::access::check_project;
 
 /// Get a project
 ///
-/// One that no key and no job has named uses nothing and has no limits. Operators see all, others their own.
+/// One that no key and no job has named uses nothing and has no limits of its own. Operators see all, others their own.
 #[utoipa::path(
     get,
     path = "/v1/projects/{id}",

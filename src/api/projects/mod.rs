@@ -9,14 +9,14 @@ use utoipa::ToSchema;
 
 use crate::store::{ProjectLimits, ProjectRow};
 
-/// What a project may use; no limit where a field is null or absent.
+/// What a project may use; where a field is null or absent, what the server's settings say, and else no limit.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     /// How often its jobs start where those of other projects wait as well: twice as often with twice the share; null: 1.
     #[schema(minimum = 1, maximum = 1000)]
     share: Option<u32>,
-    /// Requests a minute of each of its keys; null: what the server's settings say.
+    /// Requests a minute of each of its keys.
     #[schema(minimum = 1, maximum = 1_000_000_000)]
     requests_per_minute: Option<u64>,
     /// Jobs that are not final.

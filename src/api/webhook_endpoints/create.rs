@@ -80,11 +80,11 @@ pub async fn create_webhook_endpoint(
         events: new.events,
         enabled: new.enabled,
         disabled_reason: None,
-        secret: new_secret()?,
-        old_secret: None,
+        old_secret_until: None,
         metadata: new.metadata,
         created_at: clock::now(),
     };
-    app.store.add_webhook_endpoint(&row).await?;
-    Ok((StatusCode::CREATED, Json(WebhookEndpoint::with_secret(row))))
+    let secret = new_secret()?;
+    app.store.add_webhook_endpoint(&row, &secret).await?;
+    Ok((StatusCode::CREATED, Json(WebhookEndpoint::with_secret(row, &secret))))
 }

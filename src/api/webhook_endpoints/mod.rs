@@ -18,6 +18,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::api::App;
+use crate::api::blocking::blocking;
 use crate::api::error::Problem;
 use crate::api::places::Places;
 use crate::job::FieldError;
@@ -63,7 +64,7 @@ pub struct WebhookEndpoint {
 impl From<WebhookEndpointRow> for WebhookEndpoint {
     fn from(row: WebhookEndpointRow) -> Self {
         let now = crate::clock::now();
-        let old = row.old_secret.map(|(_, until)| until).filter(|until| *until > now);
+        let old = row.old_secret_until.filter(|until| *until > now);
         Self {
             id: row.id.to_string(),
             object: "webhook_endpoint",
@@ -82,9 +83,8 @@ impl From<WebhookEndpointRow> for WebhookEndpoint {
 
 impl WebhookEndpoint {
     /// The only two answers that show the secret.
-    fn with_secret(row: WebhookEndpointRow) -> Self {
-        let secret = row.secret.reveal().to_owned();
-        Self { secret: Some(secret), ..row.into() }
+    fn with_secret(row: WebhookEndpointRow, secret: &Secret) -> Self {
+        Self { secret: Some(secret.reveal().to_owned()), ..row.into() }
     }
 }
 
@@ -111,13 +111,13 @@ async fn check_url(app: &App, url: &str) -> Result<Option<FieldError>, Problem> 
     static PLACES: LazyLock<Places> = LazyLock::new(|| Places::new(MOST_LOOK_UPS));
     let (guard, text) = (app.settings.webhook_guard.clone(), url.to_owned());
     let turn = PLACES.turn(app.store.own_project(), "have hosts looked up").await?;
-    let looked_up = tokio::task::spawn_blocking(move || {
+    let looked_up = blocking(move || {
         // Where a resolver is silent, a look-up lasts longer than its client waits.
         let _turn = turn;
         webhook::check_url(&guard, &text)
     });
     let checked = match tokio::time::timeout(LOOK_UP, looked_up).await {
-        Ok(checked) => checked.map_err(std::io::Error::other)?,
+        Ok(checked) => checked?,
         Err(_) => Err(webhook::not_found(url)),
     };
     Ok(checked.err().map(|refusal| FieldError::new("/url", refusal.code(), refusal.to_string())))

@@ -28,6 +28,7 @@ pub async fn rotate_webhook_secret(
     Access(app): Access,
     Id(id): Id<WebhookEndpointId>,
 ) -> Result<Json<WebhookEndpoint>, Problem> {
-    let row = app.store.rotate_webhook_secret(id, new_secret()?, clock::now()).await?;
-    Ok(Json(WebhookEndpoint::with_secret(row)))
+    let secret = new_secret()?;
+    let row = app.store.rotate_webhook_secret(id, &secret, clock::now()).await?;
+    Ok(Json(WebhookEndpoint::with_secret(row, &secret)))
 }

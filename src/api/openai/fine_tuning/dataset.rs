@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 
 use crate::api::App;
+use crate::api::blocking::blocking;
 use crate::api::datasets::upload::describe;
 use crate::api::error::Problem;
 use crate::api::resolve::found;
@@ -62,11 +63,11 @@ async fn of_file(
         return Ok(Err(FieldError::new(pointer, "wrong_purpose", detail)));
     }
     let (place, source) = (app.store.place(), Location::file(file.id).holding(&file.sha256));
-    let importing = tokio::task::spawn_blocking({
+    let importing = blocking({
         let (place, source) = (place.clone(), source.clone());
         move || import(&place, &source)
     });
-    let (rows, summary) = match importing.await.map_err(io::Error::other)? {
+    let (rows, summary) = match importing.await? {
         Ok(imported) => imported,
         Err(ImportError::Rows(error @ (DatasetError::Io { .. } | DatasetError::IndexOutOfRange { .. }))) => {
             return Err(error.into());

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 
 use super::Upload;
 use crate::api::access::Access;
+use crate::api::blocking::blocking;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody, read};
 use crate::clock;
@@ -55,7 +56,7 @@ pub async fn complete_upload(
     upload.require_pending(clock::now())?;
     let chosen = choose(&upload, &request.part_ids, &app.store.parts(id).await?)?;
     let place = app.store.place().clone();
-    let joined = tokio::task::spawn_blocking(move || join(&place, &chosen)).await.map_err(io::Error::other)??;
+    let joined = blocking(move || join(&place, &chosen)).await??;
     if request.md5.is_some_and(|md5| !md5.eq_ignore_ascii_case(&joined.md5)) {
         let detail = format!("the parts together have the MD5 {}; send the broken part again", joined.md5);
         return Err(Problem::invalid(vec![FieldError::new("/md5", "digest_mismatch", detail)]));

@@ -37,6 +37,7 @@ struct ExpiresAfter {
     /// Always `created_at`.
     anchor: String,
     /// From an hour to 30 days.
+    #[schema(minimum = 3600, maximum = 2_592_000)]
     seconds: u64,
 }
 

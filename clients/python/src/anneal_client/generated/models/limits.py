@@ -15,13 +15,12 @@ T = TypeVar("T", bound="Limits")
 
 @_attrs_define
 class Limits:
-    """ What a project may use; no limit where a field is null or absent.
+    """ What a project may use; where a field is null or absent, what the server's settings say, and else no limit.
 
         Attributes:
             share (int | None | Unset): How often its jobs start where those of other projects wait as well: twice as often
                 with twice the share; null: 1.
-            requests_per_minute (int | None | Unset): Requests a minute of each of its keys; null: what the server's
-                settings say.
+            requests_per_minute (int | None | Unset): Requests a minute of each of its keys.
             max_unfinished_jobs (int | None | Unset): Jobs that are not final.
             max_devices (int | None | Unset): Devices that its jobs hold at the same time.
             max_storage_bytes (int | None | Unset): Bytes of its data sets, checkpoints and rollout sets.

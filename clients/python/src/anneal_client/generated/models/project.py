@@ -24,7 +24,8 @@ class Project:
         Attributes:
             id (str): The name.
             object_ (Literal['project']):
-            limits (Limits): What a project may use; no limit where a field is null or absent.
+            limits (Limits): What a project may use; where a field is null or absent, what the server's settings say, and
+                else no limit.
             usage (ProjectUsage): What a project uses at the moment.
      """
 

@@ -81,8 +81,8 @@ def sync_detailed(
 ) -> Response[Problem | Project]:
     """ Get a project
 
-     One that no key and no job has named uses nothing and has no limits. Operators see all, others their
-    own.
+     One that no key and no job has named uses nothing and has no limits of its own. Operators see all,
+    others their own.
 
     Args:
         id (str):
@@ -114,8 +114,8 @@ def sync(
 ) -> Problem | Project | None:
     """ Get a project
 
-     One that no key and no job has named uses nothing and has no limits. Operators see all, others their
-    own.
+     One that no key and no job has named uses nothing and has no limits of its own. Operators see all,
+    others their own.
 
     Args:
         id (str):
@@ -142,8 +142,8 @@ async def asyncio_detailed(
 ) -> Response[Problem | Project]:
     """ Get a project
 
-     One that no key and no job has named uses nothing and has no limits. Operators see all, others their
-    own.
+     One that no key and no job has named uses nothing and has no limits of its own. Operators see all,
+    others their own.
 
     Args:
         id (str):
@@ -175,8 +175,8 @@ async def asyncio(
 ) -> Problem | Project | None:
     """ Get a project
 
-     One that no key and no job has named uses nothing and has no limits. Operators see all, others their
-    own.
+     One that no key and no job has named uses nothing and has no limits of its own. Operators see all,
+    others their own.
 
     Args:
         id (str):

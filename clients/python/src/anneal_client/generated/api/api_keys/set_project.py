@@ -121,7 +121,8 @@ def sync_detailed(
 
     Args:
         id (str):
-        body (Limits): What a project may use; no limit where a field is null or absent.
+        body (Limits): What a project may use; where a field is null or absent, what the server's
+            settings say, and else no limit.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -157,7 +158,8 @@ def sync(
 
     Args:
         id (str):
-        body (Limits): What a project may use; no limit where a field is null or absent.
+        body (Limits): What a project may use; where a field is null or absent, what the server's
+            settings say, and else no limit.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -188,7 +190,8 @@ async def asyncio_detailed(
 
     Args:
         id (str):
-        body (Limits): What a project may use; no limit where a field is null or absent.
+        body (Limits): What a project may use; where a field is null or absent, what the server's
+            settings say, and else no limit.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -224,7 +227,8 @@ async def asyncio(
 
     Args:
         id (str):
-        body (Limits): What a project may use; no limit where a field is null or absent.
+        body (Limits): What a project may use; where a field is null or absent, what the server's
+            settings say, and else no limit.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
