@@ -397,6 +397,12 @@ impl WriteTransaction {
         self.commit().await
     }
 
+    /// Commits what a request is answered with: its key has that answer from now on.
+    async fn commit_answered(mut self, vault: &vault::Vault, status: u16, answer: &str) -> Result<()> {
+        requests::answered(self.connection(), vault, status, answer).await?;
+        self.commit().await
+    }
+
     async fn commit(mut self) -> Result<()> {
         let writer = self.writer.take().expect("a transaction is committed once");
         writer.end("commit").await

@@ -97,7 +97,7 @@ impl Store {
         let mut placement = Placement::new(slots(&mut reader, None, now).await?);
         let mut waiting = Vec::with_capacity(requests.len());
         let mut untold: HashMap<String, VecDeque<Place>> = HashMap::new();
-        for place in places(&mut reader, &placement, requests).await? {
+        for place in places(&mut reader, &placement, self.project(), requests).await? {
             untold.entry(place.project.clone()).or_default().push_back(place);
         }
         let told = |placement: &Placement, place: &Place| {

@@ -123,17 +123,43 @@ pub(super) async fn stand_for(connection: &mut SqliteConnection, resource: &str)
     }
 }
 
+/// The same for what no other request shows: the answer is kept, within the transaction that does what was asked for.
+pub(super) async fn answered(
+    connection: &mut SqliteConnection,
+    vault: &Vault,
+    status: u16,
+    answer: &str,
+) -> Result<()> {
+    match SERVED.try_with(Clone::clone) {
+        Ok(keyed) => insert(connection, &keyed, None, Some((status, vault.seal(answer, ANSWER)?))).await,
+        Err(_) => Ok(()),
+    }
+}
+
 /// From now on a key stands for what was made, within the transaction that makes it.
 pub(super) async fn remember(connection: &mut SqliteConnection, keyed: &Keyed, resource: &str) -> Result<()> {
+    insert(connection, keyed, Some(resource), None).await
+}
+
+async fn insert(
+    connection: &mut SqliteConnection,
+    keyed: &Keyed,
+    resource: Option<&str>,
+    answer: Option<(u16, String)>,
+) -> Result<()> {
+    let (status, answer) = answer.unzip();
     sqlx::query(
-        "insert into idempotency (project, key, digest, resource, created_at) values ($1, $2, $3, $4, $5)
-         on conflict (project, key) do update set digest = excluded.digest, resource = excluded.resource, status = null,
-            answer = null, created_at = excluded.created_at",
+        "insert into idempotency (project, key, digest, resource, status, answer, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7)
+         on conflict (project, key) do update set digest = excluded.digest, resource = excluded.resource,
+            status = excluded.status, answer = excluded.answer, created_at = excluded.created_at",
     )
     .bind(&keyed.project)
     .bind(&keyed.key)
     .bind(&keyed.digest)
     .bind(resource)
+    .bind(status)
+    .bind(answer)
     .bind(keyed.now.0)
     .execute(connection)
     .await?;

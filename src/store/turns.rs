@@ -211,16 +211,17 @@ pub(super) struct Place {
     pub ahead: Option<JobId>,
 }
 
-/// The places of jobs, those of each project in the order of its line.
+/// The places of jobs, those of each project in the order of its line; all are of `project`, if there is one.
 pub(super) async fn places(
     connection: &mut SqliteConnection,
     placement: &Placement,
+    project: Option<&str>,
     requests: Vec<Request>,
 ) -> Result<Vec<Place>> {
     let fits = Fits::at_all(placement);
     let lines = lines(connection).await?;
     let mut places = Vec::with_capacity(requests.len());
-    for (project, own) in by_project(connection, requests).await? {
+    for (project, own) in by_project(connection, project, requests).await? {
         // None: its jobs were taken since they were read.
         let Some(line) = lines.iter().find(|line| line.project == project) else { continue };
         let others: Vec<&Line> = lines.iter().filter(|line| line.project != project).collect();
@@ -255,9 +256,13 @@ pub(super) async fn places(
 /// Jobs by their projects, in the order of the lines.
 async fn by_project(
     connection: &mut SqliteConnection,
+    project: Option<&str>,
     mut requests: Vec<Request>,
 ) -> Result<BTreeMap<String, Vec<Request>>> {
     requests.sort_by_key(Request::rank);
+    if let Some(project) = project {
+        return Ok(BTreeMap::from([(project.to_owned(), requests)]));
+    }
     let jobs: Vec<String> = requests.iter().map(|request| request.job.to_string()).collect();
     let projects: Vec<(String, String)> =
         sqlx::query_as("select id, project from job where id in (select value from json_each($1))")

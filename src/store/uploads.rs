@@ -59,7 +59,8 @@ impl UploadRow {
 }
 
 impl Store {
-    pub async fn add_upload(&self, upload: &UploadRow) -> Result<()> {
+    /// Begins an upload. A keyed request for it that is repeated gets `answer`.
+    pub async fn add_upload(&self, upload: &UploadRow, answer: &str) -> Result<()> {
         let mut tx = self.begin().await?;
         let pending: i64 = sqlx::query_scalar(
             "select count(*) from upload where status = 'pending' and expires_at > $1 and project = $2",
@@ -89,7 +90,7 @@ impl Store {
         .bind(upload.file_seconds.map(|seconds| seconds as i64))
         .execute(tx.connection())
         .await?;
-        tx.commit().await
+        tx.commit_answered(&self.vault, 201, answer).await
     }
 
     pub async fn upload(&self, id: UploadId) -> Result<UploadRow> {
@@ -101,8 +102,9 @@ impl Store {
         row.map_or_else(|| Err(missing(id)), |row| upload(&row))
     }
 
-    /// Adds a part whose bytes are in place already, unless the upload has too many or too much by then.
-    pub async fn add_part(&self, part: &PartRow) -> Result<()> {
+    /// Adds a part whose bytes are in place already, unless the upload has too many or too much by then. A keyed request for
+    /// it that is repeated gets `answer`.
+    pub async fn add_part(&self, part: &PartRow, answer: &str) -> Result<()> {
         let mut tx = self.begin().await?;
         let row = self.pending(tx.connection(), part.upload, part.created_at).await?;
         let (count, bytes): (i64, i64) =
@@ -125,7 +127,7 @@ impl Store {
             .bind(part.created_at.0)
             .execute(tx.connection())
             .await?;
-        tx.commit().await
+        tx.commit_answered(&self.vault, 201, answer).await
     }
 
     /// The parts of an upload.
@@ -141,8 +143,15 @@ impl Store {
         rows.iter().map(part).collect()
     }
 
-    /// Makes the file of a pending upload visible and ends the upload; its parts, which nobody needs any more, go.
-    pub async fn complete_upload(&self, id: UploadId, file: &UploadedFileRow, now: Timestamp) -> Result<()> {
+    /// Makes the file of a pending upload visible and ends the upload; its parts, which nobody needs any more, go. A keyed
+    /// request for it that is repeated gets `answer`.
+    pub async fn complete_upload(
+        &self,
+        id: UploadId,
+        file: &UploadedFileRow,
+        answer: &str,
+        now: Timestamp,
+    ) -> Result<()> {
         let mut tx = self.begin().await?;
         self.pending(tx.connection(), id, now).await?;
         insert_file(tx.connection(), file, self.own_project()).await?;
@@ -152,7 +161,7 @@ impl Store {
             .execute(tx.connection())
             .await?;
         let parts = drop_parts(tx.connection(), id).await?;
-        tx.commit().await?;
+        tx.commit_answered(&self.vault, 200, answer).await?;
         self.remove_parts(&parts).await;
         Ok(())
     }
@@ -296,20 +305,38 @@ mod tests {
         }
     }
 
+    /// What is there without the handler's end is what a server leaves that is killed behind it.
+    #[tokio::test]
+    async fn a_keyed_request_that_is_repeated_has_its_answer_from_the_moment_of_the_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let upload = an_upload(4);
+        let part = a_part(upload.id, 4, NOW);
+        let kept = async |key: &str| store.recorded(key, NOW).await.unwrap().unwrap().answer;
+        store.serve_keyed("u", "sha256:00", NOW, store.add_upload(&upload, "{1}")).await.unwrap();
+        assert_eq!(kept("u").await, Some((201, String::from("{1}"))));
+        store.serve_keyed("p", "sha256:01", NOW, store.add_part(&part, "{2}")).await.unwrap();
+        assert_eq!(kept("p").await, Some((201, String::from("{2}"))));
+        let file = a_file(None);
+        let completed = store.complete_upload(upload.id, &file, "{3}", NOW);
+        store.serve_keyed("c", "sha256:02", NOW, completed).await.unwrap();
+        assert_eq!(kept("c").await, Some((200, String::from("{3}"))));
+    }
+
     #[tokio::test]
     async fn an_upload_whose_time_is_over_takes_nothing_and_gives_its_parts_up() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
         let upload = an_upload(10);
-        store.add_upload(&upload).await.unwrap();
+        store.add_upload(&upload, "{}").await.unwrap();
         let part = a_part(upload.id, 4, NOW);
-        store.add_part(&part).await.unwrap();
+        store.add_part(&part, "{}").await.unwrap();
         let late = NOW.plus_seconds(3600);
         assert!(store.expire_uploads(Timestamp(late.0 - 1)).await.unwrap().is_empty());
         assert_eq!(upload.status_at(late), UploadStatus::Expired);
-        let refused = store.add_part(&a_part(upload.id, 4, late)).await;
+        let refused = store.add_part(&a_part(upload.id, 4, late), "{}").await;
         assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
-        let refused = store.complete_upload(upload.id, &a_file(None), late).await;
+        let refused = store.complete_upload(upload.id, &a_file(None), "{}", late).await;
         assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
         assert_eq!(store.expire_uploads(late).await.unwrap(), [part.id]);
         assert_eq!(store.upload(upload.id).await.unwrap().status, UploadStatus::Expired);
@@ -321,10 +348,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
         let upload = an_upload(10);
-        store.add_upload(&upload).await.unwrap();
-        store.add_part(&a_part(upload.id, 10, NOW)).await.unwrap();
-        store.add_part(&a_part(upload.id, 10, NOW)).await.unwrap();
-        let refused = store.add_part(&a_part(upload.id, 1, NOW)).await;
+        store.add_upload(&upload, "{}").await.unwrap();
+        store.add_part(&a_part(upload.id, 10, NOW), "{}").await.unwrap();
+        store.add_part(&a_part(upload.id, 10, NOW), "{}").await.unwrap();
+        let refused = store.add_part(&a_part(upload.id, 1, NOW), "{}").await;
         assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
     }
 
@@ -335,9 +362,9 @@ mod tests {
         let (ours, theirs) = (store.within("ours"), store.within("theirs"));
         let (file, upload) = (a_file(None), an_upload(10));
         ours.add_file(&file).await.unwrap();
-        ours.add_upload(&upload).await.unwrap();
+        ours.add_upload(&upload, "{}").await.unwrap();
         let part = a_part(upload.id, 4, NOW);
-        ours.add_part(&part).await.unwrap();
+        ours.add_part(&part, "{}").await.unwrap();
         let page = super::super::Page { after: None, limit: 10, newest_first: true };
         assert!(theirs.uploaded_files(None, &page).await.unwrap().is_empty());
         assert!(theirs.parts(upload.id).await.unwrap().is_empty());
@@ -345,7 +372,7 @@ mod tests {
         assert!(missing(theirs.file(file.id).await.unwrap_err()));
         assert!(missing(theirs.delete_file(file.id).await.unwrap_err()));
         assert!(missing(theirs.upload(upload.id).await.unwrap_err()));
-        assert!(missing(theirs.add_part(&a_part(upload.id, 1, NOW)).await.unwrap_err()));
+        assert!(missing(theirs.add_part(&a_part(upload.id, 1, NOW), "{}").await.unwrap_err()));
         assert!(missing(theirs.cancel_upload(upload.id, NOW).await.unwrap_err()));
         assert_eq!(ours.uploaded_files(None, &page).await.unwrap().len(), 1);
         assert_eq!(ours.cancel_upload(upload.id, NOW).await.unwrap(), [part.id]);

@@ -8,14 +8,14 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
-use super::Upload;
+use super::{Upload, text};
 use crate::api::access::Access;
 use crate::api::blocking::blocking;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody, read};
 use crate::clock;
 use crate::job::digest::hex;
-use crate::job::{FieldError, FileId, PartId, UploadId};
+use crate::job::{FieldError, FileId, PartId, UploadId, UploadStatus};
 use crate::store::{Location, PartRow, Place, Staged, UploadRow, UploadedFileRow};
 
 /// The parts in their order.
@@ -74,11 +74,13 @@ pub async fn complete_upload(
     };
     let location = Location::file(file.id);
     joined.file.publish(&location).await?;
-    if let Err(error) = app.store.complete_upload(id, &file, now).await {
+    let completed = UploadRow { status: UploadStatus::Completed, file: Some(file.id), ..upload };
+    let answer = Upload::new(completed, Some(file.clone()), now);
+    if let Err(error) = app.store.complete_upload(id, &file, &text(&answer)?, now).await {
         app.store.place().remove(&location).await;
         return Err(error.into());
     }
-    Ok(Json(Upload::new(app.store.upload(id).await?, Some(file), now)))
+    Ok(Json(answer))
 }
 
 /// The parts that are asked for, when they are the upload's and have its size.

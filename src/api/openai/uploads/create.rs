@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{LIFE_SECONDS, Upload};
+use super::{LIFE_SECONDS, Upload, text};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{JsonBody, read};
@@ -81,6 +81,7 @@ pub async fn create_upload(
         file_seconds,
         file: None,
     };
-    app.store.add_upload(&row).await?;
-    Ok((StatusCode::CREATED, Json(Upload::new(row, None, now))))
+    let answer = Upload::new(row.clone(), None, now);
+    app.store.add_upload(&row, &text(&answer)?).await?;
+    Ok((StatusCode::CREATED, Json(answer)))
 }

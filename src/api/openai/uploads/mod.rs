@@ -39,6 +39,11 @@ pub struct Upload {
     pub file: Option<FileObject>,
 }
 
+/// An answer as it is kept for a request that is repeated.
+fn text(answer: &impl Serialize) -> std::io::Result<String> {
+    serde_json::to_string(answer).map_err(std::io::Error::other)
+}
+
 impl Upload {
     fn new(row: UploadRow, file: Option<UploadedFileRow>, now: Timestamp) -> Self {
         Self {

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::MAX_PART_BYTES;
+use super::{MAX_PART_BYTES, text};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Id;
@@ -68,11 +68,11 @@ pub async fn create_upload_part(
     let part = PartRow { id: PartId::generate(), upload: id, bytes: received.bytes, created_at: now };
     let location = Location::part(part.id);
     received.file.publish(&location).await?;
-    if let Err(error) = app.store.add_part(&part).await {
+    let (part_id, upload_id) = (part.id.to_string(), id.to_string());
+    let answer = UploadPart { id: part_id, object: "upload.part", created_at: now.unix_seconds(), upload_id };
+    if let Err(error) = app.store.add_part(&part, &text(&answer)?).await {
         app.store.place().remove(&location).await;
         return Err(error.into());
     }
-    let (id, upload_id) = (part.id.to_string(), id.to_string());
-    let answer = UploadPart { id, object: "upload.part", created_at: now.unix_seconds(), upload_id };
     Ok((StatusCode::CREATED, Json(answer)))
 }
