@@ -276,9 +276,7 @@ fn every_example_of_a_body_is_accepted_by_what_reads_it() {
                 Value::String(lines) => server.post_bytes(&at, lines.as_bytes(), &[("content-type", kind)]),
                 value => server.post(&at, value),
             };
-            // A device that is not ready completes nothing yet.
-            let is_made = [200, 201].contains(&answer.status) || (resource == "completions" && answer.status == 503);
-            assert!(is_made, "{path} {name}: {} {}", answer.status, answer.json());
+            assert!([200, 201].contains(&answer.status), "{path} {name}: {} {}", answer.status, answer.json());
             let thing = answer.json();
             match resource {
                 "jobs" => {
@@ -294,5 +292,5 @@ fn every_example_of_a_body_is_accepted_by_what_reads_it() {
             }
         }
     }
-    assert!(paths.len() > 12, "{}", paths.len());
+    assert!(paths.len() > 11, "{}", paths.len());
 }

@@ -67,7 +67,6 @@ pub fn requests() -> Vec<(&'static str, &'static str, &'static str, &'static str
         ("/v1/evaluations", "post", "arithmetic", "Four completions for each of 20 prompts", evaluation()),
         ("/v1/jobs/{id}/fork", "post", "seed", "The same with another seed", json!({"patch": [seed], "name": "again"})),
         ("/v1/rollout-sets/{id}/regrade", "post", "numeric", "By the last number", json!({"verifier": numeric})),
-        ("/v1/completions", "post", "sum", "A sum", json!({"model": MODEL, "prompt": "7+5=", "max_tokens": 6})),
         ("/v1/uploads", "post", "rows", "Rows of 79 bytes, in parts", upload),
         ("/v1/fine_tuning/alpha/graders/run", "post", "equal", "Equal texts", grading),
         ("/v1/fine_tuning/alpha/graders/validate", "post", "equal", "Equal texts", json!({"grader": grader})),

@@ -273,33 +273,22 @@ fn binary(response: &mut Value) -> bool {
     any
 }
 
-/// Describes a stream: beside a list of the same events, or of the parts of what else is one answer.
+/// Describes a stream beside a list of the same events.
 fn server_sent(response: &mut Value) {
     let list = response["content"]["application/json"]["schema"]["$ref"].as_str();
-    let item = list.and_then(|name| name.rsplit_once("/List_")).map(|(_, item)| refer(item));
+    let Some(item) = list.and_then(|name| name.rsplit_once("/List_")).map(|(_, item)| item.to_owned()) else { return };
     let Some(stream) = response["content"].get_mut("text/event-stream") else { return };
-    let data = |schema: &Value| json!({"contentMediaType": "application/json", "schema": schema});
-    let (description, event) = match (item, stream["schema"].get("$ref")) {
-        (Some(item), _) => (
-            "Server-sent events: `id` is the event's `seq`, `event` its `type`, `data` the event in one line of JSON. A \
-             comment every 15 seconds keeps a quiet stream open. After the last event of a finished job the server closes \
-             the stream; a client that is cut off before that reconnects with `Last-Event-ID`.",
-            json!({
-                "id": {"type": "integer", "format": "int64", "description": "`seq` of the event"},
-                "event": {"type": "string", "description": "`type` of the event"},
-                "data": data(&item),
-            }),
-        ),
-        (None, Some(_)) => (
-            "Server-sent events: `data` is a part of the answer in one line of JSON, and `[DONE]` after the last one.",
-            json!({"data": data(&stream["schema"])}),
-        ),
-        (None, None) => return,
-    };
     stream["schema"] = json!({
         "type": "string",
         "contentMediaType": "text/event-stream",
-        "description": description,
-        "x-event-stream": event,
+        "description": "Server-sent events: `id` is the event's `seq`, `event` its `type`, `data` the event in one \
+                        line of JSON. A comment every 15 seconds keeps a quiet stream open. After the last event of a \
+                        finished job the server closes the stream; a client that is cut off before that reconnects \
+                        with `Last-Event-ID`.",
+        "x-event-stream": {
+            "id": {"type": "integer", "format": "int64", "description": "`seq` of the event"},
+            "event": {"type": "string", "description": "`type` of the event"},
+            "data": {"contentMediaType": "application/json", "schema": refer(&item)},
+        },
     });
 }
