@@ -171,7 +171,7 @@ fn reads(criterion: &mut Criterion, busy: &Busy) {
     for (name, status, expected) in
         [("list 20 jobs", None, JOBS_LISTED), ("list running jobs", Some(JobStatus::Running), 1)]
     {
-        let filter = JobFilter { status };
+        let filter = JobFilter { status, ..JobFilter::default() };
         group.bench_function(name, |bencher| {
             busy.time(bencher, async || {
                 let jobs = busy.store.jobs(&filter, &page).await.expect("jobs can be listed");

@@ -5,6 +5,7 @@ mod common;
 use std::io::{BufRead, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
+use std::process::Command;
 use std::sync::LazyLock;
 
 use common::{Server, data_dir, small_spec};
@@ -205,6 +206,194 @@ fn metrics_come_as_series_and_as_csv() {
 }
 
 #[test]
+fn metrics_of_several_jobs_come_in_tables_of_shared_steps() {
+    let id = finished_job();
+    let answer = server().get(&format!("/v1/metrics?jobs={id},{id}&keys=loss,grad/norm,time/rollout_seconds&digits=3"));
+    let (answer, job) = (answer.json(), server().job(id));
+    assert_eq!(answer["jobs"].as_array().unwrap().len(), 2);
+    let shown = &answer["jobs"][0];
+    assert_eq!((&shown["job"], &shown["last_seq"], &shown["status"]), (&job["id"], &job["last_seq"], &job["status"]));
+    let tables = shown["tables"].as_array().unwrap();
+    let columns = |table: &Value| table["columns"].as_array().unwrap().iter().map(|c| c["name"].clone()).collect();
+    let names: Vec<Vec<Value>> = tables.iter().map(columns).collect();
+    assert_eq!(json!(names), json!([["grad/norm", "loss"], ["time/rollout_seconds"]]));
+    assert_eq!(tables[0]["steps"], json!((1..=12).collect::<Vec<_>>()));
+    let one = server().get(&format!("/v1/jobs/{id}/metrics?keys=loss")).json();
+    let exact = one["series"][0]["values"][3].as_f64().unwrap();
+    let shown = tables[0]["columns"][1]["values"][3].as_f64().unwrap();
+    assert!(
+        (shown / exact - 1.0).abs() < 0.005 && shown.to_string().len() <= exact.to_string().len(),
+        "{shown} {exact}"
+    );
+    let nine = [id; 9].join(",");
+    assert_eq!(server().get(&format!("/v1/metrics?jobs={nine}")).status, 400);
+}
+
+#[test]
+fn a_job_that_cuts_its_answers_off_is_told_so_with_a_change_that_a_fork_takes() {
+    let mut spec = small_spec();
+    spec["sampling"]["max_new_tokens"] = json!(1);
+    let id = server().submit(&spec);
+    server().wait(&id);
+    let found = server().get(&format!("/v1/jobs/{id}/diagnoses")).json();
+    let of = |code: &str| found["data"].as_array().unwrap().iter().find(|d| d["code"] == code).cloned();
+    let truncated = of("truncated").unwrap_or_else(|| panic!("{found}"));
+    assert_eq!(truncated["evidence"][0]["metric"], "completion/truncated");
+    let fork = server().post(&format!("/v1/jobs/{id}/fork"), &json!({"patch": truncated["suggestion"]["patch"]}));
+    assert_eq!(fork.status, 201, "{}", fork.json());
+    assert_eq!(fork.json()["spec"]["sampling"]["max_new_tokens"], 2);
+    server().post(&format!("/v1/jobs/{}/cancel", fork.json()["id"].as_str().unwrap()), &json!({}));
+    let none = server().get(&format!("/v1/jobs/{}/diagnoses", finished_job())).json();
+    assert!(none["data"].as_array().unwrap().iter().all(|d| d["code"] != "truncated"), "{none}");
+}
+
+#[test]
+fn a_running_job_says_how_far_it_is_and_when_it_will_end() {
+    let mut spec = small_spec();
+    spec["train"]["steps"] = json!(100_000);
+    spec["objective"]["rounds"] = json!(10_000);
+    let id = server().submit(&spec);
+    let job = server().wait_until(&id, |job| job["status"] == "running" && job["step"].as_u64() >= Some(1));
+    let (step, progress) = (job["step"].as_f64().unwrap(), &job["progress"]);
+    assert!((progress["fraction"].as_f64().unwrap() - step / 100_000.0).abs() < 1e-12, "{job}");
+    assert!(progress["expected_end"]["p50"].as_u64() > job["started_at"].as_u64(), "{job}");
+    server().post(&format!("/v1/jobs/{id}/cancel"), &json!({}));
+    assert_eq!(server().wait(&id)["progress"], Value::Null);
+}
+
+#[test]
+fn a_name_stands_where_an_id_stands() {
+    let rows: String = (10..40).map(|a| format!("{{\"prompt\": \"{a}+1=\", \"answer\": \"{}\"}}\n", a + 1)).collect();
+    let dataset = upload(&rows, "?name=plus-one").json();
+    let verifier = json!({"name": "strict", "config": {"type": "numeric", "tolerance": 0}});
+    let verifier = server().post("/v1/verifiers", &verifier).json();
+    let mut spec = small_spec();
+    spec["name"] = json!("called so");
+    (spec["dataset"]["train"], spec["verifier"]) = (json!("plus-one"), json!("strict"));
+    let id = server().submit(&spec);
+    let job = server().job(&id);
+    assert_eq!(job["spec_resolved"]["dataset"]["train"], dataset["latest"]["id"], "{job}");
+    assert_eq!(job["spec_resolved"]["verifier"]["tolerance"], 0.0);
+    for (path, found) in [
+        ("/v1/jobs/called%20so", &id),
+        ("/v1/jobs/called%20so@latest", &id),
+        (&format!("/v1/jobs/{}", &id[..34])[..], &id),
+        ("/v1/datasets/plus-one", &dataset["id"].as_str().unwrap().to_owned()),
+        ("/v1/verifiers/strict", &verifier["id"].as_str().unwrap().to_owned()),
+    ] {
+        assert_eq!(server().get(path).json()["id"], json!(found), "{path}");
+    }
+    assert_eq!(server().get("/v1/jobs/@latest").status, 200);
+    let twin = server().submit(&spec);
+    let twice = server().get("/v1/jobs/called%20so");
+    assert_eq!((twice.status, twice.problem().as_str()), (409, "name_ambiguous"));
+    assert_eq!(server().get("/v1/jobs/called%20so@latest").json()["id"], json!(twin));
+    upload(&rows, "?name=plus-one");
+    let refused = server().post("/v1/jobs", &spec).json();
+    assert_eq!(
+        (&refused["errors"][0]["pointer"], &refused["errors"][0]["code"]),
+        (&json!("/dataset/train"), &json!("name_ambiguous"))
+    );
+    spec["dataset"]["train"] = json!("nothing");
+    spec["model"] = json!("nobody");
+    let refused = server().post("/v1/jobs", &spec).json();
+    assert_eq!(refused["errors"].as_array().unwrap().len(), 2, "{refused}");
+    for id in [id, twin] {
+        server().post(&format!("/v1/jobs/{id}/cancel"), &json!({}));
+    }
+}
+
+#[test]
+fn jobs_are_found_by_what_they_are_and_are_called() {
+    let mut spec = small_spec();
+    spec["name"] = json!("Needle-A");
+    spec["metadata"] = json!({"team": "hay", "run": "1"});
+    let id = server().submit(&spec);
+    server().post(&format!("/v1/jobs/{id}/cancel"), &json!({}));
+    let created = server().job(&id)["created_at"].as_i64().unwrap();
+    let found = |query: &str| -> Vec<String> {
+        let answer = server().get(&format!("/v1/jobs?limit=100&{query}")).json();
+        answer["data"].as_array().unwrap().iter().map(|job| job["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let prefix = format!("q={}", &id[..20]);
+    for query in
+        ["q=needle-a", "q=EEDLE", &prefix, "metadata[team]=hay&metadata[run]=1", "q=needle&objective=bolt&kind=train"]
+    {
+        assert!(found(query).contains(&id), "{query}");
+    }
+    let later = format!("created_after={}", created + 1);
+    let earlier = format!("created_before={created}");
+    for query in
+        ["q=needle-b", "q=%25", "metadata[team]=straw", "objective=sft", "kind=evaluation", "model=x", &later, &earlier]
+    {
+        assert!(!found(query).contains(&id), "{query}");
+    }
+    assert!(found(&format!("created_after={created}")).contains(&id));
+    assert!(found("model=builtin:arith-tiny&metadata[team]=hay").contains(&id));
+    assert!(!found("metadata=null").contains(&id) && found("metadata=null").contains(&finished_job().to_owned()));
+    let listed = server().get("/v1/jobs?limit=100").json();
+    let listed = listed["data"].as_array().unwrap().iter().find(|job| job["id"] == finished_job()).unwrap();
+    assert!(listed["result"]["checkpoint"].is_string() && listed["result"].get("report").is_none());
+    assert!(server().job(finished_job())["result"]["report"].is_object());
+}
+
+/// An answer as it is on the line: the client of the other tests undoes the compression.
+fn raw(path: &str, how: &str) -> (String, Vec<u8>) {
+    let (wish, address) = (format!("accept-encoding: {how}"), format!("{}{path}", server().base));
+    let said = Command::new("curl").args(["-s", "-D", "/dev/stderr", "-H", &wish, &address]).output().unwrap();
+    (String::from_utf8(said.stderr).unwrap().to_lowercase(), said.stdout)
+}
+
+fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+    head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+}
+
+#[test]
+fn answers_are_compressed_for_whoever_takes_them_and_streams_and_files_are_not() {
+    let (_, whole) = raw("/openapi.json", "");
+    for (how, is) in [("gzip", "gzip"), ("br", "br"), ("gzip, br", "br"), ("identity;q=0", ""), ("deflate", "")] {
+        let (head, body) = raw("/openapi.json", how);
+        assert_eq!(header(&head, "content-encoding").unwrap_or_default(), is, "{how}: {head}");
+        assert!(head.starts_with("http/1.1 200"), "{how}: {head}");
+        let ratio = whole.len() / body.len();
+        assert!(if is.is_empty() { ratio == 1 } else { ratio >= 4 }, "{how}: {ratio}");
+    }
+    let job = format!("/v1/jobs/{}", finished_job());
+    let ((plain, _), (small, _)) = (raw(&job, "identity"), raw(&job, "gzip"));
+    assert_eq!(header(&small, "content-encoding"), Some("gzip"));
+    assert_eq!(header(&small, "etag"), header(&plain, "etag"));
+    let checkpoint = SHARED.job["result"]["checkpoint"].as_str().unwrap();
+    for path in [
+        format!("{job}/events?stream=true"),
+        format!("/v1/checkpoints/{checkpoint}/files/config.json"),
+        format!("/v1/checkpoints/{checkpoint}/archive"),
+        String::from("/healthz"),
+    ] {
+        let (head, _) = raw(&path, "gzip, br");
+        assert!(head.starts_with("http/1.1 200") && header(&head, "content-encoding").is_none(), "{path}: {head}");
+    }
+}
+
+#[test]
+fn a_verifier_is_tried_before_it_is_stored() {
+    let row = json!({"answer": "4"});
+    let completions = json!([{"completion": "4", "row": row}, {"completion": "so 5", "row": row}]);
+    let tried =
+        |config: Value| server().post("/v1/verifiers/test", &json!({"config": config, "completions": completions}));
+    let answer = tried(json!({"type": "numeric"})).json();
+    assert_eq!(answer["verifier"], Value::Null);
+    let rewards: Vec<_> = answer["data"].as_array().unwrap().iter().map(|verdict| verdict["reward"].as_f64()).collect();
+    assert_eq!(rewards, [Some(1.0), Some(0.0)]);
+    let graders = json!({"exact": {"type": "exact"}, "number": {"type": "numeric"}});
+    let formula = "0.5 * exact + 0.5 * number";
+    let multi = tried(json!({"type": "multi", "graders": graders, "calculate_output": formula}));
+    assert_eq!(multi.status, 200, "{}", multi.json());
+    assert_eq!(multi.json()["data"][0]["members"].as_array().unwrap().len(), 2);
+    let wrong = tried(json!({"type": "numeric", "tolerance": -1}));
+    assert_eq!((wrong.status, wrong.json()["errors"][0]["pointer"].clone()), (422, json!("/config/tolerance")));
+}
+
+#[test]
 fn the_sampler_and_the_trainer_agree_on_log_probabilities() {
     let path = format!("/v1/jobs/{}/metrics?keys=logprob/max_abs_diff", finished_job());
     let series = server().get(&path).json();
@@ -317,6 +506,13 @@ fn malformed_requests_are_refused_with_a_stable_code() {
         ("/v1/jobs?limit=0", 400, "invalid_parameter"),
         ("/v1/jobs?limit=x", 400, "invalid_parameter"),
         ("/v1/jobs?status=done", 400, "invalid_parameter"),
+        ("/v1/jobs?statuss=running", 400, "invalid_parameter"),
+        ("/v1/jobs?objective=telepathy", 400, "invalid_parameter"),
+        ("/v1/jobs?kind=wish", 400, "invalid_parameter"),
+        ("/v1/devices?status=idle", 400, "invalid_parameter"),
+        ("/v1/metrics", 400, "invalid_parameter"),
+        ("/v1/metrics?jobs=x", 400, "invalid_parameter"),
+        ("/v1/metrics?jobs=job_00000000000000000000000000000000", 404, "not_found"),
         ("/v1/nothing", 404, "no_such_route"),
         ("/v1/models/none", 404, "not_found"),
         ("/v1/models/%ff", 404, "not_found"),

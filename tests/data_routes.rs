@@ -420,11 +420,48 @@ fn completions_can_be_browsed_while_the_job_runs_and_those_not_kept_cannot() {
     server().wait(&running);
     assert_eq!(server().get(&path).status, 200, "what was sampled before the end stays");
 
-    let unkept = server().submit(&small_spec());
+    let mut spec = small_spec();
+    spec["rollouts"] = json!({"sample": 0});
+    let unkept = server().submit(&spec);
     let refused = server().get(&format!("/v1/jobs/{unkept}/rollouts"));
     assert_eq!((refused.status, refused.problem().as_str()), (409, "rollouts_not_kept"));
     assert!(refused.json()["detail"].as_str().unwrap().contains("\"rollouts\": {\"keep\": true}"));
     server().post(&format!("/v1/jobs/{unkept}/cancel"), &json!({}));
+}
+
+#[test]
+fn some_completions_of_every_job_can_be_looked_at() {
+    let mut spec = small_spec();
+    spec["rollouts"] = json!({"sample": 8});
+    spec["train"]["track_reference"] = json!(true);
+    let id = server().submit(&spec);
+    let job = server().wait(&id);
+    assert_eq!(job["status"], "succeeded", "{job}");
+    assert_eq!(job["spec_resolved"]["rollouts"]["sample"], 8);
+    let all = walk(&format!("/v1/jobs/{id}/rollouts?limit=7"));
+    // Two rounds of six steps, with groups of eight.
+    assert_eq!(all.len(), 2 * 6 * 8, "{}", all.len());
+    for rollout in &all {
+        let length = rollout["tokens"].as_array().unwrap().len();
+        assert_eq!(rollout["reference_logprobs"].as_array().unwrap().len(), length);
+        let pieces: Vec<&str> = rollout["pieces"].as_array().unwrap().iter().map(|p| p.as_str().unwrap()).collect();
+        assert_eq!(pieces.len(), length);
+        assert!(pieces.concat().starts_with(rollout["completion"].as_str().unwrap()), "{rollout}");
+    }
+    let text = all[0]["completion"].as_str().unwrap().to_owned();
+    let path = format!("/v1/jobs/{id}/rollouts?limit=100");
+    let count = |holds: &dyn Fn(&Value) -> bool| all.iter().filter(|rollout| holds(rollout)).count();
+    for (filter, expected) in [
+        (
+            format!("q={text}"),
+            count(&|r| [&r["completion"], &r["prompt"]].iter().any(|t| t.as_str().unwrap().contains(&text))),
+        ),
+        (String::from("status=ok&finish=stop"), count(&|r| r["status"] == "ok" && r["finish"] == "stop")),
+        (String::from("finish=length"), count(&|r| r["finish"] == "length")),
+    ] {
+        assert_eq!(walk(&format!("{path}&{filter}")).len(), expected, "{filter}");
+    }
+    assert_eq!(server().get(&format!("{path}&finish=soon")).status, 400);
 }
 
 #[test]

@@ -186,6 +186,50 @@ fn a_model_that_can_calculate_is_better_than_one_that_cannot_by_students_paired_
 }
 
 #[test]
+fn completions_are_kept_and_the_prompts_that_flip_are_named_with_both_texts() {
+    let (scratch, tiny) = (&SHARED.scratch, &SHARED.tiny);
+    for prompt in results(tiny, 20) {
+        let completions = prompt["completions"].as_array().unwrap();
+        let of = |name: &str| completions.iter().map(|c| c[name].as_f64().unwrap()).sum::<f64>();
+        assert_eq!(completions.len() as u64, prompt["samples"].as_u64().unwrap());
+        assert_eq!(of("tokens"), prompt["tokens"].as_f64().unwrap());
+        let passed = completions.iter().filter(|c| c["reward"].as_f64() >= Some(0.5)).count() as u64;
+        assert_eq!(passed, prompt["passed"].as_u64().unwrap());
+        assert!(completions.iter().all(|c| c["completion"].is_string() && c["finish"].is_string()));
+    }
+    let flips = &compare(&json!({"baseline": scratch, "candidate": tiny})).json()["flips"];
+    let named = flips["prompts"].as_array().unwrap();
+    assert!(
+        !named.is_empty() && named.len() as u64 == flips["gained"].as_u64().unwrap() + flips["lost"].as_u64().unwrap()
+    );
+    for (of, other) in [(scratch, tiny), (tiny, scratch)] {
+        let mut differing = Vec::new();
+        loop {
+            let after = differing.last().map_or(0, |prompt: &Value| prompt["number"].as_u64().unwrap());
+            let path = format!("/v1/evaluations/{of}/results?differs_from={other}&limit=7&after={after}");
+            let page = server().get(&path).json();
+            differing.extend(page["data"].as_array().unwrap().clone());
+            if page["has_more"] == false {
+                break;
+            }
+        }
+        let numbers = |list: &[Value]| list.iter().map(|prompt| prompt["number"].as_u64().unwrap()).collect::<Vec<_>>();
+        assert_eq!(numbers(&differing), numbers(named));
+        for (prompt, flip) in differing.iter().zip(named) {
+            let side = if of == tiny { "candidate_passed" } else { "baseline_passed" };
+            assert_eq!((&prompt["passed"], &prompt["prompt"]), (&flip[side], &flip["prompt"]));
+        }
+    }
+    let none = server().get(&format!("/v1/evaluations/{tiny}/results?differs_from={tiny}")).json();
+    assert_eq!((&none["data"], &none["has_more"]), (&json!([]), &json!(false)));
+    for wrong in ["x", "ev_00000000000070008000000000000000"] {
+        assert!(server().get(&format!("/v1/evaluations/{tiny}/results?differs_from={wrong}")).status >= 400);
+    }
+    let behind = server().get(&format!("/v1/evaluations/{tiny}/results?after={}", u64::MAX)).json();
+    assert_eq!(behind["data"], json!([]));
+}
+
+#[test]
 fn a_model_is_neither_better_nor_worse_than_itself() {
     let found = compare(&json!({"baseline": SHARED.tiny, "candidate": SHARED.tiny, "k": 4})).json();
     assert_eq!(

@@ -65,20 +65,20 @@ const ORDERS: &[(&str, &[&str])] = &[
         // The model, sampling and learning.
         "model", "optimizer", "memory", "batch", "sampler", "rollout", "measure", "learn", "schedule", "visits",
         // What goes in and out.
-        "verify", "artifact", "report",
+        "verify", "artifact", "report", "sample_log",
         // Jobs.
         "actor", "responder", "rollout_set", "regrade", "sample", "trainer", "evaluate", "evaluation", "step", "variance",
         "state", "train",
     ]),
     ("store", &[
         // Rows that stand by themselves.
-        "files", "vault", "checksums", "memo", "migrations", "attempts", "audit", "keys", "metrics", "projects", "quota", "requests", "life",
+        "files", "vault", "checksums", "memo", "migrations", "attempts", "audit", "keys", "metrics", "names", "projects", "quota", "requests", "life",
         // A job's log, its status, and the right to run it.
         "events", "devices", "transitions", "lease", "workers", "reports", "inputs",
         // What jobs use and what they make.
         "artifacts", "datasets", "models", "verifiers", "uploaded_files", "uploads",
         // Jobs.
-        "jobs", "rollout_sets", "evaluations", "derived", "submissions", "fine_tuning", "space", "deletion", "queue",
+        "jobs", "progress", "rollout_sets", "evaluations", "derived", "submissions", "fine_tuning", "space", "deletion", "queue",
         "lifecycle", "turns", "placement", "line",
         // The whole.
         "upkeep",
@@ -87,13 +87,13 @@ const ORDERS: &[(&str, &[&str])] = &[
     ]),
     ("api", &[
         // Requests and answers.
-        "error", "places", "blocking", "scan", "sandbox", "extract", "route", "host", "strangers", "connections", "etag", "labels", "deleted", "lines", "feed", "tail",
+        "error", "places", "blocking", "scan", "sandbox", "caller", "extract", "route", "host", "strangers", "connections", "etag", "labels", "deleted", "lines", "feed", "tail",
         "download", "archive", "verifiable", "resolve", "row_source", "resources",
         // Around every handler.
-        "access", "limits", "idempotency", "audit", "browser",
+        "access", "limits", "idempotency", "audit", "browser", "compress",
         // Handlers.
-        "audit_log", "checkpoints", "datasets", "devices", "events", "health", "inference", "keys", "metrics_catalog",
-        "models", "objectives", "projects", "queue", "verifiers", "webhook_deliveries", "webhook_endpoints",
+        "audit_log", "checkpoints", "datasets", "devices", "health", "inference", "keys", "metrics_catalog",
+        "models", "objectives", "projects", "queue", "events", "verifiers", "webhook_deliveries", "webhook_endpoints",
         "rollout_sets", "evaluations", "jobs", "metrics", "openai",
         "openapi",
     ]),

@@ -466,6 +466,14 @@ fn the_stream_of_all_jobs_resumes_without_gap_and_without_repeat() {
     let expected: Vec<Value> = pages.iter().filter(|e| e["type"] == "checkpoint").cloned().collect();
     assert_eq!(checkpoints["data"], json!(expected));
 
+    let chosen = format!("/v1/events?type=checkpoint,status&job={},{}&limit=200", jobs[0], jobs[1]);
+    let of_chosen = |e: &&Value| {
+        ["checkpoint", "status"].contains(&e["type"].as_str().unwrap())
+            && jobs[..2].iter().any(|j| e["job"] == json!(j))
+    };
+    let expected: Vec<Value> = pages.iter().filter(of_chosen).cloned().collect();
+    assert_eq!(server.get(&chosen).json()["data"], json!(expected));
+
     assert_eq!(server.get("/v1/events?after=latest").json()["data"], json!([]));
     for (query, status, code) in [
         ("?after=evt_00000000000070008000000000000000", 404, "not_found"),
@@ -477,6 +485,55 @@ fn the_stream_of_all_jobs_resumes_without_gap_and_without_repeat() {
         let refused = server.get(&format!("/v1/events{query}"));
         assert_eq!((refused.status, refused.problem().as_str()), (status, code), "{query}");
     }
+}
+
+#[test]
+fn one_stream_tells_of_events_devices_and_the_queue() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let path = "/v1/events?stream=true&after=latest&type=status&views=devices,queue";
+    let body = ureq::get(format!("{}{path}", server.base)).call().unwrap().into_body().into_reader();
+    let mut lines = BufReader::new(body).lines();
+    // The type of an event, whether it has an id, and its data.
+    let mut next = || -> (String, bool, Value) {
+        let (mut kind, mut has_id) = (String::new(), false);
+        loop {
+            let line = lines.next().unwrap().unwrap();
+            match line.split_once(": ") {
+                Some(("event", name)) => name.clone_into(&mut kind),
+                Some(("id", _)) => has_id = true,
+                Some(("data", data)) => return (kind, has_id, serde_json::from_str(data).unwrap()),
+                _ => {}
+            }
+        }
+    };
+    let (devices, queue) = (next(), next());
+    assert_eq!((devices.0.as_str(), devices.1), ("devices", false));
+    assert_eq!(devices.2["data"][0]["id"], "cpu");
+    assert_eq!(
+        (queue.0.as_str(), queue.1, &queue.2["counts"]),
+        ("queue", false, &server.get("/v1/queue").json()["counts"])
+    );
+    let mut spec = small_spec();
+    spec["objective"]["rounds"] = json!(500);
+    spec["train"]["steps"] = json!(5000);
+    let job = server.submit(&spec);
+    let (mut held, mut counted, mut over) = (false, false, false);
+    while !over {
+        let (kind, has_id, data) = next();
+        let seen = held && counted;
+        match kind.as_str() {
+            "devices" => held |= data["data"][0]["job"] == json!(job),
+            "queue" => counted |= data["counts"]["running"] == 1,
+            "status" => over = has_id && data["data"]["status"] == "cancelled",
+            other => panic!("{other}"),
+        }
+        if !seen && held && counted {
+            server.post(&format!("/v1/jobs/{job}/cancel"), &json!({}));
+        }
+    }
+    let refused = server.get("/v1/events?views=weather");
+    assert_eq!((refused.status, refused.problem().as_str()), (400, "invalid_parameter"));
 }
 
 #[test]

@@ -1,17 +1,15 @@
-//! Who makes a request, what they may do, and what of the store they see.
+//! What the caller of a request may do.
 //!
 //! Until the first key is made, whoever reaches a server on a loopback address may do everything, in the project
 //! `default`. From the first key on, every request needs one; revoking all keys does not open the server again.
 
-use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody};
-use axum::extract::{FromRequestParts, Request, State};
-use axum::http::request::Parts;
+use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -21,14 +19,15 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::App;
+pub use super::caller::{Access, Administered, Caller};
 use super::error::Problem;
 use super::extract::drain_little;
 use super::route::Kind;
 use super::strangers::Connection;
 use crate::clock;
+use crate::job::Scope;
 use crate::job::digest::sha256_hex;
-use crate::job::{ApiKeyId, Scope};
-use crate::store::{DEFAULT_PROJECT, Store, StoreError};
+use crate::store::{Store, StoreError};
 
 /// How often an open server looks for a first key that was made beside it.
 const LOOK: Duration = Duration::from_millis(500);
@@ -36,52 +35,6 @@ const LOOK: Duration = Duration::from_millis(500);
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// Bytes that are sent without looking again.
 const SHORT: u64 = 1 << 20;
-
-/// Who makes a request.
-#[derive(Clone, Debug)]
-pub struct Caller {
-    pub project: String,
-    /// None: nobody has a key yet.
-    pub key: Option<ApiKeyId>,
-    /// Runs the server and sees all projects.
-    pub operates: bool,
-}
-
-impl Caller {
-    /// Whoever reaches a server that has no keys.
-    pub fn anonymous() -> Self {
-        Self { project: DEFAULT_PROJECT.to_owned(), key: None, operates: true }
-    }
-}
-
-/// The service as the caller may see it: its store holds what belongs to the caller's project and nothing else.
-pub struct Access(pub App);
-
-impl FromRequestParts<App> for Access {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
-        let caller = parts.extensions.get::<Caller>();
-        let project = caller.map_or(DEFAULT_PROJECT, |caller| &caller.project);
-        let key = caller.and_then(|caller| caller.key);
-        Ok(Self(App { store: app.store.within(project), caller: key, shared: Arc::clone(&app.shared) }))
-    }
-}
-
-/// The service for routes that only `admin` keys reach: with all projects for operators, and for others with their own.
-pub struct Administered(pub App);
-
-impl FromRequestParts<App> for Administered {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
-        if parts.extensions.get::<Caller>().is_some_and(|caller| caller.operates) {
-            return Ok(Self(app.clone()));
-        }
-        let Access(app) = Access::from_request_parts(parts, app).await?;
-        Ok(Self(app))
-    }
-}
 
 /// Whether requests without a key are admitted.
 #[derive(Clone, Debug)]

@@ -143,5 +143,10 @@ impl Device {
 /// List devices
 #[utoipa::path(get, path = "/v1/devices", tag = "devices", responses((status = 200, body = List<Device>)))]
 pub async fn list_devices(Access(app): Access) -> Result<Json<List<Device>>, Problem> {
-    Ok(Json(List::new(devices(&app).await?, u32::MAX, |device| device.id.clone())))
+    Ok(Json(list(&app).await?))
+}
+
+/// The same as it is answered.
+pub async fn list(app: &App) -> Result<List<Device>, Problem> {
+    Ok(List::new(devices(app).await?, u32::MAX, |device| device.id.clone()))
 }

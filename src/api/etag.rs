@@ -3,6 +3,7 @@
 //! The tag is the digest of the body, so that it changes with everything that the answer shows and with nothing else,
 //! and no column has to be kept in step with it.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -68,6 +69,15 @@ impl Tagged {
         let tag = format!("\"{}-{}\"", &sha256_hex(&part)[..16], &sha256_hex(&body)[..32]);
         let tag = HeaderValue::try_from(tag).map_err(std::io::Error::other)?;
         Ok(Self { tag, body: body.into() })
+    }
+
+    pub fn tag(&self) -> &HeaderValue {
+        &self.tag
+    }
+
+    /// The body.
+    pub fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.body)
     }
 
     /// Refuses a change of something that is not as the client saw it, where the client says what it saw.

@@ -2,23 +2,27 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::fmt::Display;
+use std::str::FromStr;
 use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
+use super::App;
 use super::blocking::blocking;
+use super::caller::Access;
 use super::error::Problem;
 use crate::job::{FieldError, bounds, field};
-use crate::store::Page;
+use crate::store::{Identified, MetadataFilter, Page};
 
 /// Largest JSON body in bytes.
 pub const MAX_JSON_BYTES: usize = 1 << 20;
@@ -26,6 +30,9 @@ pub const MAX_JSON_BYTES: usize = 1 << 20;
 /// Most values in a JSON body, and from which size on it is read beside those who answer.
 const MAX_JSON_VALUES: usize = 1 << 16;
 const LARGE_JSON: usize = 64 << 10;
+
+/// As many pairs of metadata as a job can have.
+const MAX_PAIRS: usize = 16;
 
 /// How much of a refused body is still read, and for how long.
 const DRAIN_BYTES: usize = 256 << 20;
@@ -152,7 +159,8 @@ pub fn read_fields<T: DeserializeOwned + ToSchema + 'static>(body: &Value) -> Re
     if outside.is_empty() { Ok(read) } else { Err(outside) }
 }
 
-/// Query parameters within the bounds that the document gives; unknown ones are errors where the type denies them.
+/// Query parameters within the bounds that the document gives. That there are no others is known before they are read
+/// (`route::know_parameters`).
 #[derive(Debug)]
 pub struct Params<T>(pub T);
 
@@ -160,7 +168,16 @@ impl<T: DeserializeOwned + IntoParams + 'static, S: Send + Sync> FromRequestPart
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
-        let refused = |error: QueryRejection| Problem::bad_request("invalid_parameter", error.body_text());
+        let refused = |error: QueryRejection| {
+            // `Failed to deserialize query string: limit: invalid digit found in string`.
+            let text = error.body_text();
+            let detail = match text.splitn(3, ": ").collect::<Vec<_>>()[..] {
+                [_, name, what] if !name.contains(' ') => format!("`{name}`: {what}"),
+                [_, ref what @ ..] => what.join(": "),
+                [] => text,
+            };
+            Problem::bad_request("invalid_parameter", detail)
+        };
         let Query(params) = Query::<T>::try_from_uri(&parts.uri).map_err(refused)?;
         let Query(texts) = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri).map_err(refused)?;
         let schema = bounds::schema_of::<T>(|| {
@@ -185,6 +202,12 @@ impl<T: DeserializeOwned + IntoParams + 'static, S: Send + Sync> FromRequestPart
     }
 }
 
+/// A parameter that is one of a set of words.
+pub fn word<T: FromStr<Err: Display>>(name: &str, text: Option<String>) -> Result<Option<T>, Problem> {
+    let read = text.map(|text| text.parse()).transpose();
+    read.map_err(|error| Problem::bad_request("invalid_parameter", format!("`{name}`: {error}")))
+}
+
 /// Path segments as text; one that is not UTF-8 names nothing.
 #[derive(Debug)]
 pub struct PathText<T>(pub T);
@@ -199,23 +222,29 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathTex
     }
 }
 
-/// The id in a path. One that is malformed belongs to nothing, so it is not found.
+/// The id in a path, or, of a request that reads, what the caller calls the thing instead
+/// ([`Store::called`](crate::store::Store::called)).
 #[derive(Debug)]
 pub struct Id<T>(pub T);
 
-impl<T, S> FromRequestParts<S> for Id<T>
-where
-    T: std::str::FromStr<Err = crate::job::id::InvalidId>,
-    S: Send + Sync,
-{
+impl<T: Identified> FromRequestParts<App> for Id<T> {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let PathText(segments) = PathText::<Vec<(String, String)>>::from_request_parts(parts, state).await?;
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let PathText(segments) = PathText::<Vec<(String, String)>>::from_request_parts(parts, app).await?;
         let text = segments.first().map(|(_, text)| text.as_str()).unwrap_or_default();
-        text.parse().map(Self).map_err(|error: crate::job::id::InvalidId| {
-            Problem::new(StatusCode::NOT_FOUND, "not_found", error.to_string())
-        })
+        // Most are ids, which need no look at the database.
+        let malformed = match text.parse() {
+            Ok(id) => return Ok(Self(id)),
+            Err(malformed) => malformed,
+        };
+        // A change that is repeated must not meet another thing, and the audit log says what was changed.
+        let reads = parts.method == Method::GET || parts.method == Method::HEAD;
+        if T::CALLED.is_none() || !reads {
+            return Err(Problem::new(StatusCode::NOT_FOUND, "not_found", malformed.to_string()));
+        }
+        let Ok(Access(own)) = Access::from_request_parts(parts, app).await;
+        Ok(Self(own.store.called(text).await?))
     }
 }
 
@@ -265,6 +294,38 @@ impl PageParams {
     /// One row more than asked for is fetched, to know whether there are more.
     pub fn page(&self) -> Page {
         Page { after: self.after.clone(), limit: self.limit + 1, newest_first: self.order == Order::Desc }
+    }
+}
+
+/// What a list asks of metadata: parameters `metadata[key]`, or `metadata=null` for what has none.
+#[derive(Debug)]
+pub struct MetadataParams(pub MetadataFilter);
+
+impl<S: Send + Sync> FromRequestParts<S> for MetadataParams {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        let refused = |error: QueryRejection| Problem::bad_request("invalid_parameter", error.body_text());
+        let Query(query) = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri).map_err(refused)?;
+        let mut pairs = BTreeMap::new();
+        for (name, value) in query {
+            if name == "metadata" {
+                return if value == "null" {
+                    Ok(Self(MetadataFilter::None))
+                } else {
+                    let detail = "`metadata` alone takes `null`; write `metadata[key]=value`";
+                    Err(Problem::bad_request("invalid_parameter", detail))
+                };
+            }
+            if let Some(key) = name.strip_prefix("metadata[").and_then(|rest| rest.strip_suffix(']')) {
+                pairs.insert(key.to_owned(), value);
+            }
+        }
+        if pairs.len() > MAX_PAIRS {
+            let detail = format!("`metadata` takes at most {MAX_PAIRS} pairs");
+            return Err(Problem::bad_request("invalid_parameter", detail));
+        }
+        Ok(Self(if pairs.is_empty() { MetadataFilter::Any } else { MetadataFilter::Pairs(pairs) }))
     }
 }
 

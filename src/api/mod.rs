@@ -8,7 +8,9 @@ mod audit;
 mod audit_log;
 mod blocking;
 mod browser;
+mod caller;
 pub mod checkpoints;
+mod compress;
 mod connections;
 pub mod datasets;
 mod deleted;
@@ -152,7 +154,9 @@ fn jobs() -> Routes {
         .routes(routes!(jobs::cancel::cancel_job))
         .routes(routes!(jobs::wait::wait_for_job))
         .routes(routes!(jobs::events::job_events))
+        .routes(routes!(jobs::diagnoses::diagnose_job))
         .routes(routes!(jobs::metrics::job_metrics))
+        .routes(routes!(jobs::metric_tables::get_metrics))
         .routes(routes!(jobs::checkpoints::job_checkpoints))
         .of(Kind::Downloads, routes!(jobs::rollouts::job_rollouts))
 }
@@ -175,6 +179,7 @@ fn inputs_and_artifacts() -> Routes {
         .routes(routes!(verifiers::delete::delete_verifier))
         .of(Kind::Asks, routes!(verifiers::audit::audit_verifier))
         .of(Kind::Asks, routes!(verifiers::test::test_verifier))
+        .of(Kind::Asks, routes!(verifiers::test::try_verifier))
         .routes(routes!(checkpoints::list::list_checkpoints))
         .routes(routes!(checkpoints::get::get_checkpoint, checkpoints::delete::delete_checkpoint))
         .routes(routes!(checkpoints::get::get_checkpoint_manifest))
@@ -278,13 +283,15 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
         shutdown,
     };
     let app = App { store, caller: None, shared: Arc::new(shared) };
-    let (router, _, kinds) = routes().into_parts();
+    let (router, document, kinds) = routes().into_parts();
+    let parameters = Arc::new(route::parameters(&document));
     let handlers = router.clone().with_state(app.clone());
     let request_id = HeaderName::from_static("x-request-id");
     let router = router
         .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "no_such_route", "there is nothing here; see /docs") })
         .method_not_allowed_fallback(other_methods)
         .layer(middleware::from_fn_with_state((app.clone(), handlers), idempotency::replay))
+        .layer(middleware::from_fn_with_state(parameters, route::know_parameters))
         .layer(middleware::from_fn_with_state(app.clone(), limits::check))
         .layer(middleware::from_fn_with_state(app.clone(), access::check))
         // What describes the service is for everybody, and behind none of these.
@@ -299,6 +306,8 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
         .layer(middleware::from_fn_with_state(log, audit::record))
         .layer(middleware::from_fn_with_state(Arc::new(kinds), route::mark))
         .layer(middleware::from_fn(error::finish))
+        .layer(compress::layer())
+        .layer(middleware::map_request(compress::only_what_is_read))
         .layer(middleware::from_fn(browser::protect))
         .layer(TraceLayer::new_for_http())
         .layer(PropagateRequestIdLayer::new(request_id.clone()))

@@ -6,6 +6,7 @@ use axum::Json;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::App;
 use super::access::Access;
 use super::error::Problem;
 use crate::clock;
@@ -125,9 +126,14 @@ impl From<QueueEntry> for Queued {
 /// for a job that waits for more of them, and `waiting` says why each job waits.
 #[utoipa::path(get, path = "/v1/queue", tag = "devices", responses((status = 200, body = Queue)))]
 pub async fn get_queue(Access(app): Access) -> Result<Json<Queue>, Problem> {
+    Ok(Json(queue(&app).await?))
+}
+
+/// What waits and what runs, as the caller sees it.
+pub async fn queue(app: &App) -> Result<Queue, Problem> {
     let counts = app.store.count_jobs().await?;
     let entries = app.store.queue(LISTED, clock::now()).await?;
     let waiting = entries.into_iter().map(Queued::from).collect();
     let counts = counts.into_iter().map(|(status, count)| (status.to_string(), count)).collect();
-    Ok(Json(Queue { object: "queue", counts, waiting }))
+    Ok(Queue { object: "queue", counts, waiting })
 }

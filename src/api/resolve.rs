@@ -13,7 +13,7 @@ use crate::job::{ArtifactKind, DatasetId, DatasetVersionId, FieldError, Verifier
 use crate::modelfile::builtin::Builtin;
 use crate::modelfile::{self, Inspection, ModelFileError};
 use crate::spec::{ModelRef, RowsRef};
-use crate::store::{CheckpointRow, DatasetVersionRow, Location, Store, StoreError};
+use crate::store::{CheckpointRow, DatasetVersionRow, Identified, Location, Store, StoreError};
 use crate::verifier;
 
 /// A missing row is the client's mistake at `pointer`; any other failure is not.
@@ -21,6 +21,20 @@ pub fn found<T>(result: Result<T, StoreError>, pointer: &str) -> Result<Result<T
     match result {
         Ok(row) => Ok(Ok(row)),
         Err(error @ StoreError::NotFound { .. }) => Ok(Err(FieldError::new(pointer, "not_found", error.to_string()))),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What `name` stands for; `otherwise` is said where nothing is called so.
+async fn called<T: Identified>(
+    store: &Store,
+    name: &str,
+    otherwise: FieldError,
+) -> Result<Result<T, FieldError>, Problem> {
+    match store.called(name).await {
+        Ok(id) => Ok(Ok(id)),
+        Err(StoreError::NotFound { .. }) => Ok(Err(otherwise)),
+        Err(StoreError::Refused { code, detail }) => Ok(Err(FieldError::new(otherwise.pointer, code, detail))),
         Err(error) => Err(error.into()),
     }
 }
@@ -51,10 +65,13 @@ pub async fn verifier(
             return one(FieldError::new("/verifier", "missing_field", detail));
         }
         None => return Ok(Ok(Scoring::default())),
-        Some(Value::String(id)) => {
-            let Ok(id) = id.parse::<VerifierId>() else {
-                let detail = format!("`{id}` is no verifier id (vf_...); an inline verifier is an object");
-                return one(FieldError::new("/verifier", "not_found", detail));
+        Some(Value::String(name)) => {
+            let detail =
+                format!("`{name}` is no verifier, by its id (vf_...) or name; an inline verifier is an object");
+            let otherwise = FieldError::new("/verifier", "not_found", detail);
+            let id = match called::<VerifierId>(store, name, otherwise).await? {
+                Ok(id) => id,
+                Err(error) => return one(error),
             };
             match found(store.verifier(id).await, "/verifier")? {
                 Ok(row) => (row.config, Some(id)),
@@ -131,11 +148,18 @@ pub async fn model(
     (pointer, code): (&str, &'static str),
 ) -> Result<Result<Model, FieldError>, Problem> {
     let wrong = |detail: String| Ok(Err(FieldError::new(pointer, code, detail)));
-    let Ok(reference) = name.parse::<ModelRef>() else {
-        return wrong(format!(
-            "`{name}` is no model; use `mdl_...` (see GET /v1/models; POST /v1/models imports one), an inference \
-             checkpoint `ckpt_...`, or `builtin:arith-tiny`"
-        ));
+    let reference = match name.parse::<ModelRef>() {
+        Ok(reference) => reference,
+        Err(_) => {
+            let detail = format!(
+                "`{name}` is no model; use `mdl_...` or its name (see GET /v1/models; POST /v1/models imports one), an \
+                 inference checkpoint `ckpt_...`, or `builtin:arith-tiny`"
+            );
+            match called(store, name, FieldError::new(pointer, code, detail)).await? {
+                Ok(id) => ModelRef::Model(id),
+                Err(error) => return Ok(Err(error)),
+            }
+        }
     };
     let model = |weights: &str, tokenizer: &str, files| Model {
         reference,
@@ -239,19 +263,19 @@ async fn find_dataset(store: &Store, name: &str, pointer: &str) -> Result<Result
     if let Some(name) = dataset::BUILTINS.into_iter().find(|builtin| *builtin == name) {
         return Ok(Ok(Found::Builtin(name)));
     }
-    if let Ok(id) = name.parse::<DatasetId>() {
-        let row = found(store.dataset(id).await, pointer)?;
-        return Ok(row.map(|dataset| Found::Version(Box::new(dataset.latest))));
-    }
     if let Ok(id) = name.parse::<DatasetVersionId>() {
         let row = found(store.dataset_version(id).await, pointer)?;
         return Ok(row.map(|version| Found::Version(Box::new(version))));
     }
-    Ok(Err(FieldError::new(
-        pointer,
-        "unknown_dataset",
-        format!(
-            "`{name}` is no data set; use `ds_...` or `dsv_...` (POST /v1/datasets uploads one), or `builtin:arithmetic`"
-        ),
-    )))
+    let detail = format!(
+        "`{name}` is no data set; use `ds_...` or its name, or `dsv_...` (POST /v1/datasets uploads one), or \
+         `builtin:arithmetic`"
+    );
+    match called::<DatasetId>(store, name, FieldError::new(pointer, "unknown_dataset", detail)).await? {
+        Ok(id) => {
+            let row = found(store.dataset(id).await, pointer)?;
+            Ok(row.map(|dataset| Found::Version(Box::new(dataset.latest))))
+        }
+        Err(error) => Ok(Err(error)),
+    }
 }

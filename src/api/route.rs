@@ -1,18 +1,21 @@
 //! What a route is to those that stand around its handler: the check of keys, the audit log and the memory of repeated
-//! requests. It is said where the route is listed, and nowhere else.
+//! requests. It is said where the route is listed, and nowhere else; what parameters it takes is said where it is
+//! described.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Query, Request, State};
 use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::Response;
-use utoipa::openapi::OpenApi;
+use utoipa::openapi::path::{Operation, ParameterIn};
+use utoipa::openapi::{OpenApi, RefOr};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
 use super::App;
+use super::error::Problem;
 use crate::job::Scope;
 
 /// What the requests to a path are, beside what their methods say.
@@ -113,6 +116,75 @@ pub async fn mark(State(kinds): State<Arc<Kinds>>, mut request: Request, next: N
     next.run(request).await
 }
 
+/// The names of the query parameters that each operation takes, by path and method.
+pub type Parameters = HashMap<(String, Method), Vec<String>>;
+
+/// As the operations are described.
+pub fn parameters(document: &OpenApi) -> Parameters {
+    let operations = document.paths.paths.iter().flat_map(|(path, item)| {
+        let methods = [
+            (Method::GET, &item.get),
+            (Method::PUT, &item.put),
+            (Method::POST, &item.post),
+            (Method::PATCH, &item.patch),
+            (Method::DELETE, &item.delete),
+        ];
+        methods.into_iter().filter_map(|(method, operation)| Some(((path.clone(), method), names(operation.as_ref()?))))
+    });
+    operations.collect()
+}
+
+fn names(operation: &Operation) -> Vec<String> {
+    let parameters = operation.parameters.iter().flatten().filter_map(|parameter| match parameter {
+        RefOr::T(parameter) if parameter.parameter_in == ParameterIn::Query => Some(parameter.name.clone()),
+        RefOr::T(_) | RefOr::Ref(_) => None,
+    });
+    parameters.collect()
+}
+
+/// Refuses a request with a parameter that its operation does not take: whoever misspells a filter must not be shown
+/// everything.
+pub async fn know_parameters(
+    State(parameters): State<Arc<Parameters>>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    if request.uri().query().is_some_and(|query| !query.is_empty()) {
+        let method = if request.method() == Method::HEAD { Method::GET } else { request.method().clone() };
+        let path = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
+        if let Some(known) = path.and_then(|path| parameters.get(&(path, method))) {
+            check_names(known, request.uri())?;
+        }
+    }
+    Ok(next.run(request).await)
+}
+
+fn check_names(known: &[String], uri: &axum::http::Uri) -> Result<(), Problem> {
+    let Ok(Query(pairs)) = Query::<Vec<(String, String)>>::try_from_uri(uri) else {
+        return Err(Problem::bad_request("invalid_parameter", "the query of the address cannot be read"));
+    };
+    let is_known = |name: &str| known.iter().any(|known| stands_for(known, name));
+    let Some((unknown, _)) = pairs.iter().find(|(name, _)| !is_known(name)) else { return Ok(()) };
+    let unknown: String = unknown.chars().take(80).collect();
+    let near = known.iter().map(|known| (strsim::damerau_levenshtein(known, &unknown), known)).min();
+    let meant = match near {
+        Some((distance, name)) if distance <= 2 => format!("; did you mean `{name}`?"),
+        Some(_) => format!("; it takes {}", known.join(", ")),
+        None => String::from("; it takes none"),
+    };
+    Err(Problem::bad_request("invalid_parameter", format!("`{unknown}` is no parameter of this operation{meant}")))
+}
+
+/// Whether a parameter has the name of a described one, of which `metadata[key]` stands for every key and for `metadata`.
+fn stands_for(known: &str, name: &str) -> bool {
+    match known.split_once('[') {
+        None => known == name,
+        Some((base, _)) => {
+            name.strip_prefix(base).is_some_and(|key| key.is_empty() || (key.starts_with('[') && key.ends_with(']')))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,6 +209,24 @@ mod tests {
             assert_eq!(kinds[path].scope(&method.parse().unwrap()), scope, "{method} {path}");
         }
         assert_eq!(Kind::default().scope(&Method::GET), Some(Scope::Read), "what is not there is no secret to readers");
+    }
+
+    #[test]
+    fn a_parameter_that_an_operation_does_not_take_is_named_with_what_was_meant() {
+        let (_, document, _) = super::super::routes().into_parts();
+        let all = parameters(&document);
+        let refusal = |path: &str, query: &str| {
+            let uri = format!("{path}?{query}").parse().unwrap();
+            check_names(&all[&(path.to_owned(), Method::GET)], &uri).err().map(|problem| problem.detail)
+        };
+        assert_eq!(refusal("/v1/jobs", "status=running&limit=5&metadata[a]=b&metadata%5Bc%5D=d"), None);
+        let misspelt = refusal("/v1/jobs", "statuss=running").unwrap();
+        assert_eq!(misspelt, "`statuss` is no parameter of this operation; did you mean `status`?");
+        assert!(refusal("/v1/jobs", "colour=red").unwrap().contains("it takes limit, after, order, status"));
+        for unknown in ["status[]=failed", "metadata[a=b", "metadatax=b"] {
+            assert!(refusal("/v1/jobs", unknown).is_some(), "{unknown}");
+        }
+        assert!(refusal("/v1/devices", "x").unwrap().ends_with("; it takes none"));
     }
 
     #[test]

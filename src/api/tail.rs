@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
+use futures_util::future::BoxFuture;
 use futures_util::stream;
 use serde::Serialize;
 use tokio::sync::watch;
@@ -16,6 +17,7 @@ use utoipa::ToSchema;
 
 use super::App;
 use super::error::Problem;
+use super::etag::Tagged;
 use super::extract::List;
 use super::feed::Follower;
 use crate::job::{Event, EventBody, JobId};
@@ -29,6 +31,8 @@ pub const BATCH: u32 = 200;
 const STREAM_BATCH: u32 = 16;
 /// A follower looks for itself this often, should a wake-up get lost.
 const LOOK: Duration = Duration::from_secs(30);
+/// How often a stream looks whether what has no log has changed.
+const VIEW_LOOK: Duration = Duration::from_secs(1);
 /// Streams that may be open at once; each takes about 40 KB of memory.
 pub const MOST_STREAMS: usize = 8192;
 
@@ -69,7 +73,7 @@ impl From<Event> for JobEvent {
 }
 
 /// Which log is followed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Log {
     /// A place is the `seq` of an event, and the log ends with the job.
     Job(JobId),
@@ -79,10 +83,10 @@ pub enum Log {
 
 impl Log {
     /// At most `limit` events behind `after` with their places, and the place up to which there are no others.
-    async fn read(self, store: &Store, after: i64, limit: u32) -> Result<(Vec<(i64, Event)>, i64), StoreError> {
+    async fn read(&self, store: &Store, after: i64, limit: u32) -> Result<(Vec<(i64, Event)>, i64), StoreError> {
         let (events, newest): (Vec<_>, _) = match self {
             Self::Job(job) => {
-                let events = store.news(job, after, limit).await?;
+                let events = store.news(*job, after, limit).await?;
                 (events.iter().map(|event| (event.seq, event.clone())).collect(), after)
             }
             Self::All(filter) => {
@@ -96,7 +100,7 @@ impl Log {
     }
 
     /// The id under which a client comes back behind an event.
-    fn name(self, place: i64, event: &Event) -> String {
+    fn name(&self, place: i64, event: &Event) -> String {
         match self {
             Self::Job(_) => place.to_string(),
             Self::All(_) => event.id.to_string(),
@@ -104,7 +108,7 @@ impl Log {
     }
 
     /// Whether nothing may follow behind an event.
-    fn ends_with(self, event: &Event) -> bool {
+    fn ends_with(&self, event: &Event) -> bool {
         match self {
             Self::Job(_) => event.body.is_last(),
             Self::All(_) => false,
@@ -112,9 +116,9 @@ impl Log {
     }
 
     /// Whether nothing can follow behind `after`.
-    async fn is_over(self, store: &Store, after: i64) -> bool {
+    async fn is_over(&self, store: &Store, after: i64) -> bool {
         match self {
-            Self::Job(job) => match store.job(job).await {
+            Self::Job(job) => match store.job(*job).await {
                 Ok(job) => job.status.is_final() && job.last_seq <= after,
                 // Deleted while it was followed.
                 Err(StoreError::NotFound { .. }) => true,
@@ -142,13 +146,40 @@ pub struct Tail {
     /// Nothing lay behind what is ready when it was read.
     caught_up: bool,
     ended: bool,
+    /// What else a stream tells of, with the tag of what it told last.
+    views: Vec<(View, Option<HeaderValue>)>,
+    look_at: Instant,
+}
+
+/// Something that has a state and no log: a stream tells it at its begin, and again when it has changed.
+#[derive(Clone, Copy)]
+pub struct View {
+    /// The type of the event.
+    pub name: &'static str,
+    pub read: fn(App) -> BoxFuture<'static, Result<Tagged, Problem>>,
 }
 
 impl Tail {
     /// Follows `log` behind `after`. The follower must be older than whatever was read of the log so far.
     pub fn new(app: App, log: Log, after: i64, follower: Follower) -> Self {
         let shutdown = app.shutdown.clone();
-        Self { app, log, after, follower, shutdown, ready: VecDeque::new(), caught_up: false, ended: false }
+        Self {
+            app,
+            log,
+            after,
+            follower,
+            shutdown,
+            ready: VecDeque::new(),
+            caught_up: false,
+            ended: false,
+            views: Vec::new(),
+            look_at: Instant::now(),
+        }
+    }
+
+    /// Tells of these as well, where it is a stream.
+    pub fn with_views(self, views: Vec<View>) -> Self {
+        Self { views: views.into_iter().map(|view| (view, None)).collect(), ..self }
     }
 
     /// One page, after waiting up to `wait` seconds for its first event.
@@ -183,6 +214,9 @@ impl Tail {
 
     async fn next(&mut self) -> Option<Result<sse::Event, Infallible>> {
         loop {
+            if let Some(changed) = Box::pin(self.changed_view()).await {
+                return Some(Ok(changed));
+            }
             if let Some((place, event)) = self.ready.pop_front() {
                 // A job that has ended may have been resumed since.
                 self.ended = self.log.ends_with(&event) && Box::pin(self.log.is_over(&self.app.store, place)).await;
@@ -193,7 +227,8 @@ impl Tail {
             }
             if self.caught_up {
                 self.caught_up = false;
-                self.rest_until(Instant::now() + LOOK).await;
+                let look = Instant::now() + LOOK;
+                self.rest_until(if self.views.is_empty() { look } else { self.look_at.min(look) }).await;
             }
             // Boxed, so that a stream that rests takes little memory.
             match Box::pin(self.log.read(&self.app.store, self.after, STREAM_BATCH)).await {
@@ -213,6 +248,24 @@ impl Tail {
                 }
             }
         }
+    }
+
+    /// The first of the views that is not as it was told, if it is time to look at them.
+    async fn changed_view(&mut self) -> Option<sse::Event> {
+        if self.views.is_empty() || Instant::now() < self.look_at {
+            return None;
+        }
+        for (view, told) in &mut self.views {
+            // One that cannot be read now is looked at again.
+            let Ok(now) = (view.read)(self.app.clone()).await else { continue };
+            if told.as_ref() != Some(now.tag()) {
+                *told = Some(now.tag().clone());
+                // Without an id, so that a client comes back behind the last event of the log.
+                return Some(sse::Event::default().event(view.name).data(now.text()));
+            }
+        }
+        self.look_at = Instant::now() + VIEW_LOOK;
+        None
     }
 
     /// Until there may be news, or at `deadline`, or when the server ends.

@@ -177,6 +177,8 @@ fn compare(client: &Client, output: Output, args: &CompareArgs) -> anyhow::Resul
         if let (Some(mean), Some(low), Some(high)) = (number("difference"), number("low"), number("high")) {
             fields.add("difference", format!("{mean:+.4}, between {low:+.4} and {high:+.4}"));
         }
+        let (gained, lost) = (member(&comparison, "/flips/gained"), member(&comparison, "/flips/lost"));
+        fields.add("flips", format!("{gained} prompts solved that were not, {lost} not solved that were"));
         if let Some(passed) = comparison["gate"]["passed"].as_bool() {
             let least = member(&comparison, "/gate/min_improvement");
             fields.add("gate", format!("{}: better by {least}", if passed { "passed" } else { "failed" }));

@@ -2,6 +2,8 @@
 //! end with pass@k. Every completion is a function of seed, row and sample number, so that two models meet the same
 //! random numbers and can be compared prompt by prompt.
 
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::sync::Arc;
 
 use super::actor::{Actor, ActorSpec, RolloutRequest};
@@ -17,7 +19,10 @@ use super::rollout_set::{has_part, keep_part, kept_part};
 use super::sampler::FinishReason;
 use crate::dataset::Dataset;
 use crate::job::digest::sha256_hex;
-use crate::job::evaluation::{EVALUATION_FILE, PROMPT_CHARACTERS, RESULTS_FILE};
+use crate::job::evaluation::{
+    COMPLETION_CHARACTERS, COMPLETIONS_BYTES, COMPLETIONS_FILE, COMPLETIONS_KEPT, EVALUATION_FILE, EvaluatedCompletion,
+    PROMPT_CHARACTERS, RESULTS_FILE,
+};
 use crate::job::event::{EvaluationComplete, EvaluationFound};
 use crate::job::{ArtifactKind, ArtifactSummary, EvaluationSummary, EventBody, NewEvent, Phase, PromptResult};
 use crate::spec::Evaluating;
@@ -102,26 +107,52 @@ fn result(rows: &Dataset, group: &RolloutGroup) -> Result<PromptResult, EngineEr
         reward_sum: group.rewards().iter().sum(),
         tokens: group.rollouts.iter().map(|rollout| rollout.tokens.len() as u64).sum(),
         truncated: count(&|rollout| rollout.finish == FinishReason::Length),
+        completions: group.rollouts.iter().take(COMPLETIONS_KEPT).map(kept).collect(),
     })
 }
 
-/// Makes one file of the parts; doing so again gives the same.
+/// What is kept of a completion.
+fn kept(rollout: &rollout::Rollout) -> EvaluatedCompletion {
+    EvaluatedCompletion {
+        sample: rollout.sample,
+        completion: rollout.text.chars().take(COMPLETION_CHARACTERS).collect(),
+        answer: rollout.answer.clone(),
+        tokens: rollout.tokens.len() as u64,
+        finish: rollout.finish,
+        status: rollout.status,
+        reward: rollout.reward,
+    }
+}
+
+/// Makes the files of the parts; doing so again gives the same.
 fn publish(job: &EvaluationJob, parts: u64) -> Result<(Saved, EvaluationSummary), EngineError> {
     let actor = &job.actor;
-    let mut results: Vec<PromptResult> = Vec::new();
-    for part in 0..parts {
-        for line in read_lines(&kept_part(&actor.directory, part)?, "evaluation_corrupt")? {
-            results.push(line?);
-        }
-    }
-    let summary = summary(&job.spec, &results);
     let directory = actor.directory.join(format!("evaluation-{}", actor.attempt));
+    let mut found = EvaluationSummary::default();
     let saved = artifact::save(&directory, actor.manifest(ArtifactKind::Evaluation, 0), |dir| {
+        let path = dir.join(COMPLETIONS_FILE);
+        let io = |error| EngineError::io("writing", &path, error);
+        let mut completions = BufWriter::new(File::create(&path).map_err(io)?);
+        let (mut results, mut bytes): (Vec<PromptResult>, usize) = (Vec::new(), 0);
+        for part in 0..parts {
+            for line in read_lines::<PromptResult>(&kept_part(&actor.directory, part)?, "evaluation_corrupt")? {
+                let mut result = line?;
+                // They may be many and long, and nothing that is counted is in them.
+                let texts = std::mem::take(&mut result.completions);
+                let text = serde_json::to_vec(&texts).map_err(std::io::Error::from).map_err(io)?;
+                bytes += text.len();
+                completions.write_all(if bytes > COMPLETIONS_BYTES { b"[]" } else { &text }).map_err(io)?;
+                completions.write_all(b"\n").map_err(io)?;
+                results.push(result);
+            }
+        }
+        completions.flush().map_err(io)?;
+        found = summary(&job.spec, &results);
         rollout::write(&dir.join(RESULTS_FILE), &results)?;
-        artifact::write_json(&dir.join(EVALUATION_FILE), &summary)?;
-        Ok(ArtifactSummary::Evaluation(summary.clone()))
+        artifact::write_json(&dir.join(EVALUATION_FILE), &found)?;
+        Ok(ArtifactSummary::Evaluation(found.clone()))
     })?;
-    Ok((saved, summary))
+    Ok((saved, found))
 }
 
 fn summary(spec: &Evaluating, results: &[PromptResult]) -> EvaluationSummary {
@@ -168,6 +199,8 @@ mod tests {
         let results: Vec<PromptResult> = groups.iter().map(|group| result(&rows, group).unwrap()).collect();
         assert_eq!((results[1].samples, results[1].passed, results[1].reward_sum), (3, 2, 1.5));
         assert_ne!(results[0].row_sha256, results[1].row_sha256);
+        let kept: Vec<f64> = results[1].completions.iter().map(|completion| completion.reward).collect();
+        assert_eq!(kept, [0.5, 1.0, 0.0]);
         let found = summary(&spec, &results);
         assert_eq!((found.prompts, found.completions, found.unscored, found.passed), (2, 7, 1, 3));
         assert!((found.pass_at[0].mean - (0.25 + 2.0 / 3.0) / 2.0).abs() < 1e-12);

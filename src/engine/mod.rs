@@ -34,6 +34,7 @@ pub mod rollout;
 pub mod rollout_set;
 pub mod rows;
 pub mod sample;
+mod sample_log;
 pub mod sampler;
 pub mod schedule;
 mod state;

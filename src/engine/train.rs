@@ -249,8 +249,14 @@ impl<B: Backend> Trainer<'_, B> {
         let tokens = groups.iter().flat_map(|group| &group.rollouts).map(|rollout| rollout.tokens.len()).sum();
         self.sampled = Some((began.elapsed().as_secs_f64(), tokens));
         self.fill_reference(&mut groups, reporter)?;
-        if self.keeps() && self.ranks().is_first() {
-            rollout_set::keep_part(&job.actor.directory, round, &groups)?;
+        if self.ranks().is_first() {
+            if self.keeps() {
+                rollout_set::keep_part(&job.actor.directory, round, &groups)?;
+            } else {
+                let steps = self.plan.steps_of(round).count() as u64;
+                let piece = |token| self.actor.tokenizer.decode(&[token], false).unwrap_or_default();
+                self.sample.keep(round, steps, &groups, piece);
+            }
         }
         let groups: Vec<_> = groups.into_iter().map(Arc::new).collect();
         self.report_round(round, &groups, reporter)?;

@@ -19,6 +19,7 @@ use super::optimizer::AdamW;
 use super::report::Reporter;
 use super::rollout::{RolloutGroup, sequences};
 use super::rollout_set;
+use super::sample_log::SampleLog;
 use crate::dataset::Dataset;
 use crate::job::spec::{MicroBatchTokens, Precision};
 use crate::job::{PolicyEvaluation, RolloutSetId};
@@ -74,6 +75,8 @@ pub struct Trainer<'a, B: Backend> {
     pub(super) report: Map<String, Value>,
     /// The scored completions of the round under way.
     pub(super) rollouts: Vec<Arc<RolloutGroup>>,
+    /// What is kept of completions for people.
+    pub(super) sample: SampleLog,
     /// The stored completions that are trained on beside them or instead of them.
     pub(super) stored: Vec<Arc<RolloutGroup>>,
     /// Seconds and tokens of the last sampling phase, until they are reported.
@@ -122,6 +125,7 @@ impl<'a, B: Backend> Trainer<'a, B> {
             report: Map::new(),
             rollouts: Vec::new(),
             sampled: None,
+            sample: SampleLog::open(&job.actor.directory, job.spec.rollouts.sample),
             said: BTreeSet::new(),
             reference: None,
             job,

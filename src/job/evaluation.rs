@@ -4,12 +4,39 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::inference::FinishReason;
+use super::rollout_set::ScoreStatus;
+
 /// The file of an evaluation with one [`PromptResult`] a line, in the order of the prompts.
 pub const RESULTS_FILE: &str = "results.jsonl";
+/// The file of an evaluation with the [`EvaluatedCompletion`]s of a prompt a line, as a list, in the same order.
+pub const COMPLETIONS_FILE: &str = "completions.jsonl";
 /// The file of an evaluation with its [`EvaluationSummary`].
 pub const EVALUATION_FILE: &str = "evaluation.json";
 /// Characters of a prompt that its result repeats.
 pub const PROMPT_CHARACTERS: usize = 1000;
+
+/// Completions of a prompt that are kept, the first ones.
+pub const COMPLETIONS_KEPT: usize = 16;
+/// Bytes of completions that an evaluation keeps; prompts behind them have none.
+pub const COMPLETIONS_BYTES: usize = 256 << 20;
+/// Characters of a completion that are kept.
+pub const COMPLETION_CHARACTERS: usize = 8000;
+
+/// A completion as an evaluation keeps it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EvaluatedCompletion {
+    /// Its number among those of its prompt.
+    pub sample: u32,
+    /// The beginning of its text.
+    pub completion: String,
+    /// What the verifier compared; none where it took nothing out of the completion.
+    pub answer: Option<String>,
+    pub tokens: u64,
+    pub finish: FinishReason,
+    pub status: Option<ScoreStatus>,
+    pub reward: f64,
+}
 
 /// What became of one prompt's completions. Those that the verifier could not judge are not counted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,6 +59,16 @@ pub struct PromptResult {
     pub tokens: u64,
     /// Completions cut at the length limit.
     pub truncated: u32,
+    /// In the making only: a complete evaluation has them in a file of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub completions: Vec<EvaluatedCompletion>,
+}
+
+impl PromptResult {
+    /// Whether at least half of its completions pass; none where no completion has a verdict.
+    pub fn is_solved(&self) -> Option<bool> {
+        (self.samples > 0).then_some(2 * self.passed >= self.samples)
+    }
 }
 
 /// The probability that at least one of k completions passes, with its 95 % interval over prompts.

@@ -7,6 +7,7 @@ pub mod bounds;
 pub mod budget;
 pub mod checkpoint;
 pub mod device;
+pub mod diagnosis;
 pub mod digest;
 pub mod evaluation;
 pub mod event;
@@ -19,6 +20,7 @@ pub mod memory;
 pub mod metadata;
 pub mod metric;
 pub mod placement;
+pub mod progress;
 pub mod rollout_set;
 pub mod spec;
 pub mod status;
@@ -39,6 +41,6 @@ pub use id::{
     PartId, RolloutSetId, UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId, WorkerId,
 };
 pub(crate) use kinds::kinds;
-pub use rollout_set::{Rollout, RolloutGroup, RolloutLine, RolloutSummary, ScoreStatus};
+pub use rollout_set::{Rollout, RolloutGroup, RolloutLine, RolloutSummary, SampledGroup, ScoreStatus};
 pub use status::{Failure, FailureKind, JobKind, JobStatus, Phase, RolloutSetStatus, UploadStatus};
 pub use time::Timestamp;

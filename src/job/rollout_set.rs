@@ -16,6 +16,8 @@ pub const SUMMARY_FILE: &str = "summary.json";
 
 /// Folder of what a job has kept of its completions so far, within the job's own; it outlives attempts.
 pub const PARTS_FOLDER: &str = "parts";
+/// Folder of a sample of what a training job samples, within the job's own; it is there as long as the job.
+pub const SAMPLE_FOLDER: &str = "sample";
 /// The extension of the file beside a part that holds the SHA-256 of its bytes, in hexadecimal.
 pub const PART_DIGEST: &str = "sha256";
 
@@ -89,6 +91,16 @@ impl RolloutGroup {
             reward: rollout.status.map(|_| rollout.reward),
         })
     }
+}
+
+/// A group with the texts of its tokens, as the sample of a job's completions holds it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SampledGroup {
+    #[serde(flatten)]
+    pub group: RolloutGroup,
+    /// Of each completion the text of each token; empty in what is kept for other ends.
+    #[serde(default)]
+    pub pieces: Vec<Vec<String>>,
 }
 
 /// One completion of a rollout set, as it is stored, browsed and downloaded.

@@ -230,6 +230,10 @@ impl Default for TrainSpec {
 pub struct RolloutSpec<R = String> {
     /// Keep every completion that the job samples for training as a rollout set.
     pub keep: bool,
+    /// Completions of each step that are kept to be looked at where not all are, as far as 256 MiB go; 0 keeps none.
+    #[serde(skip_serializing_if = "is_usual_sample")]
+    #[schemars(range(max = 1024))]
+    pub sample: u32,
     /// Train on a stored rollout set (`rs_...`) and sample nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<R>,
@@ -238,9 +242,16 @@ pub struct RolloutSpec<R = String> {
     pub mix: Option<MixSpec<R>>,
 }
 
+const USUAL_SAMPLE: u32 = 64;
+
+/// What is usual is not written, so that specs of before there was a sample keep their digests.
+fn is_usual_sample(sample: &u32) -> bool {
+    *sample == USUAL_SAMPLE
+}
+
 impl<R> Default for RolloutSpec<R> {
     fn default() -> Self {
-        Self { keep: false, from: None, mix: None }
+        Self { keep: false, sample: USUAL_SAMPLE, from: None, mix: None }
     }
 }
 
@@ -267,6 +278,7 @@ impl RolloutSpec {
     pub fn pin(self, set: Option<RolloutSetId>) -> RolloutSpec<RolloutSetId> {
         RolloutSpec {
             keep: self.keep,
+            sample: self.sample,
             from: self.from.and(set),
             mix: self.mix.zip(set).map(|(mix, rollout_set)| MixSpec { rollout_set, share: mix.share }),
         }
@@ -278,6 +290,7 @@ impl RolloutSpec<RolloutSetId> {
     pub fn named(&self) -> RolloutSpec {
         RolloutSpec {
             keep: self.keep,
+            sample: self.sample,
             from: self.from.map(|id| id.to_string()),
             mix: self.mix.as_ref().map(|mix| MixSpec { rollout_set: mix.rollout_set.to_string(), share: mix.share }),
         }

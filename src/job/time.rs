@@ -3,11 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 /// Milliseconds since 1970-01-01T00:00:00Z.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
+    pub fn of_unix_seconds(seconds: i64) -> Self {
+        Self(seconds.saturating_mul(1000))
+    }
+
     /// Whole seconds, as the API writes `created_at`.
     pub fn unix_seconds(self) -> i64 {
         self.0.div_euclid(1000)

@@ -11,18 +11,20 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use super::artifacts::training_locations;
 use super::inputs::in_use;
 use super::{Location, Result, Store, StoreError, read};
-use crate::job::rollout_set::PARTS_FOLDER;
+use crate::job::rollout_set::{PARTS_FOLDER, SAMPLE_FOLDER};
 use crate::job::{CheckpointId, JobId, JobStatus, RolloutSetId};
 
 /// What a job owns besides its row, in an order that references allow.
-const OWNED: [&str; 10] = [
+const OWNED: [&str; 12] = [
     "insert into deleted_event (id, position, project)
      select event.id, position, project from event join job on job.id = job_id where job_id = $1",
     "delete from event where job_id = $1",
     "delete from metric where job_id = $1",
+    "delete from metric_rollup where job_id = $1",
     "delete from attempt where job_id = $1",
     "delete from artifact where job_id = $1",
     "delete from rollout_set where job_id = $1",
+    "delete from rollout_sample where job_id = $1",
     "delete from verification where job_id = $1",
     "delete from fine_tuning where job_id = $1",
     "delete from job_input where job_id = $1",
@@ -103,18 +105,44 @@ impl Store {
     }
 
     /// Removes from the folder of a job that has ended, or is about to, all that no row names, but for what a job that can
-    /// be resumed goes on with. Returns how many.
+    /// be resumed goes on with, and the sample of its completions, whose bytes count as stored from now on. Returns how
+    /// many.
     pub async fn sweep_job(&self, id: JobId, succeeded: bool) -> Result<usize> {
         let goes_on = !succeeded && !training_locations(&mut *self.readers.acquire().await?, id).await?.is_empty();
         let mut swept = 0;
+        self.count_sample(id).await?;
         for part in self.place().list(&Location::job(id)).await? {
-            let needed = goes_on && part.name == PARTS_FOLDER;
+            let needed = part.name == SAMPLE_FOLDER || (goes_on && part.name == PARTS_FOLDER);
             if !needed && !self.is_artifact(&part.location).await? {
                 self.place().remove(&part.location).await;
                 swept += 1;
             }
         }
         Ok(swept)
+    }
+
+    /// Writes down what the sample of a job's completions takes.
+    async fn count_sample(&self, id: JobId) -> Result<()> {
+        let sample = self.place().list(&Location::job(id).within(SAMPLE_FOLDER)).await?;
+        let bytes: u64 = sample.iter().map(|entry| entry.bytes).sum();
+        let known: Option<i64> = sqlx::query_scalar("select bytes from rollout_sample where job_id = $1")
+            .bind(id.to_string())
+            .fetch_optional(&self.readers)
+            .await?;
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        if known.unwrap_or_default() == bytes {
+            return Ok(());
+        }
+        let mut tx = self.begin().await?;
+        sqlx::query(
+            "insert into rollout_sample (job_id, bytes) select id, $2 from job where id = $1
+             on conflict (job_id) do update set bytes = excluded.bytes",
+        )
+        .bind(id.to_string())
+        .bind(bytes)
+        .execute(tx.connection())
+        .await?;
+        tx.commit().await
     }
 
     /// Removes files of data sets, models and clients that no row names: their server died between the two, or the disk
@@ -240,6 +268,28 @@ mod tests {
         let goes = [write(at("datasets", "dsv_1.jsonl"), old), write(at("files", "file-2"), old)];
         assert_eq!(store.sweep_unnamed().await.unwrap(), goes.len());
         assert!(stays.iter().all(|path| path.exists()) && !goes.iter().any(|path| path.exists()));
+    }
+
+    #[tokio::test]
+    async fn the_sample_of_a_jobs_completions_counts_as_stored_and_goes_with_the_job() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let spec = serde_json::json!({"model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"},
+                                      "objective": {"type": "sft"}});
+        let new = crate::store::NewJob::of_kind(crate::job::JobKind::Train, spec);
+        let job = store.submit_job(new, None, crate::job::Timestamp(1)).await.unwrap().job.id;
+        let sample = store.files().job(job).join(SAMPLE_FOLDER);
+        std::fs::create_dir_all(&sample).unwrap();
+        let stored = async || store.project_with_usage("default").await.unwrap().storage_bytes;
+        for (round, total) in [(0, 100), (1, 200)] {
+            std::fs::write(sample.join(format!("{round:09}.jsonl")), [b'x'; 100]).unwrap();
+            store.sweep_job(job, true).await.unwrap();
+            assert_eq!(stored().await, total);
+        }
+        assert_eq!(store.named_files().await.unwrap().len(), 2, "a backup has them");
+        store.cancel_job(job, crate::job::Timestamp(2)).await.unwrap();
+        store.delete_job(job).await.unwrap();
+        assert_eq!((stored().await, sample.exists()), (0, false));
     }
 
     #[tokio::test]

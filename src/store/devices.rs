@@ -10,6 +10,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use super::{Result, Store, StoreError, read, read_json, write_json};
 use crate::job::event::LogDetail;
 use crate::job::placement::Slot;
+use crate::job::progress::Pace;
 use crate::job::{DeviceProcess, DeviceReading, DeviceStatus, FailureKind, JobId, NewEvent, Timestamp, WorkerId};
 
 /// A worker that was not seen for so long does not count as waiting for jobs.
@@ -43,27 +44,6 @@ pub struct DeviceRow {
     pub seen_at: Timestamp,
     /// The worker that tends it, if one was seen lately, with its process.
     pub worker: Option<(WorkerId, u32, Timestamp)>,
-}
-
-/// What the steps of a running job say about its end.
-struct Progress {
-    began_at: Timestamp,
-    first_step: i64,
-    step: i64,
-    steps: i64,
-}
-
-impl Progress {
-    /// When the last step will be taken, if steps go on at the pace of this attempt.
-    fn end(&self, now: Timestamp) -> Option<Timestamp> {
-        let done = self.step - self.first_step;
-        if self.steps == 0 || done <= 0 {
-            return None;
-        }
-        let elapsed = i128::from(now.0 - self.began_at.0);
-        let left = elapsed * i128::from(self.steps - self.step) / i128::from(done);
-        Some(Timestamp(now.0.saturating_add(i64::try_from(left).ok()?)))
-    }
 }
 
 impl Store {
@@ -296,13 +276,14 @@ pub(super) async fn slots(
 fn slot(row: &SqliteRow, now: Timestamp) -> Result<Slot> {
     let job: Option<String> = row.try_get("job_id")?;
     let began_at: Option<i64> = row.try_get("started_at")?;
-    let progress = match began_at {
+    let pace = match began_at {
         None => None,
-        Some(began_at) => Some(Progress {
+        Some(began_at) => Some(Pace {
             began_at: Timestamp(began_at),
-            first_step: row.try_get("first_step")?,
-            step: row.try_get("step")?,
-            steps: row.try_get("steps")?,
+            first_step: row.try_get::<i64, _>("first_step")?.unsigned_abs(),
+            step: row.try_get::<i64, _>("step")?.unsigned_abs(),
+            steps: row.try_get::<i64, _>("steps")?.unsigned_abs(),
+            blocks: Vec::new(),
         }),
     };
     Ok(Slot {
@@ -312,7 +293,7 @@ fn slot(row: &SqliteRow, now: Timestamp) -> Result<Slot> {
         memory_free: row.try_get::<i64, _>("memory_free")?.unsigned_abs(),
         attended: row.try_get("attended")?,
         job: job.map(|id| read("job id", &id)).transpose()?,
-        free_at: progress.and_then(|progress| progress.end(now)),
+        free_at: pace.and_then(|pace| pace.end(now)).map(|end| end.p50),
     })
 }
 

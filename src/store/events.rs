@@ -41,11 +41,11 @@ pub(super) async fn append(
 /// Events that are held for others who follow the same job.
 const FEW: usize = 16;
 
-/// Which events a look at the log of all jobs shows.
-#[derive(Clone, Copy, Debug, Default)]
+/// Which events a look at the log of all jobs shows; empty lists mean all.
+#[derive(Clone, Debug, Default)]
 pub struct EventFilter {
-    pub kind: Option<EventKind>,
-    pub job: Option<JobId>,
+    pub kinds: Vec<EventKind>,
+    pub jobs: Vec<JobId>,
 }
 
 impl Store {
@@ -95,18 +95,20 @@ impl Store {
 
     /// At most `limit` events of all jobs behind position `after` and up to position `to`, in the order of the log and
     /// with their positions.
-    pub async fn all_events(&self, after: i64, to: i64, filter: EventFilter, limit: u32) -> Result<Vec<(i64, Event)>> {
+    pub async fn all_events(&self, after: i64, to: i64, filter: &EventFilter, limit: u32) -> Result<Vec<(i64, Event)>> {
         // A join would let SQLite begin with the jobs and sort their events.
         let rows = sqlx::query(
             "select * from event
-             where position > $1 and position <= $2 and type = coalesce($3, type) and job_id = coalesce($4, job_id)
+             where position > $1 and position <= $2
+               and ($3 = '[]' or type in (select value from json_each($3)))
+               and ($4 = '[]' or job_id in (select value from json_each($4)))
                and exists (select 1 from job where id = event.job_id and project = coalesce($5, project))
              order by position limit $6",
         )
         .bind(after)
         .bind(to)
-        .bind(filter.kind.map(EventKind::as_str))
-        .bind(filter.job.map(|job| job.to_string()))
+        .bind(write_json(&filter.kinds)?)
+        .bind(write_json(&filter.jobs)?)
         .bind(self.project())
         .bind(limit)
         .fetch_all(&self.readers)
@@ -201,7 +203,7 @@ mod tests {
         let cursor = store.events(first, 0, 10).await.unwrap()[0].id;
         store.delete_job(first).await.unwrap();
         let position = store.event_position(cursor).await.unwrap();
-        let rest = store.all_events(position, i64::MAX, EventFilter::default(), 10).await.unwrap();
+        let rest = store.all_events(position, i64::MAX, &EventFilter::default(), 10).await.unwrap();
         assert_eq!(rest.iter().map(|(_, event)| event.job).collect::<Vec<_>>(), [second]);
         assert!(store.within("another").event_position(cursor).await.is_err(), "it is nothing to other projects");
     }

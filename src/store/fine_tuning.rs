@@ -1,23 +1,12 @@
 //! What the OpenAI-compatible view needs to know of training jobs and of the models they made, beyond the rows that
 //! the rest of the API reads.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use super::artifacts::checkpoint_bounds;
 use super::events::event;
-use super::{JobRow, Page, Result, Store, StoreError, read, read_json, write_json};
+use super::{Page, Result, Store, StoreError, read, read_json, write_json};
 use crate::job::{CheckpointId, Event, JobId, Timestamp};
-
-/// Which training jobs a listing shows.
-#[derive(Clone, Debug)]
-pub enum MetadataFilter {
-    /// Those with all of these pairs.
-    Pairs(BTreeMap<String, String>),
-    /// Those without any pair.
-    None,
-}
 
 impl Store {
     /// Keeps what a client asked for in OpenAI's words, for the job that is about to be submitted.
@@ -52,47 +41,6 @@ impl Store {
                 .fetch_optional(&self.readers)
                 .await?;
         text.map(|text| read_json("fine-tuning request", &text)).transpose()
-    }
-
-    /// Jobs that train, newest first or in order.
-    pub async fn training_jobs(&self, filter: &MetadataFilter, page: &Page) -> Result<Vec<JobRow>> {
-        let (low, high) = page.bounds();
-        let statement = if page.newest_first {
-            "select id from job where id > $1 and id < $2 and kind = 'train' and project = $3
-                and not exists (select 1 from json_each($4) wanted where wanted.value is not
-                    (select own.value from json_each(metadata) own where own.key = wanted.key))
-                and ($5 = 0 or not exists (select 1 from json_each(metadata)))
-             order by id desc limit $6"
-        } else {
-            "select id from job where id > $1 and id < $2 and kind = 'train' and project = $3
-                and not exists (select 1 from json_each($4) wanted where wanted.value is not
-                    (select own.value from json_each(metadata) own where own.key = wanted.key))
-                and ($5 = 0 or not exists (select 1 from json_each(metadata)))
-             order by id limit $6"
-        };
-        let none = BTreeMap::new();
-        let (pairs, without) = match filter {
-            MetadataFilter::Pairs(pairs) => (pairs, 0),
-            MetadataFilter::None => (&none, 1),
-        };
-        let ids: Vec<String> = sqlx::query_scalar(statement)
-            .bind(low)
-            .bind(high)
-            .bind(self.own_project())
-            .bind(write_json(pairs)?)
-            .bind(without)
-            .bind(page.limit)
-            .fetch_all(&self.readers)
-            .await?;
-        let mut jobs = Vec::with_capacity(ids.len());
-        for id in ids {
-            match self.job(read("job id", &id)?).await {
-                // Deleted meanwhile.
-                Err(StoreError::NotFound { .. }) => {}
-                row => jobs.push(row?),
-            }
-        }
-        Ok(jobs)
     }
 
     /// Events of a job, newest first, behind the event with the given id.

@@ -1,12 +1,13 @@
 //! Job rows: looked up, listed and cancelled. How they come to be is in `submissions`, what else becomes of them in
 //! `lifecycle`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{QueryBuilder, Row, Sqlite};
 
 use super::transitions::{Transition, move_job};
 use super::{Page, Result, Store, StoreError, read, read_json};
@@ -48,14 +49,6 @@ macro_rules! job_rows {
             spent!(),
             " as spent from job"
         )
-    };
-}
-
-/// A page of a project's jobs by id. Jobs with a rare status are found by an index, from whose use SQLite would be kept
-/// by a condition that may hold for all, and by a second bound.
-macro_rules! job_listing {
-    ($status:literal, $bound:literal, $order:literal) => {
-        concat!(job_rows!(), " where project = $2 and ", $status, " ", $bound, " order by id ", $order, " limit $3")
     };
 }
 
@@ -117,10 +110,82 @@ impl JobRow {
     }
 }
 
-/// Which jobs a listing shows.
+/// Which jobs a listing shows: those that meet all of it.
 #[derive(Clone, Debug, Default)]
 pub struct JobFilter {
     pub status: Option<JobStatus>,
+    pub kind: Option<JobKind>,
+    /// The type of what is optimised.
+    pub objective: Option<String>,
+    /// The model or checkpoint that it starts from or measures.
+    pub model: Option<String>,
+    /// Somewhere in the name, in upper or lower case, or at the begin of the id.
+    pub text: Option<String>,
+    /// Not earlier.
+    pub created_after: Option<Timestamp>,
+    /// Earlier.
+    pub created_before: Option<Timestamp>,
+    pub metadata: MetadataFilter,
+}
+
+/// What a listing asks of metadata.
+#[derive(Clone, Debug, Default)]
+pub enum MetadataFilter {
+    #[default]
+    Any,
+    /// All of these pairs.
+    Pairs(BTreeMap<String, String>),
+    /// Not any pair.
+    None,
+}
+
+/// A page of a project's jobs by id. Which rows they are is found first, so that what belongs to a row is read for those
+/// that are shown only. Every condition stands there only when it is asked for: one that may hold for all would keep
+/// SQLite from the index of a status or a kind.
+fn listing(project: &str, filter: &JobFilter, page: &Page) -> QueryBuilder<Sqlite> {
+    let (low, high) = page.bounds();
+    let mut query = QueryBuilder::new(concat!(job_rows!(), " where id in (select id from job where project = "));
+    query.push_bind(project);
+    let (bound, order) =
+        if page.newest_first { (" and id < ", " order by id desc") } else { (" and id > ", " order by id") };
+    query.push(bound).push_bind(if page.newest_first { high } else { low });
+    if let Some(status) = filter.status {
+        query.push(" and status = ").push_bind(status.as_str());
+    }
+    if let Some(kind) = filter.kind {
+        query.push(" and kind = ").push_bind(kind.as_str());
+    }
+    if let Some(objective) = &filter.objective {
+        query.push(" and objective = ").push_bind(objective);
+    }
+    if let Some(model) = &filter.model {
+        query.push(" and exists (select 1 from job_input where job_id = job.id and role = 'model' and id = ");
+        query.push_bind(model).push(")");
+    }
+    if let Some(text) = &filter.text {
+        query.push(" and (instr(lower(name), lower(").push_bind(text).push(")) > 0 or instr(id, ");
+        query.push_bind(text).push(") = 1)");
+    }
+    if let Some(after) = filter.created_after {
+        query.push(" and created_at >= ").push_bind(after.0);
+    }
+    if let Some(before) = filter.created_before {
+        query.push(" and created_at < ").push_bind(before.0);
+    }
+    match &filter.metadata {
+        MetadataFilter::Any => {}
+        MetadataFilter::None => {
+            query.push(" and metadata = '{}'");
+        }
+        MetadataFilter::Pairs(pairs) => {
+            for (key, value) in pairs {
+                query.push(" and exists (select 1 from json_each(metadata) own where own.key = ").push_bind(key);
+                query.push(" and own.value = ").push_bind(value).push(")");
+            }
+        }
+    }
+    query.push(order).push(" limit ").push_bind(page.limit).push(")").push(order);
+    query
 }
 
 impl Store {
@@ -129,18 +194,7 @@ impl Store {
     }
 
     pub async fn jobs(&self, filter: &JobFilter, page: &Page) -> Result<Vec<JobRow>> {
-        let (low, high) = page.bounds();
-        let (statement, bound) = match (filter.status.is_some(), page.newest_first) {
-            (false, true) => (job_listing!("", "id < $1", "desc"), high),
-            (false, false) => (job_listing!("", "id > $1", "asc"), low),
-            (true, true) => (job_listing!("status = $4 and", "id < $1", "desc"), high),
-            (true, false) => (job_listing!("status = $4 and", "id > $1", "asc"), low),
-        };
-        let mut query = sqlx::query(statement).bind(bound).bind(self.own_project()).bind(page.limit);
-        if let Some(status) = filter.status {
-            query = query.bind(status.as_str());
-        }
-        let rows = query.fetch_all(&self.readers).await?;
+        let rows = listing(self.own_project(), filter, page).build().fetch_all(&self.readers).await?;
         rows.iter().map(job).collect()
     }
 
@@ -239,22 +293,30 @@ fn job(row: &SqliteRow) -> Result<JobRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::DEFAULT_PROJECT;
 
     #[tokio::test]
     async fn listings_walk_no_other_jobs_than_those_that_they_show() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
+        let newest = Page { after: None, limit: 21, newest_first: true };
+        let oldest = Page { newest_first: false, ..newest.clone() };
+        let every = JobFilter::default();
+        let failed = JobFilter { status: Some(JobStatus::Failed), ..JobFilter::default() };
+        let measuring = JobFilter { kind: Some(JobKind::Evaluation), ..JobFilter::default() };
         let listings = [
-            (job_listing!("", "id < $1", "desc"), "job_project (project=? AND id<?)"),
-            (job_listing!("", "id > $1", "asc"), "job_project (project=? AND id>?)"),
-            (job_listing!("status = $4 and", "id < $1", "desc"), "job_status (project=? AND status=? AND id<?)"),
-            (job_listing!("status = $4 and", "id > $1", "asc"), "job_status (project=? AND status=? AND id>?)"),
+            (&every, &newest, "COVERING INDEX job_project (project=? AND id<?)"),
+            (&every, &oldest, "COVERING INDEX job_project (project=? AND id>?)"),
+            (&failed, &newest, "COVERING INDEX job_status (project=? AND status=? AND id<?)"),
+            (&failed, &oldest, "COVERING INDEX job_status (project=? AND status=? AND id>?)"),
+            (&measuring, &newest, "COVERING INDEX job_kind (project=? AND kind=? AND id<?)"),
         ];
-        for (statement, index) in listings {
+        for (filter, page, index) in listings {
+            let statement = listing(DEFAULT_PROJECT, filter, page).into_string();
             let plan = sqlx::AssertSqlSafe(format!("explain query plan {statement}"));
             let steps = sqlx::query(plan).fetch_all(&store.readers).await.unwrap();
             let steps: Vec<String> = steps.iter().map(|step| step.get("detail")).collect();
-            assert!(steps.contains(&format!("SEARCH job USING INDEX {index}")), "{statement}\n{steps:#?}");
+            assert!(steps.contains(&format!("SEARCH job USING {index}")), "{statement}\n{steps:#?}");
             assert!(!steps.iter().any(|step| step.contains("TEMP B-TREE") || step.starts_with("SCAN")), "{steps:#?}");
         }
     }

@@ -39,6 +39,9 @@ migrations! {
     "0022_turns",
     "0023_operators",
     "0024_audit_chain",
+    "0025_metric_rollups",
+    "0026_names",
+    "0027_rollout_samples",
 }
 
 /// What brings a database up to date; all changes whose numbers are at most `last`.

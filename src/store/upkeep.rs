@@ -140,7 +140,7 @@ impl Store {
         Ok(named)
     }
 
-    /// What jobs that can go on have kept of their completions.
+    /// What jobs that can go on have kept of their completions, and the samples of all jobs.
     async fn kept_files(&self) -> Result<Vec<NamedFile>> {
         let jobs: Vec<String> =
             sqlx::query_scalar("select id from job where status <> 'succeeded'").fetch_all(&self.readers).await?;
@@ -148,6 +148,13 @@ impl Store {
         for job in jobs {
             for part in self.place().kept_part_files(read::<JobId>("job id", &job)?).await? {
                 named.push(NamedFile { file: part.into(), size: None });
+            }
+        }
+        let jobs: Vec<String> =
+            sqlx::query_scalar("select id from job where kind = 'train'").fetch_all(&self.readers).await?;
+        for job in jobs {
+            for (_, file) in self.place().sampled_rounds(read("job id", &job)?).await? {
+                named.push(NamedFile { file, size: None });
             }
         }
         Ok(named)

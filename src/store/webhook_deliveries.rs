@@ -473,9 +473,9 @@ mod tests {
         assert_eq!(store.within("default").webhook_endpoint(id).await.unwrap().old_secret_until, None);
         // Events of jobs as well.
         submit(&store).await;
-        let event = store.all_events(0, i64::MAX, Default::default(), 1).await.unwrap().remove(0).1.id;
+        let event = store.all_events(0, i64::MAX, &Default::default(), 1).await.unwrap().remove(0).1.id;
         not_found(other.event_position(event).await.map(|_| ()));
-        assert!(other.all_events(0, i64::MAX, Default::default(), 10).await.unwrap().is_empty());
+        assert!(other.all_events(0, i64::MAX, &Default::default(), 10).await.unwrap().is_empty());
     }
 
     #[tokio::test]

@@ -9,7 +9,7 @@ use crate::dataset::{self, Columns, Dataset, Split};
 use crate::engine::collective::{Alone, Collective};
 use crate::engine::device::Device;
 use crate::engine::{self, ActorSpec, EngineError, EvaluationJob, Job, Outcome, RegradingJob, Reporter, SamplingJob};
-use crate::job::rollout_set::PARTS_FOLDER;
+use crate::job::rollout_set::{PARTS_FOLDER, SAMPLE_FOLDER};
 use crate::job::spec::Precision;
 use crate::job::{Failure, FailureKind, GateSpec, RolloutSetId};
 use crate::modelfile::builtin::Builtin;
@@ -255,7 +255,7 @@ async fn sweep(store: &Store, claim: &Claim) -> Result<(), StoreError> {
     for entry in entries {
         let path = entry.map_err(|e| StoreError::io("listing", &folder, e))?.path();
         // What was sampled is kept; the next attempt goes on from it.
-        if path.file_name().is_some_and(|name| name == PARTS_FOLDER) {
+        if path.file_name().is_some_and(|name| name == PARTS_FOLDER || name == SAMPLE_FOLDER) {
             continue;
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

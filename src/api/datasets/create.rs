@@ -16,7 +16,6 @@ use crate::job::DatasetId;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 pub struct CreateDataset {
     /// A name for people.
     #[param(max_length = 200)]

@@ -26,7 +26,6 @@ const MOST_INDEXES: usize = 256;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 pub struct RowParams {
     /// The first row to return, counted from 0. A page whose `has_more` is true goes on behind its `last_id`.
     #[serde(default)]

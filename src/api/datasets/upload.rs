@@ -20,7 +20,6 @@ use crate::store::{DatasetVersionRow, Location, Staged, StorageRoom};
 /// Which columns play which part.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 pub struct ColumnParams {
     /// Column with the prompt: text, or an array of `{role, content}`. Default `prompt`, or else `messages`.
     pub prompt_column: Option<String>,

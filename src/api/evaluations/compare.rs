@@ -20,6 +20,9 @@ use crate::objective::paired::Comparison;
 use crate::spec::{Resolved, Work};
 use crate::store::{EvaluationRow, StoredFile};
 
+/// Prompts that a comparison names.
+const MOST_FLIPS: usize = 100;
+
 /// Which evaluations to compare.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -80,10 +83,64 @@ pub struct EvaluationComparison {
     differing: usize,
     /// Prompts for which either has fewer than k completions with a verdict.
     left_out: usize,
+    /// Prompts that one of them solves and the other does not.
+    flips: Flips,
     /// What else is not the same in the two evaluations, as JSON pointers into their specs.
     differences: Vec<String>,
     /// The answer to `min_improvement`; null without one.
     gate: Option<Gate>,
+}
+
+/// Prompts that one of two evaluations solves, with at least half of the completions, and the other does not. Their
+/// completions are those of `GET /v1/evaluations/{id}/results?differs_from=...` of either.
+#[derive(Debug, Default, Serialize, ToSchema)]
+struct Flips {
+    /// How many the candidate solves and the baseline does not.
+    gained: u64,
+    /// How many the baseline solves and the candidate does not.
+    lost: u64,
+    /// The first 100 of both kinds.
+    prompts: Vec<Flip>,
+}
+
+/// A prompt that one of two evaluations solves and the other does not.
+#[derive(Debug, Serialize, ToSchema)]
+struct Flip {
+    /// 1, 2, 3, ... within the evaluations.
+    number: u64,
+    /// Number of the row in its data set, counted from 0.
+    row: usize,
+    /// The first 1000 characters of the prompt as the verifier saw it.
+    prompt: String,
+    /// Whether it is the candidate that solves it.
+    gained: bool,
+    /// Completions that pass, and those with a verdict.
+    baseline_passed: u32,
+    baseline_samples: u32,
+    candidate_passed: u32,
+    candidate_samples: u32,
+}
+
+impl Flips {
+    fn look(&mut self, number: u64, baseline: &PromptResult, candidate: &PromptResult) {
+        let (Some(before), Some(gained)) = (baseline.is_solved(), candidate.is_solved()) else { return };
+        if before == gained {
+            return;
+        }
+        *(if gained { &mut self.gained } else { &mut self.lost }) += 1;
+        if self.prompts.len() < MOST_FLIPS {
+            self.prompts.push(Flip {
+                number,
+                row: candidate.row,
+                prompt: candidate.prompt.clone(),
+                gained,
+                baseline_passed: baseline.passed,
+                baseline_samples: baseline.samples,
+                candidate_passed: candidate.passed,
+                candidate_samples: candidate.samples,
+            });
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -133,14 +190,14 @@ pub async fn compare_evaluations(
     let (first, second, k) = (results(&baseline)?, results(&candidate)?, request.k);
     let place = app.store.place().clone();
     let read = scan(&app, move || read_pairs(place.read(&first)?, place.read(&second)?, k));
-    let pairs = read.await?;
+    let (pairs, flips) = read.await?;
     let left_out = content(&baseline)?.summary.prompts as usize - pairs.len();
     let Some(comparison) = Comparison::of(&pairs, request.confidence) else {
         let detail = format!("{} prompts can be compared, and it takes at least 2; evaluate more prompts", pairs.len());
         return Err(one("/candidate", "too_few_prompts", detail));
     };
     let differences = differences(&baseline.job.resolved, &candidate.job.resolved);
-    Ok(Json(answer(&request, &pairs, comparison, left_out, differences)))
+    Ok(Json(EvaluationComparison { left_out, flips, differences, ..answer(&request, &pairs, comparison) }))
 }
 
 /// What may differ between two evaluations that are compared, and does.
@@ -162,13 +219,7 @@ fn differences(baseline: &Resolved, candidate: &Resolved) -> Vec<String> {
     fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| format!("/{name}")).collect()
 }
 
-fn answer(
-    request: &CompareEvaluations,
-    pairs: &[(f64, f64)],
-    comparison: Comparison,
-    left_out: usize,
-    differences: Vec<String>,
-) -> EvaluationComparison {
+fn answer(request: &CompareEvaluations, pairs: &[(f64, f64)], comparison: Comparison) -> EvaluationComparison {
     let (baseline, candidate): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     let verdict = match () {
         () if comparison.is_better_by(0.0) => Verdict::Better,
@@ -191,8 +242,9 @@ fn answer(
         candidate_mean: mean(&candidate),
         prompts: comparison.pairs,
         differing: comparison.differing,
-        left_out,
-        differences,
+        left_out: 0,
+        flips: Flips::default(),
+        differences: Vec::new(),
         gate: request.min_improvement.map(gate),
     }
 }
@@ -233,15 +285,16 @@ fn check_pair(baseline: &EvaluationRow, candidate: &EvaluationRow, k: u32) -> Re
     if errors.is_empty() { Ok(()) } else { Err(Problem::invalid(errors)) }
 }
 
-/// pass@k of the prompts for which both have it.
-fn read_pairs(baseline: impl Read, candidate: impl Read, k: u32) -> io::Result<Vec<(f64, f64)>> {
-    let rate = |line: io::Result<String>| -> io::Result<Option<f64>> {
-        let result: PromptResult = serde_json::from_str(&line?)?;
-        Ok((result.samples >= k).then(|| pass_at_k(result.samples, result.passed, k)))
-    };
-    let mut pairs = Vec::new();
-    for (first, second) in BufReader::new(baseline).lines().zip(BufReader::new(candidate).lines()) {
-        pairs.extend(rate(first)?.zip(rate(second)?));
+/// pass@k of the prompts for which both have it, and the prompts that only one of them solves.
+fn read_pairs(baseline: impl Read, candidate: impl Read, k: u32) -> io::Result<(Vec<(f64, f64)>, Flips)> {
+    let read = |line: io::Result<String>| -> io::Result<PromptResult> { Ok(serde_json::from_str(&line?)?) };
+    let rate = |result: &PromptResult| (result.samples >= k).then(|| pass_at_k(result.samples, result.passed, k));
+    let (mut pairs, mut flips) = (Vec::new(), Flips::default());
+    let lines = BufReader::new(baseline).lines().zip(BufReader::new(candidate).lines());
+    for (number, (first, second)) in (1..).zip(lines) {
+        let (first, second) = (read(first)?, read(second)?);
+        pairs.extend(rate(&first).zip(rate(&second)));
+        flips.look(number, &first, &second);
     }
-    Ok(pairs)
+    Ok((pairs, flips))
 }

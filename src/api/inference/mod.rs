@@ -53,7 +53,10 @@ async fn model(app: &App, asked: &str) -> Result<Model, Problem> {
     match resolve::model(&app.store, name, 0, ("/model", "model_not_found")).await? {
         Ok(model) => {
             let digest = model.digest.trim_start_matches("sha256:");
-            Ok(Model { name: name.to_owned(), fingerprint: format!("fp_{}", digest.get(..16).unwrap_or(digest)) })
+            Ok(Model {
+                name: model.reference.to_string(),
+                fingerprint: format!("fp_{}", digest.get(..16).unwrap_or(digest)),
+            })
         }
         Err(error) => {
             let (status, detail) = (StatusCode::NOT_FOUND, error.detail.clone());

@@ -17,7 +17,6 @@ use crate::clock;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 pub struct CreateJob {
     /// Make nothing, and answer with what would be made: `validate` checks all that a submission checks, `preflight`
     /// also makes prompts of the first 1000 rows of each data set and says what the job will need.

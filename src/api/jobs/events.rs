@@ -14,7 +14,6 @@ use crate::job::JobId;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 pub struct EventParams {
     /// Only events with a greater `seq`.
     #[serde(default)]

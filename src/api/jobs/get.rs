@@ -1,9 +1,9 @@
 //! `GET /v1/jobs/{id}`
 
-use axum::http::{HeaderMap, Uri};
+use axum::http::HeaderMap;
 use axum::response::Response;
 
-use super::{Job, one_with_waiting};
+use super::{Job, one_as_read};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Id;
@@ -26,15 +26,9 @@ use crate::job::JobId;
         (status = 404, description = "No such job", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
-pub async fn get_job(
-    Access(app): Access,
-    Id(id): Id<JobId>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, Problem> {
-    let path = uri.path().to_owned();
-    let answer = app
-        .answers
-        .get(&app.store, path, async || one_with_waiting(&app.store, app.store.job(id).await?).await?.tagged());
+pub async fn get_job(Access(app): Access, Id(id): Id<JobId>, headers: HeaderMap) -> Result<Response, Problem> {
+    let path = format!("/v1/jobs/{id}");
+    let answer =
+        app.answers.get(&app.store, path, async || one_as_read(&app.store, app.store.job(id).await?).await?.tagged());
     Ok(answer.await?.respond(&headers))
 }

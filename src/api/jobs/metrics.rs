@@ -12,15 +12,17 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, Params};
 use crate::job::JobId;
-use crate::store::MetricSeries;
+use crate::store::{MetricQuery, MetricSeries};
 
 /// Most names in one request.
 const MOST_KEYS: usize = 200;
+/// Most points of a metric, of all jobs together.
+const MOST_POINTS: u64 = 10_000;
 
+/// Which part of which series.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
-pub struct MetricParams {
+pub struct SeriesParams {
     /// Metric names separated by commas, at most 200, each exactly as in `GET /v1/metrics-catalog`; all when absent.
     keys: Option<String>,
     /// First optimizer step.
@@ -28,17 +30,48 @@ pub struct MetricParams {
     from_step: u64,
     /// Last optimizer step.
     to_step: Option<u64>,
-    /// Most points per metric, 2 to 10000; in longer series each point stands for equally many values in a row.
+    /// Most points per metric, 2 to 10000. In longer series each point stands for equally many values in a row; in a
+    /// range of at least 16 steps a point, for equally many steps.
     #[serde(default = "default_points")]
     #[param(minimum = 2, maximum = 10000)]
     points: u64,
-    /// `json` or `csv`.
-    #[serde(default)]
-    format: Format,
 }
 
 fn default_points() -> u64 {
     1000
+}
+
+impl SeriesParams {
+    pub fn names(&self) -> Result<Vec<String>, Problem> {
+        let names: Vec<String> =
+            self.keys.iter().flat_map(|keys| keys.split(',')).map(|key| key.trim().to_owned()).collect();
+        if names.len() > MOST_KEYS {
+            return Err(Problem::bad_request("invalid_parameter", format!("`keys` takes at most {MOST_KEYS} names")));
+        }
+        Ok(names)
+    }
+
+    /// Refuses more points than several jobs may have together.
+    pub fn check_points(&self, jobs: usize) -> Result<(), Problem> {
+        if self.points * jobs as u64 > MOST_POINTS {
+            let detail = format!("`points`: {jobs} jobs have at most {} each", MOST_POINTS / jobs as u64);
+            return Err(Problem::bad_request("invalid_parameter", detail));
+        }
+        Ok(())
+    }
+
+    pub fn query<'a>(&self, names: &'a [String], last: bool) -> MetricQuery<'a> {
+        let steps = self.from_step..=self.to_step.unwrap_or(u64::MAX);
+        MetricQuery { names, steps, points: self.points, last }
+    }
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct FormatParams {
+    /// `json` or `csv`.
+    #[serde(default)]
+    format: Format,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
@@ -100,7 +133,7 @@ impl From<MetricSeries> for Series {
     get,
     path = "/v1/jobs/{id}/metrics",
     tag = "jobs",
-    params(("id" = String, Path, description = "The job"), MetricParams),
+    params(("id" = String, Path, description = "The job"), SeriesParams, FormatParams),
     responses(
         (status = 200, description = "Series by name", content((Metrics = "application/json"), (String = "text/csv"))),
         (status = 400, description = "A parameter is invalid", body = ProblemBody, content_type = "application/problem+json"),
@@ -110,18 +143,14 @@ impl From<MetricSeries> for Series {
 pub async fn job_metrics(
     Access(app): Access,
     Id(id): Id<JobId>,
-    Params(params): Params<MetricParams>,
+    Params(params): Params<SeriesParams>,
+    Params(FormatParams { format }): Params<FormatParams>,
 ) -> Result<Response, Problem> {
-    let names: Vec<String> =
-        params.keys.iter().flat_map(|keys| keys.split(',')).map(|key| key.trim().to_owned()).collect();
-    if names.len() > MOST_KEYS {
-        return Err(Problem::bad_request("invalid_parameter", format!("`keys` takes at most {MOST_KEYS} names")));
-    }
+    let names = params.names()?;
     app.store.job(id).await?;
-    let steps = params.from_step..=params.to_step.unwrap_or(u64::MAX);
-    let series = app.store.metrics(id, &names, steps, params.points).await?;
+    let series = app.store.metrics(id, &params.query(&names, true)).await?;
     let series: Vec<Series> = series.into_iter().map(Series::from).collect();
-    Ok(match params.format {
+    Ok(match format {
         Format::Json => Json(Metrics { object: "metrics", job: id.to_string(), series }).into_response(),
         Format::Csv => ([(header::CONTENT_TYPE, "text/csv; charset=utf-8")], csv(&series)).into_response(),
     })

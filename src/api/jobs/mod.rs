@@ -5,11 +5,13 @@ pub mod cancel;
 pub mod checkpoints;
 pub mod create;
 pub mod delete;
+pub mod diagnoses;
 pub mod events;
 pub mod fork;
 pub mod get;
 mod leakage;
 pub mod list;
+pub mod metric_tables;
 pub mod metrics;
 pub mod pause;
 pub mod preflight;
@@ -33,6 +35,7 @@ use super::error::Problem;
 use super::etag::Tagged;
 use super::queue::Waiting;
 use crate::clock;
+use crate::job::progress::Progress;
 use crate::job::{BudgetSpec, EvaluationId, JobKind, JobStatus, Timestamp};
 use crate::spec::with_attributes;
 use crate::store::{JobRow, Store};
@@ -76,12 +79,14 @@ pub struct Job {
     pub devices: Vec<String>,
     /// Seconds of attempts times the devices that they held; of an attempt under way only whole seconds count.
     pub device_seconds: f64,
+    /// How far a running job is.
+    pub progress: Option<JobProgress>,
     /// Why a queued job waits, and for what; null in the answer to a submission.
     pub waiting: Option<Waiting>,
     /// The number of the newest event.
     pub last_seq: i64,
     /// What the finished job has to show: `checkpoint`, `weights_sha256`, evaluations `before` and `after`, `gate` where
-    /// the spec has one, and `verify_resume` of a job that was made for it.
+    /// the spec has one, `verify_resume` of a job that was made for it, and `report`, which lists leave out.
     #[schema(value_type = Option<Object>)]
     pub result: Option<Value>,
     /// Why the job failed.
@@ -113,6 +118,35 @@ pub struct Job {
     pub metadata: BTreeMap<String, String>,
 }
 
+/// How far a job is.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct JobProgress {
+    /// Of its steps, or of its present phase where nothing is trained; 0 to 1.
+    #[schema(example = 0.4)]
+    fraction: f64,
+    /// When the last step will be taken if steps go on as they did; null before the first one.
+    expected_end: Option<JobExpectedEnd>,
+}
+
+/// When a job's last step will probably be taken.
+#[derive(Debug, Serialize, ToSchema)]
+struct JobExpectedEnd {
+    /// Unix seconds; as likely earlier as later.
+    p50: i64,
+    /// Unix seconds; earlier with a probability of 90 %, judged by how much the steps so far differ. Null until
+    /// two whole blocks of 16 steps are known.
+    p90: Option<i64>,
+}
+
+impl From<Progress> for JobProgress {
+    fn from(progress: Progress) -> Self {
+        let expected_end = progress
+            .expected_end
+            .map(|end| JobExpectedEnd { p50: end.p50.unix_seconds(), p90: end.p90.map(Timestamp::unix_seconds) });
+        Self { fraction: progress.fraction, expected_end }
+    }
+}
+
 impl From<JobRow> for Job {
     fn from(row: JobRow) -> Self {
         Self {
@@ -142,6 +176,7 @@ impl From<JobRow> for Job {
                 | JobStatus::Failed
                 | JobStatus::Cancelled => row.devices.clone(),
             },
+            progress: None,
             waiting: None,
             last_seq: row.last_seq,
             failure: row.failure.as_ref().and_then(|failure| serde_json::to_value(failure).ok()),
@@ -160,6 +195,14 @@ impl From<JobRow> for Job {
 }
 
 impl Job {
+    /// As lists show it: without what may be long and is looked at one by one.
+    fn in_short(mut self) -> Self {
+        if let Some(result) = self.result.as_mut().and_then(Value::as_object_mut) {
+            result.shift_remove("report");
+        }
+        self
+    }
+
     /// The answer that shows it. A change of a job depends on what can be changed and on its status.
     fn tagged(&self) -> Result<Tagged, Problem> {
         let part = (&self.name, &self.metadata, self.priority, self.budget, self.status);
@@ -167,16 +210,22 @@ impl Job {
     }
 }
 
-/// Jobs as clients read them: those that are queued with the reason why.
-async fn with_waiting(store: &Store, rows: Vec<JobRow>) -> Result<Vec<Job>, Problem> {
+/// Jobs as clients read them: those that are queued with the reason why, those that run with how far they are.
+async fn as_read(store: &Store, rows: Vec<JobRow>) -> Result<Vec<Job>, Problem> {
+    let now = clock::now();
     let queued = rows.iter().filter(|row| row.status == JobStatus::Queued).map(JobRow::request);
-    let mut waiting = store.waiting(queued.collect(), clock::now()).await?;
-    let job = |row: JobRow| Job { waiting: waiting.remove(&row.id).map(Waiting::from), ..Job::from(row) };
-    Ok(rows.into_iter().map(job).collect())
+    let mut waiting = store.waiting(queued.collect(), now).await?;
+    let mut jobs = Vec::with_capacity(rows.len());
+    for row in rows {
+        let progress =
+            if row.status == JobStatus::Running { Some(store.progress(&row, now).await?.into()) } else { None };
+        jobs.push(Job { waiting: waiting.remove(&row.id).map(Waiting::from), progress, ..Job::from(row) });
+    }
+    Ok(jobs)
 }
 
 /// One job in the same way.
-async fn one_with_waiting(store: &Store, row: JobRow) -> Result<Job, Problem> {
-    let jobs = with_waiting(store, vec![row]).await?;
+async fn one_as_read(store: &Store, row: JobRow) -> Result<Job, Problem> {
+    let jobs = as_read(store, vec![row]).await?;
     Ok(jobs.into_iter().next().expect("there is a job for every row"))
 }

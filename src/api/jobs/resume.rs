@@ -2,7 +2,7 @@
 
 use axum::Json;
 
-use super::{Job, one_with_waiting};
+use super::{Job, one_as_read};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Id;
@@ -27,5 +27,5 @@ use crate::job::JobId;
 )]
 pub async fn resume_job(Access(app): Access, Id(id): Id<JobId>) -> Result<Json<Job>, Problem> {
     let row = app.store.resume_job(id, clock::now()).await?;
-    Ok(Json(one_with_waiting(&app.store, row).await?))
+    Ok(Json(one_as_read(&app.store, row).await?))
 }

@@ -11,12 +11,14 @@ use utoipa::{IntoParams, ToSchema};
 use crate::api::App;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::{Id, List, Params};
+use crate::api::extract::{Id, List, Params, word};
 use crate::api::lines::LinesFromEnd;
 use crate::api::rollout_sets::filter::{RolloutFilter, RolloutHead};
 use crate::api::scan::scan;
+use crate::job::inference::FinishReason;
 use crate::job::rollout_set::ROLLOUTS_FILE;
-use crate::job::{JobId, JobKind, RolloutGroup, RolloutLine};
+use crate::job::{JobId, JobKind, RolloutLine, SampledGroup, ScoreStatus};
+use crate::spec::Work;
 use crate::store::{JobRow, Place, StoredFile};
 
 /// A page ends with the completion with which it passes this many stored bytes, however many were asked for.
@@ -24,7 +26,6 @@ const PAGE_BYTES: usize = 16 << 20;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 pub struct JobRolloutParams {
     /// Only completions behind this one: the `last_id` of the page before.
     after: Option<String>,
@@ -40,6 +41,13 @@ pub struct JobRolloutParams {
     min_reward: Option<f64>,
     /// Only completions with at most this reward.
     max_reward: Option<f64>,
+    /// Only completions that have this text in them or in their prompts.
+    #[param(max_length = 200)]
+    q: Option<String>,
+    /// Only completions of which this was said: `ok` or `unparsable`.
+    status: Option<String>,
+    /// Only completions that ended in this way: `stop` or `length`.
+    finish: Option<String>,
 }
 
 fn default_limit() -> u32 {
@@ -72,13 +80,17 @@ pub struct JobRollout {
     status: Option<String>,
     /// Null without a verifier.
     reward: Option<f64>,
+    /// The text of each token; null where all completions are kept, which the model's tokenizer tells of.
+    pieces: Option<Vec<String>>,
+    /// Log-probability of each token under the model that the job started from; null where it was not computed.
+    reference_logprobs: Option<Vec<f32>>,
     /// Its place in the listing.
     #[serde(skip)]
     cursor: String,
 }
 
 impl JobRollout {
-    fn new(line: RolloutLine, cursor: String) -> Self {
+    fn new(Shown { line, pieces, reference_logprobs }: Shown, cursor: String) -> Self {
         Self {
             object: "job.rollout",
             step: line.step,
@@ -93,6 +105,8 @@ impl JobRollout {
             finish: line.finish.to_string(),
             status: line.status.map(|status| status.to_string()),
             reward: line.reward,
+            pieces,
+            reference_logprobs,
             cursor,
         }
     }
@@ -100,9 +114,10 @@ impl JobRollout {
 
 /// Browse the completions that a job samples
 ///
-/// The newest step first, also while the job runs. Completions are there for jobs that keep them, which training jobs
-/// do with `"rollouts": {"keep": true}`, and rollout sets always. `last_id` is the `after` of the next page; a page may
-/// be shorter than asked for when completions are long.
+/// The newest step first, also while the job runs. All completions are there for jobs that keep them, which training jobs
+/// do with `"rollouts": {"keep": true}`, and rollout sets always. Of other training jobs there is a sample: 64 completions
+/// of each step, or `rollouts.sample`, as far as 256 MiB and 1024 rounds go, sparser where it is old. `last_id` is the
+/// `after` of the next page; a page may be shorter than asked for when completions are long.
 #[utoipa::path(
     get,
     path = "/v1/jobs/{id}/rollouts",
@@ -127,11 +142,16 @@ pub async fn job_rollouts(
     if after.is_some_and(|after| after.complete != source.complete) {
         return Err(moved());
     }
-    let filter = RolloutFilter {
-        step: params.step,
-        row: params.prompt,
-        min_reward: params.min_reward,
-        max_reward: params.max_reward,
+    let filter = Wanted {
+        head: RolloutFilter {
+            step: params.step,
+            row: params.prompt,
+            min_reward: params.min_reward,
+            max_reward: params.max_reward,
+        },
+        text: params.q,
+        status: word("status", params.status)?,
+        finish: word("finish", params.finish)?,
     };
     let limit = params.limit as usize;
     let read = move || {
@@ -153,31 +173,67 @@ fn moved() -> Problem {
 
 /// Where a job's completions are.
 async fn source(app: &App, job: &JobRow) -> Result<Source, Problem> {
+    let place = app.store.place().clone();
     let Some(set) = job.rollout_set else {
+        let files = place.sampled_rounds(job.id).await?;
+        let samples = matches!(job.work(), Work::Train(training) if training.rollouts.sample > 0);
+        if !files.is_empty() || (samples && !job.status.is_final()) {
+            return Ok(Source { complete: false, sample: true, files, place });
+        }
         let detail = match job.work().kind() {
             JobKind::Evaluation => format!(
-                "an evaluation keeps counts and no completions; GET /v1/evaluations/{}/results has those",
+                "an evaluation is read prompt by prompt: GET /v1/evaluations/{}/results",
                 crate::job::EvaluationId::of_job(job.id)
             ),
             JobKind::Train | JobKind::Rollouts => String::from(
-                "the job does not keep what it samples; submit it with `\"rollouts\": {\"keep\": true}` to browse it",
+                "the job has sampled nothing, or keeps nothing of it; submit one with `\"rollouts\": {\"keep\": true}`",
             ),
         };
         return Err(Problem::new(StatusCode::CONFLICT, "rollouts_not_kept", detail));
     };
-    let place = app.store.place().clone();
     Ok(match app.store.rollout_set(set).await?.content {
-        Some(content) => Source { complete: true, files: vec![content.artifact.file(ROLLOUTS_FILE)?], place },
-        None => Source { complete: false, files: place.kept_parts(job.id).await?, place },
+        Some(content) => {
+            Source { complete: true, sample: false, files: vec![(0, content.artifact.file(ROLLOUTS_FILE)?)], place }
+        }
+        None => Source { complete: false, sample: false, files: place.kept_parts(job.id).await?, place },
     })
 }
 
-/// The files with a job's completions, the oldest first.
+/// A completion with what is known beside it.
+#[derive(Debug)]
+struct Shown {
+    line: RolloutLine,
+    pieces: Option<Vec<String>>,
+    reference_logprobs: Option<Vec<f32>>,
+}
+
+/// Which completions are wanted.
+#[derive(Debug, Default)]
+struct Wanted {
+    head: RolloutFilter,
+    text: Option<String>,
+    status: Option<ScoreStatus>,
+    finish: Option<FinishReason>,
+}
+
+impl Wanted {
+    fn holds(&self, line: &RolloutLine) -> bool {
+        let head = RolloutHead { step: line.step, row: line.row as u64, reward: line.reward };
+        self.head.holds(&head)
+            && self.text.as_ref().is_none_or(|text| line.completion.contains(text) || line.prompt.contains(text))
+            && self.status.is_none_or(|status| line.status == Some(status))
+            && self.finish.is_none_or(|finish| line.finish == finish)
+    }
+}
+
+/// The files with a job's completions by their numbers, the oldest first.
 #[derive(Debug)]
 struct Source {
     /// One file with a completion a line; otherwise parts with a prompt's completions a line.
     complete: bool,
-    files: Vec<StoredFile>,
+    /// Of a sample, which is not synced and becomes sparser: what is broken or gone is left out.
+    sample: bool,
+    files: Vec<(usize, StoredFile)>,
     place: Place,
 }
 
@@ -219,22 +275,32 @@ struct Page {
 
 impl Source {
     /// Reads a page from the end of the files.
-    fn read_page(&self, after: Option<Cursor>, limit: usize, filter: &RolloutFilter) -> io::Result<Page> {
+    fn read_page(&self, after: Option<Cursor>, limit: usize, filter: &Wanted) -> io::Result<Page> {
         let mut page = Page::default();
         let mut bytes = 0;
-        let newest = after.map_or(self.files.len(), |after| after.file.saturating_add(1));
-        if newest > self.files.len() {
+        if after.is_some_and(|after| self.files.last().is_none_or(|(newest, _)| after.file > *newest)) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "no such file"));
         }
-        for (number, file) in self.files[..newest].iter().enumerate().rev() {
+        let files = self.files.iter().filter(|(number, _)| after.is_none_or(|after| *number <= after.file));
+        for &(number, ref file) in files.rev() {
             let begin = after.filter(|after| after.file == number);
-            let mut lines = LinesFromEnd::open(self.place.read(file)?, begin.map(|after| after.end))?;
+            let file = match self.place.read(file) {
+                Err(error) if self.sample && error.kind() == io::ErrorKind::NotFound => continue,
+                file => file?,
+            };
+            let mut lines = LinesFromEnd::open(file, begin.map(|after| after.end))?;
             // Only the line that the cursor names was shown in part.
             let mut shown = begin.map(|after| after.item);
             while let Some(line) = lines.next()? {
                 let before = shown.take().unwrap_or(usize::MAX);
-                let (step, items) = self.selected(&line.text, filter)?;
-                if filter.step.is_some_and(|least| step < least) {
+                let (step, items) = match self.selected(&line.text, filter) {
+                    Err(error) if self.sample => {
+                        tracing::warn!(%error, "a line of a sample is broken");
+                        continue;
+                    }
+                    selected => selected?,
+                };
+                if filter.head.step.is_some_and(|least| step < least) {
                     // Steps only become fewer from here on.
                     return Ok(page);
                 }
@@ -245,7 +311,8 @@ impl Source {
                         return Ok(page);
                     }
                     let cursor = Cursor { complete: self.complete, file: number, end: line.end, item };
-                    bytes += rollout.completion.len() + 16 * rollout.tokens.len() + rollout.prompt.len();
+                    let RolloutLine { completion, tokens, prompt, .. } = &rollout.line;
+                    bytes += completion.len() + 48 * tokens.len() + prompt.len();
                     page.rollouts.push(JobRollout::new(rollout, cursor.to_string()));
                 }
             }
@@ -254,19 +321,22 @@ impl Source {
     }
 
     /// A line's step and its completions, with none in the place of those that are not wanted.
-    fn selected(&self, line: &[u8], filter: &RolloutFilter) -> io::Result<(u64, Vec<Option<RolloutLine>>)> {
+    fn selected(&self, line: &[u8], filter: &Wanted) -> io::Result<(u64, Vec<Option<Shown>>)> {
         if self.complete {
             let head: RolloutHead = serde_json::from_slice(line)?;
-            let rollout = if filter.holds(&head) { Some(serde_json::from_slice(line)?) } else { None };
-            return Ok((head.step, vec![rollout]));
+            let whole = |line: RolloutLine| Shown { line, pieces: None, reference_logprobs: None };
+            let line = if filter.head.holds(&head) { Some(serde_json::from_slice(line)?) } else { None };
+            return Ok((head.step, vec![line.filter(|line| filter.holds(line)).map(whole)]));
         }
-        let group: RolloutGroup = serde_json::from_slice(line)?;
-        let keep = |line: RolloutLine| {
-            let head = RolloutHead { step: line.step, row: line.row as u64, reward: line.reward };
-            Some(line).filter(|_| filter.holds(&head))
-        };
+        let SampledGroup { group, pieces } = serde_json::from_slice(line)?;
+        let mut pieces = pieces.into_iter();
         // The group's number in the set is not known yet, and not shown.
-        Ok((group.step, group.lines(0).map(keep).collect()))
+        let shown = group.lines(0).zip(&group.rollouts).map(|(line, rollout)| {
+            let (pieces, reference) = (pieces.next(), &rollout.reference_logprobs);
+            let reference_logprobs = (!reference.is_empty()).then(|| reference.clone());
+            filter.holds(&line).then_some(Shown { line, pieces, reference_logprobs })
+        });
+        Ok((group.step, shown.collect()))
     }
 }
 
@@ -277,6 +347,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::job::RolloutGroup;
     use crate::job::rollout_set::PARTS_FOLDER;
     use crate::store::Location;
     use crate::store::Store;
@@ -308,14 +379,17 @@ mod tests {
         }
         fs::write(store.files().job(job).join("set"), set).unwrap();
         let place = store.place().clone();
-        let parts = Source { complete: false, files: place.kept_parts(job).await.unwrap(), place: place.clone() };
-        [parts, Source { complete: true, files: vec![Location::job(job).within("set").into()], place }]
+        let files = place.kept_parts(job).await.unwrap();
+        let parts = Source { complete: false, sample: false, files, place: place.clone() };
+        let files = vec![(0, Location::job(job).within("set").into())];
+        [parts, Source { complete: true, sample: false, files, place }]
     }
 
     /// Step, row and sample.
     type Numbers = (u64, usize, u32);
 
-    fn walk(source: &Source, limit: usize, filter: &RolloutFilter) -> Vec<Numbers> {
+    fn walk(source: &Source, limit: usize, head: &RolloutFilter) -> Vec<Numbers> {
+        let filter = &Wanted { head: head.clone(), ..Wanted::default() };
         let (mut seen, mut after) = (Vec::new(), None);
         loop {
             let page = source.read_page(after, limit, filter).unwrap();
@@ -343,6 +417,50 @@ mod tests {
                 assert_eq!(walk(&source, limit, &filter), [(1, 0, 0), (0, 0, 0)], "{limit}");
             }
         }
+    }
+
+    #[tokio::test]
+    async fn a_sample_is_read_as_far_as_it_is_there_and_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let [mut source, _] = sources(folder.path()).await;
+        let all = walk(&source, 2, &RolloutFilter::default());
+        let page = source.read_page(None, 2, &Wanted::default()).unwrap();
+        let after = page.rollouts.last().unwrap().cursor.parse().ok();
+        let paths: Vec<_> = (0..2)
+            .map(|step| {
+                folder.path().join("jobs").join(source_job(&source)).join(PARTS_FOLDER).join(format!("{step:06}.jsonl"))
+            })
+            .collect();
+        fs::remove_file(&paths[1]).unwrap();
+        let text = fs::read_to_string(&paths[0]).unwrap();
+        fs::write(&paths[0], &text[..text.len() - 20]).unwrap();
+        assert!(source.read_page(after, 100, &Wanted::default()).is_err());
+        source.sample = true;
+        let rest = source.read_page(after, 100, &Wanted::default()).unwrap().rollouts;
+        let rest: Vec<Numbers> = rest.iter().map(|rollout| (rollout.step, rollout.row, rollout.sample)).collect();
+        assert_eq!(rest, all[9..], "the last line of the older file is cut off");
+    }
+
+    /// The folder of the job whose parts they are.
+    fn source_job(source: &Source) -> String {
+        let name = source.files[0].1.name().to_string();
+        name.split('/').nth(1).unwrap().to_owned()
+    }
+
+    #[test]
+    fn texts_verdicts_and_ends_are_conditions_too() {
+        let line = json!({"group": 0, "sample": 0, "row": 1, "step": 2, "prompt": "3+4=", "prompt_tokens": [1],
+                          "completion": "seven", "answer": null, "tokens": [1], "logprobs": [-0.5], "entropy_sum": 0.5,
+                          "finish": "stop", "status": "unparsable", "reward": 0.0});
+        let line: RolloutLine = serde_json::from_value(line).unwrap();
+        let holds = |wanted: Wanted| wanted.holds(&line);
+        for text in ["seven", "3+4", ""] {
+            assert!(holds(Wanted { text: Some(text.to_owned()), ..Wanted::default() }), "{text}");
+        }
+        assert!(!holds(Wanted { text: Some(String::from("eight")), ..Wanted::default() }));
+        assert!(holds(Wanted { status: Some(ScoreStatus::Unparsable), ..Wanted::default() }));
+        assert!(!holds(Wanted { status: Some(ScoreStatus::Ok), ..Wanted::default() }));
+        assert!(!holds(Wanted { finish: Some(FinishReason::Length), ..Wanted::default() }));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{Job, one_with_waiting};
+use super::{Job, one_as_read};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody, read};
@@ -80,7 +80,7 @@ pub async fn update_job(
         update.change(row)
     };
     let row = app.store.change_job(id, clock::now(), change).await?;
-    Ok(one_with_waiting(&app.store, row).await?.tagged()?.into_response())
+    Ok(one_as_read(&app.store, row).await?.tagged()?.into_response())
 }
 
 impl UpdateJob {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use tokio::time::Instant;
 use utoipa::IntoParams;
 
-use super::{Job, one_with_waiting};
+use super::{Job, one_as_read};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, Params};
@@ -15,7 +15,6 @@ use crate::job::JobId;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 pub struct WaitParams {
     /// Seconds to wait at most, 0 to 300.
     #[serde(default = "default_timeout")]
@@ -52,7 +51,7 @@ pub async fn wait_for_job(
     loop {
         let job = app.store.job(id).await?;
         if job.status.is_at_rest() || Instant::now() >= deadline || *shutdown.borrow() {
-            return Ok(Json(one_with_waiting(&app.store, job).await?));
+            return Ok(Json(one_as_read(&app.store, job).await?));
         }
         tokio::select! {
             () = follower.wait_until(deadline) => {}

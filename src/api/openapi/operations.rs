@@ -21,7 +21,8 @@ const NAMES: &[(&str, &str)] = &[
 ];
 
 /// Parameters that take the words of a component: operation, parameter, component.
-const WORDS: &[(&str, &str, &str)] = &[("list_jobs", "status", "JobStatus"), ("create_job", "dry_run", "DryRun")];
+const WORDS: &[(&str, &str, &str)] =
+    &[("list_jobs", "status", "JobStatus"), ("list_jobs", "kind", "JobKind"), ("create_job", "dry_run", "DryRun")];
 
 /// Errors that any operation may answer with: status, name of the component, what it means.
 const ERRORS: &[(&str, &str, &str)] = &[
@@ -29,7 +30,7 @@ const ERRORS: &[(&str, &str, &str)] = &[
     ("401", "Unauthorized", "The request has no key, or one that is unknown, expired or revoked"),
     ("403", "Forbidden", "The key lacks the scope, or the host or the page that the request comes from is not allowed"),
     ("404", "NotFound", "There is no such thing, or it belongs to another project"),
-    ("409", "Conflict", "The resource is not in a state that allows this"),
+    ("409", "Conflict", "The resource is not in a state that allows this, or a name stands for several"),
     ("412", "PreconditionFailed", "The resource has changed since the `ETag` in `If-Match` was read"),
     ("413", "ContentTooLarge", "The body is larger than the server takes"),
     ("422", "Unprocessable", "Fields of the body are at fault; `errors` names them"),
@@ -150,7 +151,7 @@ fn applies(status: &str, path: &str, method: &str, operation: &Map<String, Value
         "401" | "429" | "503" => !public,
         "403" | "500" => true,
         "404" => of_one,
-        "409" => writes && (of_one || keyed),
+        "409" => of_one || (writes && keyed),
         "412" => has_parameter(operation, "If-Match"),
         "413" | "422" => body,
         "507" => writes && versioned,

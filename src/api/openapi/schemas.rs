@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{pascal, refer, referred, walk};
 use crate::job::device::DeviceStatus;
+use crate::job::diagnosis::DiagnosisCode;
 use crate::job::metadata::METADATA;
 use crate::job::{ArtifactKind, EventLevel, FailureKind, JobKind, JobStatus, Phase, RolloutSetStatus};
 
@@ -45,7 +46,8 @@ pub fn name_values(schemas: &mut Map<String, Value>) {
         };
     }
     schemas.insert(String::from("JobFailure"), job_failure());
-    closed!("JobStatus", JobStatus, "Where a job stands; `succeeded`, `failed` and `cancelled` are final.", "Job"."status");
+    closed!("JobStatus", JobStatus, "Where a job stands; `succeeded`, `failed` and `cancelled` are final.", "Job"."status", "JobTables"."status");
+    closed!("DiagnosisCode", DiagnosisCode, "What is wrong with a job.", "Diagnosis"."code");
     closed!("JobKind", JobKind, "What a job makes.", "Job"."kind");
     closed!("JobPhase", Phase, "What a running job does.", "Job"."phase");
     closed!("JobFailureKind", FailureKind, "Why a job failed.", "JobFailure"."kind");

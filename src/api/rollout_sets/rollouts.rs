@@ -22,7 +22,6 @@ const BUFFER_BYTES: usize = 1 << 18;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 pub struct RolloutParams {
     /// Only lines behind this one; the first line is 1. `last_id` of a page is where the next one goes on.
     #[serde(default)]

@@ -1,11 +1,12 @@
-//! `POST /v1/verifiers/{id}/test`
+//! `POST /v1/verifiers/{id}/test` and `POST /v1/verifiers/test`
 
 use axum::Json;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::judge::{Sample, judge};
+use super::judge::{Judged, Sample, judge};
+use crate::api::App;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody, read};
@@ -17,6 +18,18 @@ use crate::verifier::{Config, Score};
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TestVerifier {
+    /// Up to 100.
+    #[schema(min_items = 1, max_items = 100)]
+    completions: Vec<TestCompletion>,
+}
+
+/// A configuration and completions to judge with it.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TryVerifier {
+    /// `{"type": "numeric", ...}`, as it would stand in a job spec.
+    #[schema(value_type = Object)]
+    config: Value,
     /// Up to 100.
     #[schema(min_items = 1, max_items = 100)]
     completions: Vec<TestCompletion>,
@@ -37,7 +50,8 @@ struct TestCompletion {
 pub struct VerifierTest {
     /// Always `verifier.test`.
     object: &'static str,
-    verifier: String,
+    /// Null where it is not stored.
+    verifier: Option<String>,
     data: Vec<TestVerdict>,
 }
 
@@ -51,12 +65,39 @@ struct TestVerdict {
     answer: Option<String>,
     /// One sentence when there is no ordinary verdict.
     detail: Option<String>,
+    /// What the members of a `multi` verifier say; empty for others.
+    members: Vec<MemberVerdict>,
 }
 
-impl From<Score> for TestVerdict {
-    fn from(score: Score) -> Self {
-        let reward = score.is_scored().then_some(score.reward);
-        Self { reward, status: score.status.as_str(), answer: score.answer, detail: score.detail }
+/// What a member of a verifier says.
+#[derive(Debug, Serialize, ToSchema)]
+struct MemberVerdict {
+    name: String,
+    /// Null where there is none.
+    reward: Option<f64>,
+    /// As that of the whole.
+    status: &'static str,
+    answer: Option<String>,
+    detail: Option<String>,
+}
+
+impl From<Judged> for TestVerdict {
+    fn from(Judged { score, members }: Judged) -> Self {
+        let reward = |score: &Score| score.is_scored().then_some(score.reward);
+        let members = members.into_iter().map(|(name, score)| MemberVerdict {
+            name,
+            reward: reward(&score),
+            status: score.status.as_str(),
+            answer: score.answer,
+            detail: score.detail,
+        });
+        Self {
+            reward: reward(&score),
+            status: score.status.as_str(),
+            answer: score.answer,
+            detail: score.detail,
+            members: members.collect(),
+        }
     }
 }
 
@@ -86,7 +127,37 @@ pub async fn test_verifier(
         let detail = errors.iter().map(FieldError::to_string).collect::<Vec<_>>().join("; ");
         Problem::from(StoreError::Corrupt { what: "verifier", detail })
     })?;
-    let samples = request.completions.into_iter().map(|c| Sample { completion: c.completion, row: c.row }).collect();
-    let data = judge(&app, &config, samples).await?.into_iter().map(|judged| judged.score.into()).collect();
-    Ok(Json(VerifierTest { object: "verifier.test", verifier: id.to_string(), data }))
+    answer(&app, Some(id), &config, request.completions).await
+}
+
+/// Try a verifier that is not stored
+///
+/// To find the right settings before anything is made.
+#[utoipa::path(
+    post,
+    path = "/v1/verifiers/test",
+    tag = "verifiers",
+    request_body = TryVerifier,
+    responses(
+        (status = 200, body = VerifierTest),
+        (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "Too large", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "The configuration or the body is invalid", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub async fn try_verifier(Access(app): Access, JsonBody(body): JsonBody) -> Result<Json<VerifierTest>, Problem> {
+    let request: TryVerifier = read(&body)?;
+    let config = Config::parse(&request.config, "/config").map_err(Problem::invalid)?;
+    answer(&app, None, &config, request.completions).await
+}
+
+async fn answer(
+    app: &App,
+    verifier: Option<VerifierId>,
+    config: &Config,
+    completions: Vec<TestCompletion>,
+) -> Result<Json<VerifierTest>, Problem> {
+    let samples = completions.into_iter().map(|c| Sample { completion: c.completion, row: c.row }).collect();
+    let data = judge(app, config, samples).await?.into_iter().map(TestVerdict::from).collect();
+    Ok(Json(VerifierTest { object: "verifier.test", verifier: verifier.map(|id| id.to_string()), data }))
 }

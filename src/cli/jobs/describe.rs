@@ -14,6 +14,7 @@ pub fn describe(job: &Value) -> String {
     if let Some(reason) = job.pointer("/waiting/message").and_then(Value::as_str) {
         fields.add("waits", printable(reason));
     }
+    fields.add_some("ends", &expected_end(job).unwrap_or_else(|| String::from("-")));
     for (name, pointer) in [
         ("kind", "/kind"),
         ("model", "/spec_resolved/model"),
@@ -57,6 +58,14 @@ fn status(job: &Value) -> String {
         status.push_str(&format!(", step {} of {steps}", member(job, "/step")));
     }
     status
+}
+
+/// When a running job will probably be over.
+fn expected_end(job: &Value) -> Option<String> {
+    let end = &job["progress"]["expected_end"];
+    let likely = time(Some(end["p50"].as_i64()?));
+    let late = end["p90"].as_i64().map(|late| format!(", by {} with 90 %", time(Some(late))));
+    Some(format!("about {likely}{}", late.unwrap_or_default()))
 }
 
 /// Held-out accuracy before and after, a line for every k.

@@ -1,7 +1,9 @@
 //! `anneal jobs ...`: a file a command, or one for several that do alike.
 
 mod act;
+mod compare;
 pub mod describe;
+mod diagnose;
 mod events;
 pub mod follow;
 mod fork;
@@ -25,6 +27,7 @@ use crate::config::Config;
   anneal jobs watch JOB                      live progress; ends with the job
   anneal jobs fork JOB --set /optimizer/learning_rate=3e-5 --name hotter
   anneal jobs metrics JOB --keys loss,reward/mean --csv > curve.csv
+  anneal jobs diagnose JOB                   what its metrics show to be wrong
   anneal jobs report JOB --format junit --output report.xml
   anneal jobs list --all --json | jq -r '.data[] | select(.status == \"failed\") | .id'")]
 pub struct Args {
@@ -54,6 +57,10 @@ enum Command {
     VerifyResume(act::Args),
     /// Submit a changed copy of a job
     Fork(fork::Args),
+    /// Say what a job's metrics show to be wrong, and what would help
+    Diagnose(diagnose::Args),
+    /// Show where jobs differ, and what came of it
+    Compare(compare::Args),
     /// Print a job's report as Markdown, JSON or JUnit
     Report(report::Args),
     /// Show a job's metrics
@@ -75,6 +82,8 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
         Command::Resume(args) => act::run(client, output, args, "resume"),
         Command::VerifyResume(args) => act::run(client, output, args, "verify-resume"),
         Command::Fork(args) => fork::run(client, output, args),
+        Command::Diagnose(args) => diagnose::run(client, output, args),
+        Command::Compare(args) => compare::run(client, output, args),
         Command::Report(args) => report::run(client, output, args),
         Command::Metrics(args) => metrics::run(client, output, args),
         Command::Events(args) => events::run(client, output, args),

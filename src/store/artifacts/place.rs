@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncSeekExt};
 use super::Artifact;
 use super::intact::{Intact, StoredFile};
 use super::location::Location;
-use crate::job::rollout_set::{PART_DIGEST, PARTS_FOLDER};
+use crate::job::rollout_set::{PART_DIGEST, PARTS_FOLDER, SAMPLE_FOLDER};
 use crate::job::{JobId, Manifest};
 use crate::store::files::{publish, sync};
 use crate::store::{Files, Result, StoreError};
@@ -25,6 +25,8 @@ use crate::store::{Files, Result, StoreError};
 pub(in crate::store) struct Entry {
     pub location: Location,
     pub name: String,
+    /// Of a file.
+    pub bytes: u64,
     /// Since it was changed, where that is known.
     pub age: Option<Duration>,
 }
@@ -134,11 +136,25 @@ impl Place {
         Ok(parts.into_iter().map(|entry| entry.location).collect())
     }
 
-    /// The parts of what a job keeps while it runs, the oldest first.
-    pub async fn kept_parts(&self, job: JobId) -> Result<Vec<StoredFile>> {
-        let mut parts = self.list(&Location::job(job).within(PARTS_FOLDER)).await?;
-        parts.retain(|entry| entry.name.ends_with(".jsonl"));
-        parts.sort_by(|a, b| a.name.cmp(&b.name));
+    /// The rounds of the sample of a job's completions with their numbers, the oldest first.
+    pub async fn sampled_rounds(&self, job: JobId) -> Result<Vec<(usize, StoredFile)>> {
+        let rounds = self.numbered(&Location::job(job).within(SAMPLE_FOLDER)).await?;
+        Ok(rounds.into_iter().map(|(number, location)| (number, location.into())).collect())
+    }
+
+    /// The files of a folder that are called by numbers, in the order of these.
+    async fn numbered(&self, folder: &Location) -> Result<Vec<(usize, Location)>> {
+        let entries = self.list(folder).await?.into_iter();
+        let numbered =
+            entries.filter_map(|entry| Some((entry.name.strip_suffix(".jsonl")?.parse().ok()?, entry.location)));
+        let mut numbered: Vec<(usize, Location)> = numbered.collect();
+        numbered.sort_by_key(|(number, _)| *number);
+        Ok(numbered)
+    }
+
+    /// The parts of what a job keeps while it runs with their numbers, the oldest first.
+    pub async fn kept_parts(&self, job: JobId) -> Result<Vec<(usize, StoredFile)>> {
+        let parts = self.numbered(&Location::job(job).within(PARTS_FOLDER)).await?;
         let part = async |location: Location| {
             // Parts that an older version kept have no digests.
             match tokio::fs::read_to_string(self.path(&location).with_extension(PART_DIGEST)).await {
@@ -147,8 +163,8 @@ impl Place {
             }
         };
         let mut files = Vec::with_capacity(parts.len());
-        for entry in parts {
-            files.push(part(entry.location).await);
+        for (number, location) in parts {
+            files.push((number, part(location).await));
         }
         Ok(files)
     }
@@ -164,9 +180,11 @@ impl Place {
         let mut entries = Vec::new();
         while let Some(entry) = listing.next_entry().await.map_err(failed)? {
             let name = entry.file_name().to_string_lossy().into_owned();
-            let changed = entry.metadata().await.and_then(|metadata| metadata.modified()).ok();
+            let metadata = entry.metadata().await.ok();
+            let bytes = metadata.as_ref().map_or(0, |metadata| metadata.len());
+            let changed = metadata.and_then(|metadata| metadata.modified().ok());
             let age = changed.and_then(|time| time.elapsed().ok());
-            entries.push(Entry { location: folder.within(&name), name, age });
+            entries.push(Entry { location: folder.within(&name), name, bytes, age });
         }
         Ok(entries)
     }

@@ -28,7 +28,6 @@ const MOST_CHECKPOINTS: u32 = 100;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 pub struct ReportParams {
     /// `json`, `markdown` or `junit`; without it as `Accept` says.
     format: Option<ReportFormat>,

@@ -10,7 +10,7 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, List, PageParams, Params};
 use crate::job::{CheckpointId, JobId};
-use crate::store::Artifact;
+use crate::store::{Artifact, MetricQuery};
 
 /// A model that a job made.
 #[derive(Debug, Serialize, ToSchema)]
@@ -67,7 +67,9 @@ pub async fn list_fine_tuning_checkpoints(
 async fn describe(app: &App, id: CheckpointId) -> Result<FineTuningCheckpoint, Problem> {
     let Artifact { manifest, completed_at, .. } = app.store.checkpoint(id).await?.artifact;
     let (job, step) = (manifest.job, manifest.step);
-    let loss = app.store.metrics(job, &[String::from("loss")], step..=step, 2).await?;
+    let names = [String::from("loss")];
+    let query = MetricQuery { names: &names, steps: step..=step, points: 2, last: false };
+    let loss = app.store.metrics(job, &query).await?;
     Ok(FineTuningCheckpoint {
         id: id.to_string(),
         object: "fine_tuning.job.checkpoint",

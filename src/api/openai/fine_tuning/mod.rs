@@ -98,6 +98,9 @@ async fn view(app: &App, row: JobRow) -> Result<FineTuningJob, Problem> {
     let Work::Train(training) = &resolved.work else { return Err(not_training(row.id)) };
     let request = app.store.fine_tuning(row.id).await?.unwrap_or_else(|| described(&row, training));
     let trained_tokens = if row.status.is_final() { Some(app.store.trained_tokens(row.id).await?) } else { None };
+    let running = row.status == JobStatus::Running;
+    let progress = if running { Some(app.store.progress(&row, clock::now()).await?) } else { None };
+    let expected_end = progress.and_then(|progress| progress.expected_end);
     let text = |name: &str| request[name].as_str().map(str::to_owned);
     let succeeded = row.status == JobStatus::Succeeded;
     Ok(FineTuningJob {
@@ -119,7 +122,7 @@ async fn view(app: &App, row: JobRow) -> Result<FineTuningJob, Problem> {
         seed: resolved.common.seed,
         suffix: text("suffix"),
         trained_tokens,
-        estimated_finish: estimated_finish(&row, clock::now()),
+        estimated_finish: expected_end.map(|end| end.p50.unix_seconds()),
         error: row.failure.as_ref().map(|failure| FineTuningError {
             code: failure.code.clone(),
             message: failure.message.clone(),
@@ -159,14 +162,4 @@ fn described(row: &JobRow, training: &Training) -> Value {
         "n_epochs": "auto",
         "method": method,
     })
-}
-
-/// When a running job will be over if its steps go on as they did. Nothing is known of one that was interrupted: the
-/// time between its attempts says nothing.
-fn estimated_finish(row: &JobRow, now: Timestamp) -> Option<i64> {
-    let started =
-        row.started_at.filter(|_| row.attempt == 1).filter(|_| status(row.status) == "running" && row.step > 0)?;
-    let (passed, left) = (now.0 - started.0, row.work().steps().saturating_sub(row.step));
-    let remaining = passed as f64 * left as f64 / row.step as f64;
-    Some(Timestamp(now.0.saturating_add(remaining as i64)).unix_seconds())
 }
