@@ -798,10 +798,6 @@ fn the_small_resources_answer() {
     assert!(server().get("/v1/queue").json()["counts"]["succeeded"].as_u64() > Some(0));
     assert_eq!(server().get("/healthz").json()["status"], "ok");
     assert_eq!(server().get("/readyz").status, 200);
-    let page = server().get("/docs/");
-    let text = String::from_utf8(page.bytes).unwrap();
-    assert!(text.contains("swagger-ui") && !text.contains("https://"), "{text}");
-    assert_eq!(server().get("/docs/swagger-ui-bundle.js").status, 200);
     assert!(server().get("/openapi.json").json()["openapi"].as_str().unwrap().starts_with("3.1"));
 }
 

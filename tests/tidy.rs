@@ -72,7 +72,7 @@ const ORDERS: &[(&str, &[&str])] = &[
     ]),
     ("store", &[
         // Rows that stand by themselves.
-        "files", "vault", "checksums", "memo", "migrations", "attempts", "audit", "keys", "metrics", "names", "projects", "quota", "requests", "life",
+        "files", "vault", "checksums", "memo", "migrations", "attempts", "audit", "keys", "sessions", "metrics", "names", "projects", "quota", "requests", "life",
         // A job's log, its status, and the right to run it.
         "events", "devices", "transitions", "lease", "workers", "reports", "inputs",
         // What jobs use and what they make.
@@ -87,15 +87,15 @@ const ORDERS: &[(&str, &[&str])] = &[
     ]),
     ("api", &[
         // Requests and answers.
-        "error", "places", "blocking", "scan", "sandbox", "caller", "extract", "route", "host", "strangers", "connections", "etag", "labels", "deleted", "lines", "feed", "tail",
+        "error", "places", "blocking", "scan", "sandbox", "caller", "credential", "extract", "route", "host", "strangers", "connections", "etag", "labels", "deleted", "lines", "feed", "tail",
         "download", "archive", "verifiable", "resolve", "row_source", "resources",
         // Around every handler.
         "access", "limits", "idempotency", "audit", "browser", "compress",
         // Handlers.
-        "audit_log", "checkpoints", "datasets", "devices", "health", "inference", "keys", "metrics_catalog",
+        "audit_log", "checkpoints", "datasets", "devices", "health", "inference", "keys", "sessions", "metrics_catalog",
         "models", "objectives", "projects", "queue", "events", "verifiers", "webhook_deliveries", "webhook_endpoints",
         "rollout_sets", "evaluations", "jobs", "metrics", "openai",
-        "openapi",
+        "openapi", "docs", "page",
     ]),
 ];
 
@@ -109,7 +109,7 @@ const CUDA: &[&str] = &["src/engine/cuda/mod", "src/engine/cuda/hardware", "src/
 /// What may be named, outside tests, in some modules only or nowhere: rule, pattern, those modules, and why.
 const NAMES: &[(&str, &str, &[&str], &str)] = &[
     ("crates", r"\bsqlx\b", &["src/store"], "only the store talks to the database"),
-    ("crates", r"\b(axum|utoipa|utoipa_axum|utoipa_swagger_ui|tower_http)\b", &["src/api"], "only the API speaks HTTP"),
+    ("crates", r"\b(axum|utoipa|utoipa_axum|tower_http)\b", &["src/api"], "only the API speaks HTTP"),
     (
         "crates",
         r"\bcandle_(core|nn)\b",

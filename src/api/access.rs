@@ -20,14 +20,14 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::App;
 pub use super::caller::{Access, Administered, Caller};
+use super::credential::Credential;
 use super::error::Problem;
 use super::extract::drain_little;
 use super::route::Kind;
 use super::strangers::Connection;
 use crate::clock;
 use crate::job::Scope;
-use crate::job::digest::sha256_hex;
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 
 /// How often an open server looks for a first key that was made beside it.
 const LOOK: Duration = Duration::from_millis(500);
@@ -79,8 +79,11 @@ pub async fn check(State(app): State<App>, mut request: Request, next: Next) -> 
     let Some(scope) = Kind::of(&request).scope(request.method()) else {
         return next.run(request).await;
     };
-    let authorization = request.headers().get(header::AUTHORIZATION).cloned();
-    match admit(&app, authorization.as_ref(), scope).await {
+    let (shown, admitted) = match Credential::of(&request) {
+        Ok(shown) => (shown.clone(), admit(&app, &shown, scope).await),
+        Err(problem) => (Credential::Nothing, Err((problem, None))),
+    };
+    match admitted {
         Ok(caller) => {
             let connection = request.extensions().get::<Arc<Connection>>().cloned();
             connection.iter().for_each(|connection| connection.welcome());
@@ -90,20 +93,20 @@ pub async fn check(State(app): State<App>, mut request: Request, next: Next) -> 
                 tokio::select! {
                     biased;
                     response = next.run(request) => response,
-                    problem = withdrawn(&app, authorization.as_ref(), scope, begun) => problem.into_response(),
+                    problem = withdrawn(&app, &shown, scope, begun) => problem.into_response(),
                 }
             } else if is_short(request.body()) {
                 // A change is made whole; what ends is the arrival of what it is to be made of.
                 next.run(request).await
             } else {
-                let (app, authorization) = (app.clone(), authorization.clone());
-                let end = async move { withdrawn(&app, authorization.as_ref(), scope, begun).await };
+                let (app, shown) = (app.clone(), shown.clone());
+                let end = async move { withdrawn(&app, &shown, scope, begun).await };
                 next.run(request.map(|body| until(body, end.boxed()))).await
             };
             response.extensions_mut().insert(caller);
             match connection {
                 Some(connection) if !is_short(response.body()) => {
-                    let end = async move { drop(withdrawn(&app, authorization.as_ref(), scope, begun).await) };
+                    let end = async move { drop(withdrawn(&app, &shown, scope, begun).await) };
                     with_connection(response, connection, end)
                 }
                 _ => response,
@@ -129,12 +132,12 @@ type Refusal = (Problem, Option<Caller>);
 
 /// Ends when whoever was admitted would be no more: the key was revoked, has expired, or is the first one that there is.
 /// They were admitted at `begun`.
-async fn withdrawn(app: &App, authorization: Option<&HeaderValue>, scope: Scope, begun: Instant) -> Problem {
+async fn withdrawn(app: &App, shown: &Credential, scope: Scope, begun: Instant) -> Problem {
     let mut looks = interval_at(begun + LOOK_AGAIN, LOOK_AGAIN);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         looks.tick().await;
-        match admit(app, authorization, scope).await {
+        match admit(app, shown, scope).await {
             Err((problem, _)) if problem.status.is_client_error() => return problem,
             // A database that does not answer takes nobody's rights.
             Ok(_) | Err(_) => {}
@@ -186,23 +189,12 @@ fn with_connection(
     })
 }
 
-async fn admit(app: &App, authorization: Option<&HeaderValue>, scope: Scope) -> Result<Caller, Refusal> {
+async fn admit(app: &App, shown: &Credential, scope: Scope) -> Result<Caller, Refusal> {
     if app.anonymous.is_allowed() {
         return Ok(Caller::anonymous());
     }
-    let refuse = |code, detail: &str| (Problem::new(StatusCode::UNAUTHORIZED, code, detail), None);
-    let value = authorization.ok_or_else(|| {
-        refuse("missing_api_key", "this server needs a key: send the header `Authorization: Bearer ak_...`")
-    })?;
-    let secret = value
-        .to_str()
-        .ok()
-        .and_then(bearer)
-        .ok_or_else(|| refuse("invalid_api_key", "the Authorization header must be `Bearer` and a key `ak_...`"))?;
-    let failed = |error: StoreError| (Problem::from(error), None);
     let now = clock::now();
-    let key = app.store.api_key_with_digest(&sha256_hex(secret.as_bytes())).await.map_err(failed)?;
-    let key = key.ok_or_else(|| refuse("invalid_api_key", "this key is not known here; ask who runs the server"))?;
+    let key = shown.key(&app.store, now).await.map_err(|problem| (problem, None))?;
     let operates = key.scopes.contains(&Scope::Operator);
     let caller = Caller { project: key.project.clone(), key: Some(key.id), operates };
     if !key.is_usable(now) {
@@ -223,23 +215,4 @@ async fn admit(app: &App, authorization: Option<&HeaderValue>, scope: Scope) -> 
         tracing::warn!(%error, "the use of a key could not be noted");
     }
     Ok(caller)
-}
-
-fn bearer(value: &str) -> Option<&str> {
-    let (scheme, secret) = value.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim()).filter(|secret| !secret.is_empty())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bearer_is_read_as_rfc_6750_writes_it() {
-        assert_eq!(bearer("Bearer ak_1"), Some("ak_1"));
-        assert_eq!(bearer("bearer  ak_1 "), Some("ak_1"));
-        for wrong in ["ak_1", "Basic ak_1", "Bearer", "Bearer "] {
-            assert_eq!(bearer(wrong), None, "{wrong}");
-        }
-    }
 }

@@ -32,10 +32,10 @@ pub struct AllEventParams {
     /// its begin.
     after: Option<String>,
     /// Only events of this type, such as `status`, or of several: `status,metrics`.
-    #[param(max_length = 200, example = "status,metrics")]
+    #[param(example = "status,metrics")]
     r#type: Option<String>,
     /// Only events of this job, or of several, at most 50, by their ids with commas between.
-    #[param(max_length = 2000, example = "job_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
+    #[param(example = "job_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
     job: Option<String>,
     /// Seconds to wait for the first event when there is none yet, 0 to 60 (long poll).
     #[serde(default)]
@@ -47,7 +47,7 @@ pub struct AllEventParams {
     limit: u32,
     /// In a stream, tell of these as well: `devices`, `queue` or `devices,queue`. They come as events of these types
     /// without an id, whose data is what `GET /v1/devices` and `GET /v1/queue` answer, at the begin and when it has changed.
-    #[param(max_length = 100, example = "devices,queue")]
+    #[param(example = "devices,queue")]
     views: Option<String>,
     /// Stream as server-sent events; the same as `Accept: text/event-stream`.
     #[serde(default)]

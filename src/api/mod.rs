@@ -12,9 +12,11 @@ mod caller;
 pub mod checkpoints;
 mod compress;
 mod connections;
+mod credential;
 pub mod datasets;
 mod deleted;
 mod devices;
+mod docs;
 mod download;
 pub mod error;
 mod etag;
@@ -37,6 +39,7 @@ pub mod models;
 mod objectives;
 pub mod openai;
 mod openapi;
+mod page;
 mod places;
 mod projects;
 mod queue;
@@ -47,6 +50,7 @@ mod route;
 mod row_source;
 pub mod sandbox;
 mod scan;
+mod sessions;
 mod strangers;
 mod tail;
 mod verifiable;
@@ -256,6 +260,9 @@ fn operations() -> Routes {
         .of(Kind::Administers, routes!(projects::list::list_projects))
         .of(Kind::Operates, routes!(projects::get::get_project, projects::set::set_project))
         .of(Kind::Administers, routes!(audit_log::list_audit_log))
+        .of(Kind::Public, routes!(sessions::create::create_session))
+        .of(Kind::Asks, routes!(sessions::current::get_session, sessions::end::end_session))
+        .of(Kind::Asks, routes!(sessions::link::create_session_link))
         .of(Kind::Public, routes!(health::healthz))
         .of(Kind::Public, routes!(health::readyz))
         .routes(routes!(metrics::metrics))
@@ -295,7 +302,7 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
         .layer(middleware::from_fn_with_state(app.clone(), limits::check))
         .layer(middleware::from_fn_with_state(app.clone(), access::check))
         // What describes the service is for everybody, and behind none of these.
-        .merge(openapi::pages().method_not_allowed_fallback(other_methods))
+        .merge(openapi::pages().merge(docs::pages()).merge(page::pages()).method_not_allowed_fallback(other_methods))
         .with_state(app)
         .layer(CatchPanicLayer::custom(|_panic| {
             Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "something went wrong on the server")

@@ -11,6 +11,7 @@ use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::Response;
 use utoipa::openapi::path::{Operation, ParameterIn};
+use utoipa::openapi::schema::Schema;
 use utoipa::openapi::{OpenApi, RefOr};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
@@ -116,8 +117,16 @@ pub async fn mark(State(kinds): State<Arc<Kinds>>, mut request: Request, next: N
     next.run(request).await
 }
 
-/// The names of the query parameters that each operation takes, by path and method.
-pub type Parameters = HashMap<(String, Method), Vec<String>>;
+/// A query parameter that an operation takes.
+#[derive(Debug)]
+pub struct Parameter {
+    name: String,
+    /// Characters of its value, at most.
+    longest: Option<usize>,
+}
+
+/// The query parameters that each operation takes, by path and method.
+pub type Parameters = HashMap<(String, Method), Vec<Parameter>>;
 
 /// As the operations are described.
 pub fn parameters(document: &OpenApi) -> Parameters {
@@ -129,21 +138,27 @@ pub fn parameters(document: &OpenApi) -> Parameters {
             (Method::PATCH, &item.patch),
             (Method::DELETE, &item.delete),
         ];
-        methods.into_iter().filter_map(|(method, operation)| Some(((path.clone(), method), names(operation.as_ref()?))))
+        methods.into_iter().filter_map(|(method, operation)| Some(((path.clone(), method), taken(operation.as_ref()?))))
     });
     operations.collect()
 }
 
-fn names(operation: &Operation) -> Vec<String> {
+fn taken(operation: &Operation) -> Vec<Parameter> {
     let parameters = operation.parameters.iter().flatten().filter_map(|parameter| match parameter {
-        RefOr::T(parameter) if parameter.parameter_in == ParameterIn::Query => Some(parameter.name.clone()),
+        RefOr::T(parameter) if parameter.parameter_in == ParameterIn::Query => {
+            let longest = match &parameter.schema {
+                Some(RefOr::T(Schema::Object(schema))) => schema.max_length,
+                _ => None,
+            };
+            Some(Parameter { name: parameter.name.clone(), longest })
+        }
         RefOr::T(_) | RefOr::Ref(_) => None,
     });
     parameters.collect()
 }
 
-/// Refuses a request with a parameter that its operation does not take: whoever misspells a filter must not be shown
-/// everything.
+/// Refuses a request with a parameter that its operation does not take, or whose value is too long: whoever misspells a
+/// filter must not be shown everything.
 pub async fn know_parameters(
     State(parameters): State<Arc<Parameters>>,
     request: Request,
@@ -159,20 +174,32 @@ pub async fn know_parameters(
     Ok(next.run(request).await)
 }
 
-fn check_names(known: &[String], uri: &axum::http::Uri) -> Result<(), Problem> {
+fn check_names(known: &[Parameter], uri: &axum::http::Uri) -> Result<(), Problem> {
     let Ok(Query(pairs)) = Query::<Vec<(String, String)>>::try_from_uri(uri) else {
         return Err(Problem::bad_request("invalid_parameter", "the query of the address cannot be read"));
     };
-    let is_known = |name: &str| known.iter().any(|known| stands_for(known, name));
-    let Some((unknown, _)) = pairs.iter().find(|(name, _)| !is_known(name)) else { return Ok(()) };
-    let unknown: String = unknown.chars().take(80).collect();
-    let near = known.iter().map(|known| (strsim::damerau_levenshtein(known, &unknown), known)).min();
+    for (name, value) in &pairs {
+        let parameter = known.iter().find(|known| stands_for(&known.name, name)).ok_or_else(|| unknown(known, name))?;
+        if let Some(longest) = parameter.longest.filter(|longest| value.chars().nth(*longest).is_some()) {
+            let detail = format!("`{}` has at most {longest} characters", parameter.name);
+            return Err(Problem::bad_request("invalid_parameter", detail));
+        }
+    }
+    Ok(())
+}
+
+fn unknown(known: &[Parameter], name: &str) -> Problem {
+    let name: String = name.chars().take(80).collect();
+    let near = known.iter().map(|known| (strsim::damerau_levenshtein(&known.name, &name), &known.name)).min();
     let meant = match near {
         Some((distance, name)) if distance <= 2 => format!("; did you mean `{name}`?"),
-        Some(_) => format!("; it takes {}", known.join(", ")),
+        Some(_) => {
+            let names: Vec<&str> = known.iter().map(|known| known.name.as_str()).collect();
+            format!("; it takes {}", names.join(", "))
+        }
         None => String::from("; it takes none"),
     };
-    Err(Problem::bad_request("invalid_parameter", format!("`{unknown}` is no parameter of this operation{meant}")))
+    Problem::bad_request("invalid_parameter", format!("`{name}` is no parameter of this operation{meant}"))
 }
 
 /// Whether a parameter has the name of a described one, of which `metadata[key]` stands for every key and for `metadata`.
@@ -226,6 +253,9 @@ mod tests {
         for unknown in ["status[]=failed", "metadata[a=b", "metadatax=b"] {
             assert!(refusal("/v1/jobs", unknown).is_some(), "{unknown}");
         }
+        let long = refusal("/v1/jobs", &format!("q={}", "é".repeat(201))).unwrap();
+        assert_eq!(long, "`q` has at most 200 characters");
+        assert_eq!(refusal("/v1/jobs", &format!("q={}", "é".repeat(200))), None);
         assert!(refusal("/v1/devices", "x").unwrap().ends_with("; it takes none"));
     }
 

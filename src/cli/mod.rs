@@ -29,6 +29,7 @@ mod remote;
 mod run;
 mod sandbox;
 pub mod serve;
+mod ui;
 mod verifiers;
 mod worker;
 
@@ -48,7 +49,8 @@ use crate::telemetry;
 #[command(name = "anneal", version = env!("ANNEAL_BUILD"), propagate_version = true)]
 #[command(after_help = "First steps:
   anneal quickstart                       see a job improve a model, end to end
-  anneal serve                            start the service on http://127.0.0.1:8080 (docs at /docs)
+  anneal serve                            start the service on http://127.0.0.1:8080
+  anneal ui                               open its web page, where all of this can be done as well
   anneal run examples/quickstart.json --wait
                                           submit a job to it and follow it
   anneal jobs list                        what became of the jobs
@@ -73,6 +75,8 @@ enum Command {
     Sandbox(sandbox::Args),
     /// Start a server, improve the built-in model with BOLT, download and check the result
     Quickstart(quickstart::Args),
+    /// Open the web page in a browser, signed in
+    Ui(ui::Args),
     /// Submit a job to a server, and with --wait follow it to its end
     Run(run::Args),
     /// List, watch, control and compare jobs
@@ -152,6 +156,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Devices(args) => devices::run(&config, &args),
         Command::Queue(args) => queue::run(&config, &args),
         Command::Keys(args) => keys::run(&config, &args),
+        Command::Ui(args) => ui::run(&config, &args),
         Command::Bench(args) => bench::run(&config, &args),
         Command::Health(args) => health::run(&config, &args),
         Command::Doctor(args) => doctor::run(&config, &args),

@@ -50,7 +50,7 @@ pub fn run(config: Config, args: &Args) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Runtime::new()?;
     let result = runtime.block_on(async {
         let server = Server::start(&config).await?;
-        println!("anneal serves http://{0} (docs: http://{0}/docs/)", server.address);
+        println!("anneal serves http://{0} (web page: anneal ui; docs: http://{0}/docs/)", server.address);
         if server.keyless {
             eprintln!(
                 "there are no API keys: everyone on this machine can use it (anneal keys create --local closes it)"

@@ -52,13 +52,7 @@ const SHOWN: usize = PREFIX.len() + 6;
 impl ApiKeyRow {
     /// A key of 256 random bits, and the secret that is its only copy.
     pub fn generate(new: NewApiKey, now: Timestamp) -> Result<(Self, String)> {
-        let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes).map_err(|error| StoreError::Io {
-            action: "reading",
-            path: String::from("random numbers"),
-            source: error.into(),
-        })?;
-        let secret = format!("{PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(bytes));
+        let secret = random_secret(PREFIX)?;
         let row = Self {
             id: ApiKeyId::generate(),
             project: new.project,
@@ -79,6 +73,17 @@ impl ApiKeyRow {
     pub fn is_usable(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| end.0 > now.0)
     }
+}
+
+/// 256 random bits in URL-safe base64 behind `prefix`.
+pub(super) fn random_secret(prefix: &str) -> Result<String> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| StoreError::Io {
+        action: "reading",
+        path: String::from("random numbers"),
+        source: error.into(),
+    })?;
+    Ok(format!("{prefix}{}", BASE64_URL_SAFE_NO_PAD.encode(bytes)))
 }
 
 impl Store {
@@ -211,7 +216,7 @@ impl Store {
     }
 }
 
-fn api_key(row: &SqliteRow) -> Result<ApiKeyRow> {
+pub(super) fn api_key(row: &SqliteRow) -> Result<ApiKeyRow> {
     let time = |column| -> Result<Option<Timestamp>> { Ok(row.try_get::<Option<i64>, _>(column)?.map(Timestamp)) };
     let scopes: String = row.try_get("scopes")?;
     Ok(ApiKeyRow {

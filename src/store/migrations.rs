@@ -42,6 +42,7 @@ migrations! {
     "0025_metric_rollups",
     "0026_names",
     "0027_rollout_samples",
+    "0028_sessions",
 }
 
 /// What brings a database up to date; all changes whose numbers are at most `last`.

@@ -528,7 +528,8 @@ export interface paths {
         };
         /**
          * Browse an evaluation's prompts
-         * @description What became of each prompt's completions, in the order of the rows.
+         * @description What became of each prompt's completions, in the order of the rows. A page may be shorter than asked for when
+         *     completions are long.
          */
         get: operations["list_evaluation_results"];
         put?: never;
@@ -810,7 +811,8 @@ export interface paths {
         };
         /**
          * List jobs
-         * @description The `ETag` is of this page.
+         * @description Jobs that meet all that is asked for. A job in a list comes without `result.report`, which may be long. The `ETag` is
+         *     of this page.
          */
         get: operations["list_jobs"];
         put?: never;
@@ -905,6 +907,27 @@ export interface paths {
         };
         /** List a job's checkpoints */
         get: operations["list_job_checkpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{id}/diagnoses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Diagnose a job
+         * @description What the metrics of a training job show to be wrong with it, each with its evidence and with what would help. A job
+         *     that trains nothing has no diagnoses.
+         */
+        get: operations["diagnose_job"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1053,9 +1076,10 @@ export interface paths {
         };
         /**
          * Browse the completions that a job samples
-         * @description The newest step first, also while the job runs. Completions are there for jobs that keep them, which training jobs
-         *     do with `"rollouts": {"keep": true}`, and rollout sets always. `last_id` is the `after` of the next page; a page may
-         *     be shorter than asked for when completions are long.
+         * @description The newest step first, also while the job runs. All completions are there for jobs that keep them, which training jobs
+         *     do with `"rollouts": {"keep": true}`, and rollout sets always. Of other training jobs there is a sample: 64 completions
+         *     of each step, or `rollouts.sample`, as far as 256 MiB and 1024 rounds go, sparser where it is old. `last_id` is the
+         *     `after` of the next page; a page may be shorter than asked for when completions are long.
          */
         get: operations["job_rollouts"];
         put?: never;
@@ -1100,6 +1124,26 @@ export interface paths {
          * @description Returns the job as soon as it is finished or paused, or as it stands when the time is up; look at `status`.
          */
         get: operations["wait_for_job"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the metrics of several jobs
+         * @description What a page draws: the series of up to eight jobs, with steps that they share said once.
+         */
+        get: operations["get_metrics"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1519,6 +1563,26 @@ export interface paths {
         put?: never;
         /** Store a verifier */
         post: operations["create_verifier"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/verifiers/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try a verifier that is not stored
+         * @description To find the right settings before anything is made.
+         */
+        post: operations["try_verifier"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2478,6 +2542,17 @@ export interface components {
             /** @description Of the default learning rate. */
             learning_rate_multiplier: components["schemas"]["NumberOrAuto"];
         };
+        /** @description A metric. */
+        Column: {
+            /** @example reward/mean */
+            name: string;
+            /** @description Means, where points stand for several values. */
+            values: number[];
+            /** @description The least values, where points stand for several. */
+            min?: number[] | null;
+            /** @description The greatest values, where points stand for several. */
+            max?: number[] | null;
+        };
         /** @description Which evaluations to compare. */
         CompareEvaluations: {
             /**
@@ -2988,6 +3063,64 @@ export interface components {
          * @enum {string}
          */
         DeviceStatus: "idle" | "busy" | "reserved" | "faulted" | "checking" | "foreign";
+        /** @description Something that is wrong with a job. */
+        Diagnosis: {
+            /**
+             * @description The code, of which a job has one at most.
+             * @example truncated
+             */
+            id: string;
+            /** @constant */
+            object: "job.diagnosis";
+            /**
+             * @description `learning_rate_too_high`, `kl_spike`, `gradient_spike`, `low_ess`, `no_spread`, `truncated`, `entropy_collapse` or
+             *     `length_without_reward`.
+             * @example truncated
+             */
+            code: components["schemas"]["DiagnosisCode"];
+            /** @description What was seen and what it means. */
+            message: string;
+            /** @description The numbers that it rests on. */
+            evidence: components["schemas"]["DiagnosisEvidence"][];
+            suggestion: components["schemas"]["DiagnosisSuggestion"];
+        };
+        /**
+         * @description What is wrong with a job.
+         * @enum {string}
+         */
+        DiagnosisCode: "learning_rate_too_high" | "kl_spike" | "gradient_spike" | "low_ess" | "no_spread" | "truncated" | "entropy_collapse" | "length_without_reward";
+        /** @description A number that a diagnosis rests on. */
+        DiagnosisEvidence: {
+            /** @example completion/truncated */
+            metric: string;
+            /**
+             * Format: int64
+             * @description The step at which it was seen: the last one of a stretch.
+             */
+            step: number;
+            /** Format: double */
+            value: number;
+            /**
+             * Format: double
+             * @description What the value was held against.
+             */
+            limit: number;
+        };
+        /** @description One page of a list. */
+        DiagnosisList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["Diagnosis"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
+        /** @description What would help. */
+        DiagnosisSuggestion: {
+            message: string;
+            /** @description A JSON Patch (RFC 6902), as `POST /v1/jobs/{id}/fork` takes it; empty where no setting alone would help. */
+            patch: Record<string, never>[];
+        };
         /**
          * @description How much a dry run checks.
          * @enum {string}
@@ -3134,10 +3267,32 @@ export interface components {
             differing: number;
             /** @description Prompts for which either has fewer than k completions with a verdict. */
             left_out: number;
+            /** @description Prompts that one of them solves and the other does not. */
+            flips: components["schemas"]["Flips"];
             /** @description What else is not the same in the two evaluations, as JSON pointers into their specs. */
             differences: string[];
             /** @description The answer to `min_improvement`; null without one. */
             gate?: components["schemas"]["Gate"] | null;
+        };
+        /** @description A completion of an evaluation. */
+        EvaluationCompletion: {
+            /**
+             * Format: int32
+             * @description Its number among those of its prompt.
+             */
+            sample: number;
+            /** @description The first 8000 characters. */
+            completion: string;
+            /** @description What the verifier compared; null where it took nothing out of the completion. */
+            answer?: string | null;
+            /** Format: int64 */
+            tokens: number;
+            /** @description `stop` or `length`. */
+            finish: string;
+            /** @description `ok` or `unparsable`; null without a verifier. */
+            status?: string | null;
+            /** Format: double */
+            reward: number;
         };
         /** @description Held-out accuracy was measured. */
         EvaluationEvent: {
@@ -3269,6 +3424,11 @@ export interface components {
              * @description Completions cut at the length limit.
              */
             truncated: number;
+            /**
+             * @description The first 16 completions with a verdict; null behind the first 256 MiB of an evaluation, and of evaluations that were
+             *     made before completions were kept.
+             */
+            completions?: components["schemas"]["EvaluationCompletion"][] | null;
         };
         /** @description One page of a list. */
         EvaluationPromptList: {
@@ -3632,6 +3792,49 @@ export interface components {
             first_id?: string | null;
             last_id?: string | null;
         };
+        /** @description A prompt that one of two evaluations solves and the other does not. */
+        Flip: {
+            /**
+             * Format: int64
+             * @description 1, 2, 3, ... within the evaluations.
+             */
+            number: number;
+            /** @description Number of the row in its data set, counted from 0. */
+            row: number;
+            /** @description The first 1000 characters of the prompt as the verifier saw it. */
+            prompt: string;
+            /** @description Whether it is the candidate that solves it. */
+            gained: boolean;
+            /**
+             * Format: int32
+             * @description Completions that pass, and those with a verdict.
+             */
+            baseline_passed: number;
+            /** Format: int32 */
+            baseline_samples: number;
+            /** Format: int32 */
+            candidate_passed: number;
+            /** Format: int32 */
+            candidate_samples: number;
+        };
+        /**
+         * @description Prompts that one of two evaluations solves, with at least half of the completions, and the other does not. Their
+         *     completions are those of `GET /v1/evaluations/{id}/results?differs_from=...` of either.
+         */
+        Flips: {
+            /**
+             * Format: int64
+             * @description How many the candidate solves and the baseline does not.
+             */
+            gained: number;
+            /**
+             * Format: int64
+             * @description How many the baseline solves and the candidate does not.
+             */
+            lost: number;
+            /** @description The first 100 of both kinds. */
+            prompts: components["schemas"]["Flip"][];
+        };
         /** @description How the fork differs. */
         ForkJob: {
             /**
@@ -3922,6 +4125,8 @@ export interface components {
              * @description Seconds of attempts times the devices that they held; of an attempt under way only whole seconds count.
              */
             device_seconds: number;
+            /** @description How far a running job is. */
+            progress?: components["schemas"]["JobProgress"] | null;
             /** @description Why a queued job waits, and for what; null in the answer to a submission. */
             waiting?: components["schemas"]["JobWaiting"] | null;
             /**
@@ -3931,7 +4136,7 @@ export interface components {
             last_seq: number;
             /**
              * @description What the finished job has to show: `checkpoint`, `weights_sha256`, evaluations `before` and `after`, `gate` where
-             *     the spec has one, and `verify_resume` of a job that was made for it.
+             *     the spec has one, `verify_resume` of a job that was made for it, and `report`, which lists leave out.
              */
             result?: components["schemas"]["JsonObject"] | null;
             /** @description Why the job failed. */
@@ -3971,6 +4176,20 @@ export interface components {
             has_more: boolean;
             first_id?: string | null;
             last_id?: string | null;
+        };
+        /** @description When a job's last step will probably be taken. */
+        JobExpectedEnd: {
+            /**
+             * Format: int64
+             * @description Unix seconds; as likely earlier as later.
+             */
+            p50: number;
+            /**
+             * Format: int64
+             * @description Unix seconds; earlier with a probability of 90 %, judged by how much the steps so far differ. Null until
+             *     two whole blocks of 16 steps are known.
+             */
+            p90?: number | null;
         };
         /** @description Why a job failed. */
         JobFailure: {
@@ -4016,6 +4235,17 @@ export interface components {
          * @enum {string}
          */
         JobPhase: "loading" | "sampling" | "verifying" | "training" | "evaluating" | "checkpointing" | "exporting";
+        /** @description How far a job is. */
+        JobProgress: {
+            /**
+             * Format: double
+             * @description Of its steps, or of its present phase where nothing is trained; 0 to 1.
+             * @example 0.4
+             */
+            fraction: number;
+            /** @description When the last step will be taken if steps go on as they did; null before the first one. */
+            expected_end?: components["schemas"]["JobExpectedEnd"] | null;
+        };
         /** @description One sampled and scored completion of a job. */
         JobRollout: {
             /** @constant */
@@ -4053,6 +4283,10 @@ export interface components {
              * @description Null without a verifier.
              */
             reward?: number | null;
+            /** @description The text of each token; null where all completions are kept, which the model's tokenizer tells of. */
+            pieces?: string[] | null;
+            /** @description Log-probability of each token under the model that the job started from; null where it was not computed. */
+            reference_logprobs?: number[] | null;
         };
         /** @description One page of a list. */
         JobRolloutList: {
@@ -4172,6 +4406,20 @@ export interface components {
          * @enum {string}
          */
         JobStatus: "queued" | "starting" | "running" | "pausing" | "paused" | "cancelling" | "succeeded" | "failed" | "cancelled";
+        /** @description Metrics of one job. */
+        JobTables: {
+            job: string;
+            name?: string | null;
+            status: components["schemas"]["JobStatus"];
+            /**
+             * Format: int64
+             * @description All events up to this number are in the tables. A stream of events behind it tells the rest without a gap; what it
+             *     repeats of a running job are steps that stand here already.
+             */
+            last_seq: number;
+            /** @description Metrics with the same steps stand in one table. */
+            tables: components["schemas"]["Table"][];
+        };
         /** @description Why a job waits, and for what. */
         JobWaiting: {
             /**
@@ -4327,6 +4575,19 @@ export interface components {
             spec_digest: string;
             files: components["schemas"]["CheckpointFile"][];
         };
+        /** @description What a member of a verifier says. */
+        MemberVerdict: {
+            name: string;
+            /**
+             * Format: double
+             * @description Null where there is none.
+             */
+            reward?: number | null;
+            /** @description As that of the whole. */
+            status: string;
+            answer?: string | null;
+            detail?: string | null;
+        };
         /** @description Pairs of your own: at most 16, keys of at most 64 characters, values of at most 512. */
         Metadata: {
             [key: string]: string;
@@ -4368,6 +4629,13 @@ export interface components {
             last?: number[] | null;
             /** @description How many values each point stands for. */
             count?: number[] | null;
+        };
+        /** @description Metrics of several jobs. */
+        MetricTables: {
+            /** @constant */
+            object: "metric_tables";
+            /** @description In the order in which they were asked for. */
+            jobs: components["schemas"]["JobTables"][];
         };
         /** @description All metrics of one optimizer step. */
         MetricsEvent: {
@@ -5575,6 +5843,11 @@ export interface components {
              * @default false
              */
             keep?: boolean;
+            /**
+             * Format: uint32
+             * @description Completions of each step that are kept to be looked at where not all are, as far as 256 MiB go; 0 keeps none.
+             */
+            sample?: number;
             /** @description Train on a stored rollout set (`rs_...`) and sample nothing. */
             from?: string | null;
             /** @description Fill a share of every step from a stored rollout set. */
@@ -5676,6 +5949,12 @@ export interface components {
             /** @description Chunks are never padded. */
             include_obfuscation?: boolean | null;
         };
+        /** @description Metrics with the same steps. */
+        Table: {
+            /** @description Of several steps in one point the last one. */
+            steps: number[];
+            columns: components["schemas"]["Column"][];
+        };
         TestCompletion: {
             completion: string;
             /** @description The row that it answers; the expected answer is its column `answer`. */
@@ -5693,6 +5972,8 @@ export interface components {
             answer?: string | null;
             /** @description One sentence when there is no ordinary verdict. */
             detail?: string | null;
+            /** @description What the members of a `multi` verifier say; empty for others. */
+            members: components["schemas"]["MemberVerdict"][];
         };
         /** @description Completions to judge. */
         TestVerifier: {
@@ -5763,6 +6044,13 @@ export interface components {
              * @default false
              */
             recompute?: boolean;
+        };
+        /** @description A configuration and completions to judge with it. */
+        TryVerifier: {
+            /** @description `{"type": "numeric", ...}`, as it would stand in a job spec. */
+            config: components["schemas"]["JsonObject"];
+            /** @description Up to 100. */
+            completions: components["schemas"]["TestCompletion"][];
         };
         /** @description What to change; what is left out stays. */
         UpdateJob: {
@@ -6207,7 +6495,8 @@ export interface components {
         VerifierTest: {
             /** @constant */
             object: "verifier.test";
-            verifier: string;
+            /** @description Null where it is not stored. */
+            verifier?: string | null;
             data: components["schemas"]["TestVerdict"][];
         };
         /** @description How alike a text made of the completion and columns is to another (OpenAI's grader). */
@@ -6437,7 +6726,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The resource is not in a state that allows this. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+        /** @description The resource is not in a state that allows this, or a name stands for several. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
         Conflict: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -6765,6 +7054,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -7058,6 +7348,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -7097,7 +7388,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Its job is not finished (`job_not_finished`), or another one needs it (`in_use`). Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description Its job is not finished (`job_not_finished`), or another one needs it (`in_use`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7184,6 +7475,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             /** @description The range lies behind the end. Codes: `range_not_satisfiable` */
             416: {
                 headers: {
@@ -7272,6 +7564,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             /** @description The range lies behind the end. Codes: `range_not_satisfiable` */
             416: {
                 headers: {
@@ -7322,6 +7615,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -7458,6 +7752,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -7533,6 +7828,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             /** @description The range lies behind the end. Codes: `range_not_satisfiable` */
             416: {
                 headers: {
@@ -7598,6 +7894,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -7788,6 +8085,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -7827,7 +8125,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A job that is not finished uses it. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description A job that is not finished uses it. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7978,7 +8276,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many others append at the same time. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description Too many others append at the same time. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8075,6 +8373,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -8355,7 +8654,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description One of them is not complete. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description One of them is not complete. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8426,6 +8725,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -8438,6 +8738,12 @@ export interface operations {
                 after?: number;
                 /** @description Prompts to return, 1 to 100. */
                 limit?: number;
+                /**
+                 * @description Only prompts that this evaluation of the same rows solves and that one does not, or the other way round: a prompt is
+                 *     solved when at least half of its completions pass.
+                 * @example ev_0198f6c2a7d47e0c8f6f0d9f0e6b5a31
+                 */
+                differs_from?: string;
             };
             header?: never;
             path: {
@@ -8480,7 +8786,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The evaluation is not complete. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The evaluation is not complete. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8504,14 +8810,26 @@ export interface operations {
                  *     its begin.
                  */
                 after?: string;
-                /** @description Only events of this type, such as `status`. */
+                /**
+                 * @description Only events of this type, such as `status`, or of several: `status,metrics`.
+                 * @example status,metrics
+                 */
                 type?: string;
-                /** @description Only events of this job. */
+                /**
+                 * @description Only events of this job, or of several, at most 50, by their ids with commas between.
+                 * @example job_0198f6c2a7d47e0c8f6f0d9f0e6b5a31
+                 */
                 job?: string;
                 /** @description Seconds to wait for the first event when there is none yet, 0 to 60 (long poll). */
                 wait?: number;
                 /** @description Events to return at most, 1 to 200 (long poll). */
                 limit?: number;
+                /**
+                 * @description In a stream, tell of these as well: `devices`, `queue` or `devices,queue`. They come as events of these types
+                 *     without an id, whose data is what `GET /v1/devices` and `GET /v1/queue` answer, at the begin and when it has changed.
+                 * @example devices,queue
+                 */
+                views?: string;
                 /** @description Stream as server-sent events; the same as `Accept: text/event-stream`. */
                 stream?: boolean;
             };
@@ -8711,6 +9029,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -8827,6 +9146,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             /** @description The range lies behind the end. Codes: `range_not_satisfiable` */
             416: {
                 headers: {
@@ -9122,6 +9442,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -9161,7 +9482,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is finished. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is finished. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9229,6 +9550,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -9283,6 +9605,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -9322,7 +9645,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job cannot be paused as it stands. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job cannot be paused as it stands. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9373,7 +9696,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is not paused. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is not paused. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9401,6 +9724,26 @@ export interface operations {
                 order?: components["schemas"]["ListOrder"];
                 /** @description Only jobs with this status. */
                 status?: components["schemas"]["JobStatus"];
+                /** @description Only jobs of this kind. */
+                kind?: components["schemas"]["JobKind"];
+                /**
+                 * @description Only jobs with an objective of this type.
+                 * @example bolt
+                 */
+                objective?: string;
+                /**
+                 * @description Only jobs that start from this model or checkpoint, or measure it.
+                 * @example builtin:arith-tiny
+                 */
+                model?: string;
+                /** @description Only jobs with this text in their names, in upper or lower case, or at the begin of their ids. */
+                q?: string;
+                /** @description Only jobs that were made in this second or later; Unix seconds. */
+                created_after?: number;
+                /** @description Only jobs that were made before this second; Unix seconds. */
+                created_before?: number;
+                /** @description Only jobs with this pair; may be repeated with other keys. `metadata=null` finds jobs without any */
+                "metadata[key]"?: string;
             };
             header?: {
                 /** @description An `ETag` that needs no second answer */
@@ -9825,6 +10168,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -9864,7 +10208,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is not finished (`job_not_finished`), or another one needs what it made (`in_use`). Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is not finished (`job_not_finished`), or another one needs what it made (`in_use`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9934,7 +10278,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job has succeeded (`job_finished`). Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job has succeeded (`job_finished`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10032,6 +10376,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -10071,7 +10416,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is finished. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is finished. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10139,6 +10484,47 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    diagnose_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiagnosisList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such job. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -10214,6 +10600,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -10274,7 +10661,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job trains nothing (`not_a_training_job`), or has made no model yet (`no_checkpoint`). Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job trains nothing (`not_a_training_job`), or has made no model yet (`no_checkpoint`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10329,7 +10716,10 @@ export interface operations {
                 from_step?: number;
                 /** @description Last optimizer step. */
                 to_step?: number;
-                /** @description Most points per metric, 2 to 10000; in longer series each point stands for equally many values in a row. */
+                /**
+                 * @description Most points per metric, 2 to 10000. In longer series each point stands for equally many values in a row; in a
+                 *     range of at least 16 steps a point, for equally many steps.
+                 */
                 points?: number;
                 /** @description `json` or `csv`. */
                 format?: components["schemas"]["MetricsFormat"];
@@ -10397,6 +10787,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -10436,7 +10827,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is finished or about to be cancelled (`job_not_running`). Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is finished or about to be cancelled (`job_not_running`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10502,6 +10893,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -10541,7 +10933,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is still being saved (`job_pausing`), is under way or has succeeded (`job_not_paused`), has no budget left (`budget_exhausted`), or needs what was deleted after its end (`input_deleted`). Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is still being saved (`job_pausing`), is under way or has succeeded (`job_not_paused`), has no budget left (`budget_exhausted`), or needs what was deleted after its end (`input_deleted`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10573,6 +10965,12 @@ export interface operations {
                 min_reward?: number;
                 /** @description Only completions with at most this reward. */
                 max_reward?: number;
+                /** @description Only completions that have this text in them or in their prompts. */
+                q?: string;
+                /** @description Only completions of which this was said: `ok` or `unparsable`. */
+                status?: string;
+                /** @description Only completions that ended in this way: `stop` or `length`. */
+                finish?: string;
             };
             header?: never;
             path: {
@@ -10615,7 +11013,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job does not keep its completions, or has just put them elsewhere. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job does not keep its completions, or has just put them elsewhere. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10673,7 +11071,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job has not succeeded (`job_not_succeeded`), or keeps no training checkpoint (`no_checkpoint`). Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job has not succeeded (`job_not_succeeded`), or keeps no training checkpoint (`no_checkpoint`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10732,6 +11130,72 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such job. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_metrics: {
+        parameters: {
+            query: {
+                /**
+                 * @description Ids of jobs separated by commas, at most 8.
+                 * @example job_0198f6c2a7d47e0c8f6f0d9f0e6b5a31
+                 */
+                jobs: string;
+                /** @description Significant decimal digits of the values, 3 to 17; all when absent. A plot needs no more than 5. */
+                digits?: number;
+                /** @description Metric names separated by commas, at most 200, each exactly as in `GET /v1/metrics-catalog`; all when absent. */
+                keys?: string;
+                /** @description First optimizer step. */
+                from_step?: number;
+                /** @description Last optimizer step. */
+                to_step?: number;
+                /**
+                 * @description Most points per metric, 2 to 10000. In longer series each point stands for equally many values in a row; in a
+                 *     range of at least 16 steps a point, for equally many steps.
+                 */
+                points?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MetricTables"];
                 };
             };
             /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
@@ -10951,6 +11415,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -10990,7 +11455,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A job that is not finished uses the model, or it was not imported. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description A job that is not finished uses the model, or it was not imported. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11110,6 +11575,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -11363,6 +11829,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -11402,7 +11869,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Its job is not finished (`job_not_finished`), or another one needs it (`in_use`). Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description Its job is not finished (`job_not_finished`), or another one needs it (`in_use`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11489,7 +11956,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11588,7 +12055,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11663,7 +12130,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11734,7 +12201,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11805,7 +12272,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11910,7 +12377,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11968,7 +12435,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Too many uploads are under way. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description Too many uploads are under way. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12048,7 +12515,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The upload has ended already. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The upload has ended already. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12113,7 +12580,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The upload has ended already. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The upload has ended already. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12198,7 +12665,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The upload takes no more parts. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The upload takes no more parts. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12365,6 +12832,67 @@ export interface operations {
             };
         };
     };
+    try_verifier: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TryVerifier"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerifierTest"];
+                };
+            };
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The configuration or the body is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
     get_verifier: {
         parameters: {
             query?: never;
@@ -12400,6 +12928,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -12439,7 +12968,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A job that is not finished uses it. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description A job that is not finished uses it. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12725,6 +13254,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -12764,7 +13294,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The endpoint is disabled. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The endpoint is disabled. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12875,7 +13405,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There are too many endpoints. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description There are too many endpoints. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12956,6 +13486,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -13140,6 +13671,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -13229,7 +13761,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The endpoint is disabled. Codes: `conflict`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The endpoint is disabled. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];

@@ -32,7 +32,7 @@ pub struct ResultParams {
     limit: u32,
     /// Only prompts that this evaluation of the same rows solves and that one does not, or the other way round: a prompt is
     /// solved when at least half of its completions pass.
-    #[param(max_length = 100, example = "ev_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
+    #[param(example = "ev_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
     differs_from: Option<String>,
 }
 

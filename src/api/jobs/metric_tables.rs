@@ -18,7 +18,7 @@ const MOST_JOBS: usize = 8;
 #[into_params(parameter_in = Query)]
 pub struct TableParams {
     /// Ids of jobs separated by commas, at most 8.
-    #[param(max_length = 400, example = "job_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
+    #[param(example = "job_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
     jobs: String,
     /// Significant decimal digits of the values, 3 to 17; all when absent. A plot needs no more than 5.
     #[param(minimum = 3, maximum = 17)]

@@ -10,11 +10,9 @@ mod specs;
 
 use axum::Router;
 use axum::http::header;
-use axum::response::Redirect;
 use axum::routing::get;
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
-use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use super::webhook_endpoints::message::{self, WebhookMessage};
 use super::{App, extract, jobs, routes};
@@ -47,6 +45,7 @@ const TAGS: &[(&str, &str)] = &[
     ("inference", "Completions of models and checkpoints, in the shapes of the OpenAI API"),
     ("events", "Follow all jobs"),
     ("webhooks", "Have another server told what happens to jobs"),
+    ("sessions", "Sign in with a browser"),
     ("api-keys", "Keys, projects and what was done with them; for administrators"),
     ("devices", "Devices and the queue in front of them"),
     ("health", "Probes"),
@@ -104,17 +103,14 @@ fn frame(document: &mut Value) {
     *object = order;
 }
 
-/// The document and the pages that show it; their files are part of the program.
+/// The document as it is served.
 pub fn pages() -> Router<App> {
     let text = document().to_string();
     let serve = move || {
         let text = text.clone();
         async move { ([(header::CONTENT_TYPE, "application/json")], text) }
     };
-    Router::new()
-        .route("/openapi.json", get(serve))
-        .route("/", get(|| async { Redirect::temporary("/docs/") }))
-        .merge(SwaggerUi::new("/docs").config(Config::from("/openapi.json")))
+    Router::new().route("/openapi.json", get(serve))
 }
 
 /// Calls `act` on a value and on everything in it, the inner parts first.

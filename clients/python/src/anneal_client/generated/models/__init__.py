@@ -39,6 +39,7 @@ from .checkpoint_list import CheckpointList
 from .checkpoint_metrics import CheckpointMetrics
 from .checkpoint_spec import CheckpointSpec
 from .chosen_hyperparameters import ChosenHyperparameters
+from .column import Column
 from .compare_evaluations import CompareEvaluations
 from .complete_upload import CompleteUpload
 from .completion import Completion
@@ -69,12 +70,19 @@ from .device import Device
 from .device_list import DeviceList
 from .device_process import DeviceProcess
 from .device_status import DeviceStatus
+from .diagnosis import Diagnosis
+from .diagnosis_code import DiagnosisCode
+from .diagnosis_evidence import DiagnosisEvidence
+from .diagnosis_list import DiagnosisList
+from .diagnosis_suggestion import DiagnosisSuggestion
+from .diagnosis_suggestion_patch_item import DiagnosisSuggestionPatchItem
 from .dry_run import DryRun
 from .ema_convention import EmaConvention
 from .entropy_scale import EntropyScale
 from .eval_spec import EvalSpec
 from .evaluation import Evaluation
 from .evaluation_comparison import EvaluationComparison
+from .evaluation_completion import EvaluationCompletion
 from .evaluation_event import EvaluationEvent
 from .evaluation_found import EvaluationFound
 from .evaluation_list import EvaluationList
@@ -96,6 +104,8 @@ from .fine_tuning_event import FineTuningEvent
 from .fine_tuning_event_list import FineTuningEventList
 from .fine_tuning_job import FineTuningJob
 from .fine_tuning_job_list import FineTuningJobList
+from .flip import Flip
+from .flips import Flips
 from .fork_job import ForkJob
 from .fork_job_patch_item import ForkJobPatchItem
 from .frontier_answer import FrontierAnswer
@@ -114,16 +124,19 @@ from .health import Health
 from .import_model import ImportModel
 from .job import Job
 from .job_event_list import JobEventList
+from .job_expected_end import JobExpectedEnd
 from .job_failure import JobFailure
 from .job_failure_kind import JobFailureKind
 from .job_kind import JobKind
 from .job_list import JobList
 from .job_metrics import JobMetrics
 from .job_phase import JobPhase
+from .job_progress import JobProgress
 from .job_rollout import JobRollout
 from .job_rollout_list import JobRolloutList
 from .job_spec import JobSpec
 from .job_status import JobStatus
+from .job_tables import JobTables
 from .job_waiting import JobWaiting
 from .json_object import JsonObject
 from .last_metric import LastMetric
@@ -134,10 +147,12 @@ from .list_order import ListOrder
 from .log_details import LogDetails
 from .log_event import LogEvent
 from .manifest import Manifest
+from .member_verdict import MemberVerdict
 from .metadata import Metadata
 from .metric_description import MetricDescription
 from .metric_description_list import MetricDescriptionList
 from .metric_series import MetricSeries
+from .metric_tables import MetricTables
 from .metrics_event import MetricsEvent
 from .metrics_format import MetricsFormat
 from .mix_spec import MixSpec
@@ -209,12 +224,14 @@ from .status_event import StatusEvent
 from .step_metrics import StepMetrics
 from .step_metrics_values import StepMetricsValues
 from .stream_options import StreamOptions
+from .table import Table
 from .test_completion import TestCompletion
 from .test_verdict import TestVerdict
 from .test_verifier import TestVerifier
 from .token_logprob import TokenLogprob
 from .token_logprob_top_logprobs_item import TokenLogprobTopLogprobsItem
 from .train_spec import TrainSpec
+from .try_verifier import TryVerifier
 from .update_job import UpdateJob
 from .update_job_metadata_type_0 import UpdateJobMetadataType0
 from .update_labels import UpdateLabels
@@ -292,6 +309,7 @@ __all__ = (
     "CheckpointMetrics",
     "CheckpointSpec",
     "ChosenHyperparameters",
+    "Column",
     "CompareEvaluations",
     "CompleteUpload",
     "Completion",
@@ -322,12 +340,19 @@ __all__ = (
     "DeviceList",
     "DeviceProcess",
     "DeviceStatus",
+    "Diagnosis",
+    "DiagnosisCode",
+    "DiagnosisEvidence",
+    "DiagnosisList",
+    "DiagnosisSuggestion",
+    "DiagnosisSuggestionPatchItem",
     "DryRun",
     "EmaConvention",
     "EntropyScale",
     "EvalSpec",
     "Evaluation",
     "EvaluationComparison",
+    "EvaluationCompletion",
     "EvaluationEvent",
     "EvaluationFound",
     "EvaluationList",
@@ -349,6 +374,8 @@ __all__ = (
     "FineTuningEventList",
     "FineTuningJob",
     "FineTuningJobList",
+    "Flip",
+    "Flips",
     "ForkJob",
     "ForkJobPatchItem",
     "FrontierAnswer",
@@ -367,16 +394,19 @@ __all__ = (
     "ImportModel",
     "Job",
     "JobEventList",
+    "JobExpectedEnd",
     "JobFailure",
     "JobFailureKind",
     "JobKind",
     "JobList",
     "JobMetrics",
     "JobPhase",
+    "JobProgress",
     "JobRollout",
     "JobRolloutList",
     "JobSpec",
     "JobStatus",
+    "JobTables",
     "JobWaiting",
     "JsonObject",
     "LastMetric",
@@ -387,12 +417,14 @@ __all__ = (
     "LogDetails",
     "LogEvent",
     "Manifest",
+    "MemberVerdict",
     "Metadata",
     "MetricDescription",
     "MetricDescriptionList",
     "MetricSeries",
     "MetricsEvent",
     "MetricsFormat",
+    "MetricTables",
     "MixSpec",
     "Model",
     "ModelList",
@@ -462,12 +494,14 @@ __all__ = (
     "StepMetrics",
     "StepMetricsValues",
     "StreamOptions",
+    "Table",
     "TestCompletion",
     "TestVerdict",
     "TestVerifier",
     "TokenLogprob",
     "TokenLogprobTopLogprobsItem",
     "TrainSpec",
+    "TryVerifier",
     "UpdateJob",
     "UpdateJobMetadataType0",
     "UpdateLabels",

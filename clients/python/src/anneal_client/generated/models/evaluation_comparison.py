@@ -14,6 +14,7 @@ from typing import cast
 from typing import Literal, cast
 
 if TYPE_CHECKING:
+  from ..models.flips import Flips
   from ..models.gate import Gate
 
 T = TypeVar("T", bound="EvaluationComparison")
@@ -38,6 +39,9 @@ class EvaluationComparison:
             prompts (int): Prompts that were compared.
             differing (int): Prompts whose pass@k is not the same.
             left_out (int): Prompts for which either has fewer than k completions with a verdict.
+            flips (Flips): Prompts that one of two evaluations solves, with at least half of the completions, and the other
+                does not. Their
+                completions are those of `GET /v1/evaluations/{id}/results?differs_from=...` of either.
             differences (list[str]): What else is not the same in the two evaluations, as JSON pointers into their specs.
             gate (Gate | None | Unset): The answer to `min_improvement`; null without one.
      """
@@ -57,11 +61,13 @@ class EvaluationComparison:
     prompts: int
     differing: int
     left_out: int
+    flips: Flips
     differences: list[str]
     gate: Gate | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
+        from ..models.flips import Flips # noqa: PLC0415
         from ..models.gate import Gate # noqa: PLC0415
         object_ = self.object_
 
@@ -93,6 +99,8 @@ class EvaluationComparison:
 
         left_out = self.left_out
 
+        flips = self.flips.to_dict()
+
         differences = self.differences
 
         gate: dict[str, Any] | None | Unset
@@ -121,6 +129,7 @@ class EvaluationComparison:
             "prompts": prompts,
             "differing": differing,
             "left_out": left_out,
+            "flips": flips,
             "differences": differences,
         })
         if gate is not UNSET:
@@ -130,6 +139,7 @@ class EvaluationComparison:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.flips import Flips # noqa: PLC0415
         from ..models.gate import Gate # noqa: PLC0415
         d = dict(src_dict)
         object_ = cast(Literal['evaluation.comparison'] , d.pop("object"))
@@ -163,6 +173,8 @@ class EvaluationComparison:
         differing = d.pop("differing")
 
         left_out = d.pop("left_out")
+
+        flips = Flips.from_dict(d.pop("flips"))
 
         differences = cast(list[str], d.pop("differences"))
 
@@ -199,6 +211,7 @@ class EvaluationComparison:
             prompts=prompts,
             differing=differing,
             left_out=left_out,
+            flips=flips,
             differences=differences,
             gate=gate,
         )

@@ -12,6 +12,9 @@ from ..types import UNSET, Unset
 from typing import cast
 from typing import Literal, cast
 
+if TYPE_CHECKING:
+  from ..models.evaluation_completion import EvaluationCompletion
+
 T = TypeVar("T", bound="EvaluationPrompt")
 
 @_attrs_define
@@ -30,6 +33,9 @@ class EvaluationPrompt:
             tokens (int): Tokens of the completions.
             truncated (int): Completions cut at the length limit.
             reward_mean (float | None | Unset): Null where no completion has a verdict.
+            completions (list[EvaluationCompletion] | None | Unset): The first 16 completions with a verdict; null behind
+                the first 256 MiB of an evaluation, and of evaluations that were
+                made before completions were kept.
      """
 
     object_: Literal['evaluation.prompt']
@@ -43,9 +49,11 @@ class EvaluationPrompt:
     tokens: int
     truncated: int
     reward_mean: float | None | Unset = UNSET
+    completions: list[EvaluationCompletion] | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
+        from ..models.evaluation_completion import EvaluationCompletion # noqa: PLC0415
         object_ = self.object_
 
         number = self.number
@@ -72,6 +80,18 @@ class EvaluationPrompt:
         else:
             reward_mean = self.reward_mean
 
+        completions: list[dict[str, Any]] | None | Unset
+        if isinstance(self.completions, Unset):
+            completions = UNSET
+        elif isinstance(self.completions, list):
+            completions = []
+            for completions_type_0_item_data in self.completions:
+                completions_type_0_item = completions_type_0_item_data.to_dict()
+                completions.append(completions_type_0_item)
+
+        else:
+            completions = self.completions
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({
@@ -88,11 +108,14 @@ class EvaluationPrompt:
         })
         if reward_mean is not UNSET:
             field_dict["reward_mean"] = reward_mean
+        if completions is not UNSET:
+            field_dict["completions"] = completions
 
         return field_dict
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.evaluation_completion import EvaluationCompletion # noqa: PLC0415
         d = dict(src_dict)
         object_ = cast(Literal['evaluation.prompt'] , d.pop("object"))
         if object_ != 'evaluation.prompt':
@@ -125,6 +148,28 @@ class EvaluationPrompt:
 
         reward_mean = _parse_reward_mean(d.pop("reward_mean", UNSET))
 
+        def _parse_completions(data: object) -> list[EvaluationCompletion] | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, list):
+                    raise TypeError()
+                completions_type_0 = []
+                _completions_type_0 = data
+                for completions_type_0_item_data in (_completions_type_0):
+                    completions_type_0_item = EvaluationCompletion.from_dict(completions_type_0_item_data)
+
+                    completions_type_0.append(completions_type_0_item)
+
+                return completions_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(list[EvaluationCompletion] | None | Unset, data)
+
+        completions = _parse_completions(d.pop("completions", UNSET))
+
         evaluation_prompt = cls(
             object_=object_,
             number=number,
@@ -137,6 +182,7 @@ class EvaluationPrompt:
             tokens=tokens,
             truncated=truncated,
             reward_mean=reward_mean,
+            completions=completions,
         )
 
         evaluation_prompt.additional_properties = d

@@ -17,6 +17,7 @@ from typing import Literal, cast
 
 if TYPE_CHECKING:
   from ..models.job_failure import JobFailure
+  from ..models.job_progress import JobProgress
   from ..models.job_waiting import JobWaiting
   from ..models.json_object import JsonObject
   from ..models.metadata import Metadata
@@ -56,10 +57,11 @@ class Job:
             started_at (int | None | Unset): Unix seconds of the first attempt's begin.
             finished_at (int | None | Unset): Unix seconds.
             objective (None | str | Unset): The objective's type; null when nothing is trained.
+            progress (JobProgress | None | Unset): How far a running job is.
             waiting (JobWaiting | None | Unset): Why a queued job waits, and for what; null in the answer to a submission.
             result (JsonObject | None | Unset): What the finished job has to show: `checkpoint`, `weights_sha256`,
                 evaluations `before` and `after`, `gate` where
-                the spec has one, and `verify_resume` of a job that was made for it.
+                the spec has one, `verify_resume` of a job that was made for it, and `report`, which lists leave out.
             failure (JobFailure | None | Unset): Why the job failed.
             rollout_set (None | str | Unset): The rollout set that the job fills, by itself or because of `rollouts.keep`.
             forked_from (None | str | Unset): The job whose spec this one was made from.
@@ -89,6 +91,7 @@ class Job:
     started_at: int | None | Unset = UNSET
     finished_at: int | None | Unset = UNSET
     objective: None | str | Unset = UNSET
+    progress: JobProgress | None | Unset = UNSET
     waiting: JobWaiting | None | Unset = UNSET
     result: JsonObject | None | Unset = UNSET
     failure: JobFailure | None | Unset = UNSET
@@ -100,6 +103,7 @@ class Job:
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.job_failure import JobFailure # noqa: PLC0415
+        from ..models.job_progress import JobProgress # noqa: PLC0415
         from ..models.job_waiting import JobWaiting # noqa: PLC0415
         from ..models.json_object import JsonObject # noqa: PLC0415
         from ..models.metadata import Metadata # noqa: PLC0415
@@ -168,6 +172,14 @@ class Job:
             objective = UNSET
         else:
             objective = self.objective
+
+        progress: dict[str, Any] | None | Unset
+        if isinstance(self.progress, Unset):
+            progress = UNSET
+        elif isinstance(self.progress, JobProgress):
+            progress = self.progress.to_dict()
+        else:
+            progress = self.progress
 
         waiting: dict[str, Any] | None | Unset
         if isinstance(self.waiting, Unset):
@@ -248,6 +260,8 @@ class Job:
             field_dict["finished_at"] = finished_at
         if objective is not UNSET:
             field_dict["objective"] = objective
+        if progress is not UNSET:
+            field_dict["progress"] = progress
         if waiting is not UNSET:
             field_dict["waiting"] = waiting
         if result is not UNSET:
@@ -268,6 +282,7 @@ class Job:
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         from ..models.job_failure import JobFailure # noqa: PLC0415
+        from ..models.job_progress import JobProgress # noqa: PLC0415
         from ..models.job_waiting import JobWaiting # noqa: PLC0415
         from ..models.json_object import JsonObject # noqa: PLC0415
         from ..models.metadata import Metadata # noqa: PLC0415
@@ -360,6 +375,23 @@ class Job:
             return cast(None | str | Unset, data)
 
         objective = _parse_objective(d.pop("objective", UNSET))
+
+        def _parse_progress(data: object) -> JobProgress | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                progress_type_0 = JobProgress.from_dict(data)
+
+                return progress_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(JobProgress | None | Unset, data)
+
+        progress = _parse_progress(d.pop("progress", UNSET))
 
         def _parse_waiting(data: object) -> JobWaiting | None | Unset:
             if data is None:
@@ -471,6 +503,7 @@ class Job:
             started_at=started_at,
             finished_at=finished_at,
             objective=objective,
+            progress=progress,
             waiting=waiting,
             result=result,
             failure=failure,

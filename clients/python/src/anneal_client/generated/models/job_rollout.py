@@ -32,6 +32,10 @@ class JobRollout:
             answer (None | str | Unset): What the verifier compared; null where it took nothing out of the completion.
             status (None | str | Unset): `ok` or `unparsable`; null without a verifier.
             reward (float | None | Unset): Null without a verifier.
+            pieces (list[str] | None | Unset): The text of each token; null where all completions are kept, which the
+                model's tokenizer tells of.
+            reference_logprobs (list[float] | None | Unset): Log-probability of each token under the model that the job
+                started from; null where it was not computed.
      """
 
     object_: Literal['job.rollout']
@@ -47,6 +51,8 @@ class JobRollout:
     answer: None | str | Unset = UNSET
     status: None | str | Unset = UNSET
     reward: float | None | Unset = UNSET
+    pieces: list[str] | None | Unset = UNSET
+    reference_logprobs: list[float] | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,6 +94,24 @@ class JobRollout:
         else:
             reward = self.reward
 
+        pieces: list[str] | None | Unset
+        if isinstance(self.pieces, Unset):
+            pieces = UNSET
+        elif isinstance(self.pieces, list):
+            pieces = self.pieces
+
+        else:
+            pieces = self.pieces
+
+        reference_logprobs: list[float] | None | Unset
+        if isinstance(self.reference_logprobs, Unset):
+            reference_logprobs = UNSET
+        elif isinstance(self.reference_logprobs, list):
+            reference_logprobs = self.reference_logprobs
+
+        else:
+            reference_logprobs = self.reference_logprobs
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({
@@ -108,6 +132,10 @@ class JobRollout:
             field_dict["status"] = status
         if reward is not UNSET:
             field_dict["reward"] = reward
+        if pieces is not UNSET:
+            field_dict["pieces"] = pieces
+        if reference_logprobs is not UNSET:
+            field_dict["reference_logprobs"] = reference_logprobs
 
         return field_dict
 
@@ -163,6 +191,40 @@ class JobRollout:
 
         reward = _parse_reward(d.pop("reward", UNSET))
 
+        def _parse_pieces(data: object) -> list[str] | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, list):
+                    raise TypeError()
+                pieces_type_0 = cast(list[str], data)
+
+                return pieces_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(list[str] | None | Unset, data)
+
+        pieces = _parse_pieces(d.pop("pieces", UNSET))
+
+        def _parse_reference_logprobs(data: object) -> list[float] | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, list):
+                    raise TypeError()
+                reference_logprobs_type_0 = cast(list[float], data)
+
+                return reference_logprobs_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(list[float] | None | Unset, data)
+
+        reference_logprobs = _parse_reference_logprobs(d.pop("reference_logprobs", UNSET))
+
         job_rollout = cls(
             object_=object_,
             step=step,
@@ -177,6 +239,8 @@ class JobRollout:
             answer=answer,
             status=status,
             reward=reward,
+            pieces=pieces,
+            reference_logprobs=reference_logprobs,
         )
 
         job_rollout.additional_properties = d

@@ -22,17 +22,22 @@ class RolloutSpec:
 
         Attributes:
             keep (bool | Unset): Keep every completion that the job samples for training as a rollout set. Default: False.
+            sample (int | Unset): Completions of each step that are kept to be looked at where not all are, as far as 256
+                MiB go; 0 keeps none.
             from_ (None | str | Unset): Train on a stored rollout set (`rs_...`) and sample nothing.
             mix (MixSpec | None | Unset): Fill a share of every step from a stored rollout set.
      """
 
     keep: bool | Unset = False
+    sample: int | Unset = UNSET
     from_: None | str | Unset = UNSET
     mix: MixSpec | None | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.mix_spec import MixSpec # noqa: PLC0415
         keep = self.keep
+
+        sample = self.sample
 
         from_: None | str | Unset
         if isinstance(self.from_, Unset):
@@ -54,6 +59,8 @@ class RolloutSpec:
         })
         if keep is not UNSET:
             field_dict["keep"] = keep
+        if sample is not UNSET:
+            field_dict["sample"] = sample
         if from_ is not UNSET:
             field_dict["from"] = from_
         if mix is not UNSET:
@@ -66,6 +73,8 @@ class RolloutSpec:
         from ..models.mix_spec import MixSpec # noqa: PLC0415
         d = dict(src_dict)
         keep = d.pop("keep", UNSET)
+
+        sample = d.pop("sample", UNSET)
 
         def _parse_from_(data: object) -> None | str | Unset:
             if data is None:
@@ -95,6 +104,7 @@ class RolloutSpec:
 
         rollout_spec = cls(
             keep=keep,
+            sample=sample,
             from_=from_,
             mix=mix,
         )

@@ -11,6 +11,9 @@ from ..types import UNSET, Unset
 from ..types import UNSET, Unset
 from typing import cast
 
+if TYPE_CHECKING:
+  from ..models.member_verdict import MemberVerdict
+
 T = TypeVar("T", bound="TestVerdict")
 
 @_attrs_define
@@ -18,19 +21,27 @@ class TestVerdict:
     """
         Attributes:
             status (str): `ok`, `unparsable` (nothing to judge; the reward counts), `error` or `timeout`.
+            members (list[MemberVerdict]): What the members of a `multi` verifier say; empty for others.
             reward (float | None | Unset): Null where there is none.
             answer (None | str | Unset): What was compared.
             detail (None | str | Unset): One sentence when there is no ordinary verdict.
      """
 
     status: str
+    members: list[MemberVerdict]
     reward: float | None | Unset = UNSET
     answer: None | str | Unset = UNSET
     detail: None | str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
+        from ..models.member_verdict import MemberVerdict # noqa: PLC0415
         status = self.status
+
+        members = []
+        for members_item_data in self.members:
+            members_item = members_item_data.to_dict()
+            members.append(members_item)
 
         reward: float | None | Unset
         if isinstance(self.reward, Unset):
@@ -54,6 +65,7 @@ class TestVerdict:
         field_dict.update(self.additional_properties)
         field_dict.update({
             "status": status,
+            "members": members,
         })
         if reward is not UNSET:
             field_dict["reward"] = reward
@@ -66,8 +78,16 @@ class TestVerdict:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.member_verdict import MemberVerdict # noqa: PLC0415
         d = dict(src_dict)
         status = d.pop("status")
+
+        members = []
+        _members = d.pop("members")
+        for members_item_data in (_members):
+            members_item = MemberVerdict.from_dict(members_item_data)
+
+            members.append(members_item)
 
         def _parse_reward(data: object) -> float | None | Unset:
             if data is None:
@@ -98,6 +118,7 @@ class TestVerdict:
 
         test_verdict = cls(
             status=status,
+            members=members,
             reward=reward,
             answer=answer,
             detail=detail,

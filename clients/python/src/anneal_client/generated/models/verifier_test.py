@@ -8,6 +8,7 @@ from attrs import field as _attrs_field
 
 from ..types import UNSET, Unset
 
+from ..types import UNSET, Unset
 from typing import cast
 from typing import Literal, cast
 
@@ -22,33 +23,38 @@ class VerifierTest:
 
         Attributes:
             object_ (Literal['verifier.test']):
-            verifier (str):
             data (list[TestVerdict]):
+            verifier (None | str | Unset): Null where it is not stored.
      """
 
     object_: Literal['verifier.test']
-    verifier: str
     data: list[TestVerdict]
+    verifier: None | str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.test_verdict import TestVerdict # noqa: PLC0415
         object_ = self.object_
 
-        verifier = self.verifier
-
         data = []
         for data_item_data in self.data:
             data_item = data_item_data.to_dict()
             data.append(data_item)
 
+        verifier: None | str | Unset
+        if isinstance(self.verifier, Unset):
+            verifier = UNSET
+        else:
+            verifier = self.verifier
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({
             "object": object_,
-            "verifier": verifier,
             "data": data,
         })
+        if verifier is not UNSET:
+            field_dict["verifier"] = verifier
 
         return field_dict
 
@@ -60,8 +66,6 @@ class VerifierTest:
         if object_ != 'verifier.test':
             raise ValueError(f"object must match const 'verifier.test', got '{object_}'")
 
-        verifier = d.pop("verifier")
-
         data = []
         _data = d.pop("data")
         for data_item_data in (_data):
@@ -69,10 +73,19 @@ class VerifierTest:
 
             data.append(data_item)
 
+        def _parse_verifier(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        verifier = _parse_verifier(d.pop("verifier", UNSET))
+
         verifier_test = cls(
             object_=object_,
-            verifier=verifier,
             data=data,
+            verifier=verifier,
         )
 
         verifier_test.additional_properties = d

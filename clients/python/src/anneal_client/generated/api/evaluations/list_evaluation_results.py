@@ -18,6 +18,7 @@ def _get_kwargs(
     *,
     after: int | Unset = UNSET,
     limit: int | Unset = UNSET,
+    differs_from: str | Unset = UNSET,
 
 ) -> dict[str, Any]:
 
@@ -26,6 +27,8 @@ def _get_kwargs(
     params["after"] = after
 
     params["limit"] = limit
+
+    params["differs_from"] = differs_from
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -102,16 +105,20 @@ def sync_detailed(
     client: AuthenticatedClient | Client,
     after: int | Unset = UNSET,
     limit: int | Unset = UNSET,
+    differs_from: str | Unset = UNSET,
 
 ) -> Response[EvaluationPromptList | Problem]:
     """ Browse an evaluation's prompts
 
-     What became of each prompt's completions, in the order of the rows.
+     What became of each prompt's completions, in the order of the rows. A page may be shorter than asked
+    for when
+    completions are long.
 
     Args:
         id (str):
         after (int | Unset):
         limit (int | Unset):
+        differs_from (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -125,6 +132,7 @@ def sync_detailed(
         id=id,
 after=after,
 limit=limit,
+differs_from=differs_from,
 
     )
 
@@ -140,16 +148,20 @@ def sync(
     client: AuthenticatedClient | Client,
     after: int | Unset = UNSET,
     limit: int | Unset = UNSET,
+    differs_from: str | Unset = UNSET,
 
 ) -> EvaluationPromptList | Problem | None:
     """ Browse an evaluation's prompts
 
-     What became of each prompt's completions, in the order of the rows.
+     What became of each prompt's completions, in the order of the rows. A page may be shorter than asked
+    for when
+    completions are long.
 
     Args:
         id (str):
         after (int | Unset):
         limit (int | Unset):
+        differs_from (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -164,6 +176,7 @@ def sync(
 client=client,
 after=after,
 limit=limit,
+differs_from=differs_from,
 
     ).parsed
 
@@ -173,16 +186,20 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
     after: int | Unset = UNSET,
     limit: int | Unset = UNSET,
+    differs_from: str | Unset = UNSET,
 
 ) -> Response[EvaluationPromptList | Problem]:
     """ Browse an evaluation's prompts
 
-     What became of each prompt's completions, in the order of the rows.
+     What became of each prompt's completions, in the order of the rows. A page may be shorter than asked
+    for when
+    completions are long.
 
     Args:
         id (str):
         after (int | Unset):
         limit (int | Unset):
+        differs_from (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -196,6 +213,7 @@ async def asyncio_detailed(
         id=id,
 after=after,
 limit=limit,
+differs_from=differs_from,
 
     )
 
@@ -211,16 +229,20 @@ async def asyncio(
     client: AuthenticatedClient | Client,
     after: int | Unset = UNSET,
     limit: int | Unset = UNSET,
+    differs_from: str | Unset = UNSET,
 
 ) -> EvaluationPromptList | Problem | None:
     """ Browse an evaluation's prompts
 
-     What became of each prompt's completions, in the order of the rows.
+     What became of each prompt's completions, in the order of the rows. A page may be shorter than asked
+    for when
+    completions are long.
 
     Args:
         id (str):
         after (int | Unset):
         limit (int | Unset):
+        differs_from (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -235,5 +257,6 @@ async def asyncio(
 client=client,
 after=after,
 limit=limit,
+differs_from=differs_from,
 
     )).parsed

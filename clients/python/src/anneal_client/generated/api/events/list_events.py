@@ -20,6 +20,7 @@ def _get_kwargs(
     job: str | Unset = UNSET,
     wait: int | Unset = UNSET,
     limit: int | Unset = UNSET,
+    views: str | Unset = UNSET,
     stream: bool | Unset = UNSET,
     last_event_id: str | Unset = UNSET,
 
@@ -39,6 +40,8 @@ def _get_kwargs(
     params["wait"] = wait
 
     params["limit"] = limit
+
+    params["views"] = views
 
     params["stream"] = stream
 
@@ -115,6 +118,7 @@ def sync_detailed(
     job: str | Unset = UNSET,
     wait: int | Unset = UNSET,
     limit: int | Unset = UNSET,
+    views: str | Unset = UNSET,
     stream: bool | Unset = UNSET,
     last_event_id: str | Unset = UNSET,
 
@@ -134,6 +138,7 @@ def sync_detailed(
         job (str | Unset):
         wait (int | Unset):
         limit (int | Unset):
+        views (str | Unset):
         stream (bool | Unset):
         last_event_id (str | Unset):
 
@@ -151,6 +156,7 @@ type_=type_,
 job=job,
 wait=wait,
 limit=limit,
+views=views,
 stream=stream,
 last_event_id=last_event_id,
 
@@ -170,6 +176,7 @@ def sync(
     job: str | Unset = UNSET,
     wait: int | Unset = UNSET,
     limit: int | Unset = UNSET,
+    views: str | Unset = UNSET,
     stream: bool | Unset = UNSET,
     last_event_id: str | Unset = UNSET,
 
@@ -189,6 +196,7 @@ def sync(
         job (str | Unset):
         wait (int | Unset):
         limit (int | Unset):
+        views (str | Unset):
         stream (bool | Unset):
         last_event_id (str | Unset):
 
@@ -207,6 +215,7 @@ type_=type_,
 job=job,
 wait=wait,
 limit=limit,
+views=views,
 stream=stream,
 last_event_id=last_event_id,
 
@@ -220,6 +229,7 @@ async def asyncio_detailed(
     job: str | Unset = UNSET,
     wait: int | Unset = UNSET,
     limit: int | Unset = UNSET,
+    views: str | Unset = UNSET,
     stream: bool | Unset = UNSET,
     last_event_id: str | Unset = UNSET,
 
@@ -239,6 +249,7 @@ async def asyncio_detailed(
         job (str | Unset):
         wait (int | Unset):
         limit (int | Unset):
+        views (str | Unset):
         stream (bool | Unset):
         last_event_id (str | Unset):
 
@@ -256,6 +267,7 @@ type_=type_,
 job=job,
 wait=wait,
 limit=limit,
+views=views,
 stream=stream,
 last_event_id=last_event_id,
 
@@ -275,6 +287,7 @@ async def asyncio(
     job: str | Unset = UNSET,
     wait: int | Unset = UNSET,
     limit: int | Unset = UNSET,
+    views: str | Unset = UNSET,
     stream: bool | Unset = UNSET,
     last_event_id: str | Unset = UNSET,
 
@@ -294,6 +307,7 @@ async def asyncio(
         job (str | Unset):
         wait (int | Unset):
         limit (int | Unset):
+        views (str | Unset):
         stream (bool | Unset):
         last_event_id (str | Unset):
 
@@ -312,6 +326,7 @@ type_=type_,
 job=job,
 wait=wait,
 limit=limit,
+views=views,
 stream=stream,
 last_event_id=last_event_id,
 

@@ -22,6 +22,9 @@ def _get_kwargs(
     prompt: int | Unset = UNSET,
     min_reward: float | Unset = UNSET,
     max_reward: float | Unset = UNSET,
+    q: str | Unset = UNSET,
+    status: str | Unset = UNSET,
+    finish: str | Unset = UNSET,
 
 ) -> dict[str, Any]:
 
@@ -38,6 +41,12 @@ def _get_kwargs(
     params["min_reward"] = min_reward
 
     params["max_reward"] = max_reward
+
+    params["q"] = q
+
+    params["status"] = status
+
+    params["finish"] = finish
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -118,15 +127,20 @@ def sync_detailed(
     prompt: int | Unset = UNSET,
     min_reward: float | Unset = UNSET,
     max_reward: float | Unset = UNSET,
+    q: str | Unset = UNSET,
+    status: str | Unset = UNSET,
+    finish: str | Unset = UNSET,
 
 ) -> Response[JobRolloutList | Problem]:
     """ Browse the completions that a job samples
 
-     The newest step first, also while the job runs. Completions are there for jobs that keep them, which
-    training jobs
-    do with `"rollouts": {"keep": true}`, and rollout sets always. `last_id` is the `after` of the next
-    page; a page may
-    be shorter than asked for when completions are long.
+     The newest step first, also while the job runs. All completions are there for jobs that keep them,
+    which training jobs
+    do with `"rollouts": {"keep": true}`, and rollout sets always. Of other training jobs there is a
+    sample: 64 completions
+    of each step, or `rollouts.sample`, as far as 256 MiB and 1024 rounds go, sparser where it is old.
+    `last_id` is the
+    `after` of the next page; a page may be shorter than asked for when completions are long.
 
     Args:
         id (str):
@@ -136,6 +150,9 @@ def sync_detailed(
         prompt (int | Unset):
         min_reward (float | Unset):
         max_reward (float | Unset):
+        q (str | Unset):
+        status (str | Unset):
+        finish (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -153,6 +170,9 @@ step=step,
 prompt=prompt,
 min_reward=min_reward,
 max_reward=max_reward,
+q=q,
+status=status,
+finish=finish,
 
     )
 
@@ -172,15 +192,20 @@ def sync(
     prompt: int | Unset = UNSET,
     min_reward: float | Unset = UNSET,
     max_reward: float | Unset = UNSET,
+    q: str | Unset = UNSET,
+    status: str | Unset = UNSET,
+    finish: str | Unset = UNSET,
 
 ) -> JobRolloutList | Problem | None:
     """ Browse the completions that a job samples
 
-     The newest step first, also while the job runs. Completions are there for jobs that keep them, which
-    training jobs
-    do with `"rollouts": {"keep": true}`, and rollout sets always. `last_id` is the `after` of the next
-    page; a page may
-    be shorter than asked for when completions are long.
+     The newest step first, also while the job runs. All completions are there for jobs that keep them,
+    which training jobs
+    do with `"rollouts": {"keep": true}`, and rollout sets always. Of other training jobs there is a
+    sample: 64 completions
+    of each step, or `rollouts.sample`, as far as 256 MiB and 1024 rounds go, sparser where it is old.
+    `last_id` is the
+    `after` of the next page; a page may be shorter than asked for when completions are long.
 
     Args:
         id (str):
@@ -190,6 +215,9 @@ def sync(
         prompt (int | Unset):
         min_reward (float | Unset):
         max_reward (float | Unset):
+        q (str | Unset):
+        status (str | Unset):
+        finish (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -208,6 +236,9 @@ step=step,
 prompt=prompt,
 min_reward=min_reward,
 max_reward=max_reward,
+q=q,
+status=status,
+finish=finish,
 
     ).parsed
 
@@ -221,15 +252,20 @@ async def asyncio_detailed(
     prompt: int | Unset = UNSET,
     min_reward: float | Unset = UNSET,
     max_reward: float | Unset = UNSET,
+    q: str | Unset = UNSET,
+    status: str | Unset = UNSET,
+    finish: str | Unset = UNSET,
 
 ) -> Response[JobRolloutList | Problem]:
     """ Browse the completions that a job samples
 
-     The newest step first, also while the job runs. Completions are there for jobs that keep them, which
-    training jobs
-    do with `"rollouts": {"keep": true}`, and rollout sets always. `last_id` is the `after` of the next
-    page; a page may
-    be shorter than asked for when completions are long.
+     The newest step first, also while the job runs. All completions are there for jobs that keep them,
+    which training jobs
+    do with `"rollouts": {"keep": true}`, and rollout sets always. Of other training jobs there is a
+    sample: 64 completions
+    of each step, or `rollouts.sample`, as far as 256 MiB and 1024 rounds go, sparser where it is old.
+    `last_id` is the
+    `after` of the next page; a page may be shorter than asked for when completions are long.
 
     Args:
         id (str):
@@ -239,6 +275,9 @@ async def asyncio_detailed(
         prompt (int | Unset):
         min_reward (float | Unset):
         max_reward (float | Unset):
+        q (str | Unset):
+        status (str | Unset):
+        finish (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -256,6 +295,9 @@ step=step,
 prompt=prompt,
 min_reward=min_reward,
 max_reward=max_reward,
+q=q,
+status=status,
+finish=finish,
 
     )
 
@@ -275,15 +317,20 @@ async def asyncio(
     prompt: int | Unset = UNSET,
     min_reward: float | Unset = UNSET,
     max_reward: float | Unset = UNSET,
+    q: str | Unset = UNSET,
+    status: str | Unset = UNSET,
+    finish: str | Unset = UNSET,
 
 ) -> JobRolloutList | Problem | None:
     """ Browse the completions that a job samples
 
-     The newest step first, also while the job runs. Completions are there for jobs that keep them, which
-    training jobs
-    do with `"rollouts": {"keep": true}`, and rollout sets always. `last_id` is the `after` of the next
-    page; a page may
-    be shorter than asked for when completions are long.
+     The newest step first, also while the job runs. All completions are there for jobs that keep them,
+    which training jobs
+    do with `"rollouts": {"keep": true}`, and rollout sets always. Of other training jobs there is a
+    sample: 64 completions
+    of each step, or `rollouts.sample`, as far as 256 MiB and 1024 rounds go, sparser where it is old.
+    `last_id` is the
+    `after` of the next page; a page may be shorter than asked for when completions are long.
 
     Args:
         id (str):
@@ -293,6 +340,9 @@ async def asyncio(
         prompt (int | Unset):
         min_reward (float | Unset):
         max_reward (float | Unset):
+        q (str | Unset):
+        status (str | Unset):
+        finish (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -311,5 +361,8 @@ step=step,
 prompt=prompt,
 min_reward=min_reward,
 max_reward=max_reward,
+q=q,
+status=status,
+finish=finish,
 
     )).parsed

@@ -8,6 +8,7 @@ from ...client import AuthenticatedClient, Client
 from ...types import Response, UNSET
 from ... import errors
 
+from ...models.job_kind import JobKind
 from ...models.job_list import JobList
 from ...models.job_status import JobStatus
 from ...models.list_order import ListOrder
@@ -21,6 +22,13 @@ def _get_kwargs(
     after: str | Unset = UNSET,
     order: ListOrder | Unset = UNSET,
     status: JobStatus | Unset = UNSET,
+    kind: JobKind | Unset = UNSET,
+    objective: str | Unset = UNSET,
+    model: str | Unset = UNSET,
+    q: str | Unset = UNSET,
+    created_after: int | Unset = UNSET,
+    created_before: int | Unset = UNSET,
+    metadatakey: str | Unset = UNSET,
     if_none_match: str | Unset = UNSET,
 
 ) -> dict[str, Any]:
@@ -45,6 +53,24 @@ def _get_kwargs(
         json_status = status.value
 
     params["status"] = json_status
+
+    json_kind: str | Unset = UNSET
+    if not isinstance(kind, Unset):
+        json_kind = kind.value
+
+    params["kind"] = json_kind
+
+    params["objective"] = objective
+
+    params["model"] = model
+
+    params["q"] = q
+
+    params["created_after"] = created_after
+
+    params["created_before"] = created_before
+
+    params["metadata[key]"] = metadatakey
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -117,12 +143,21 @@ def sync_detailed(
     after: str | Unset = UNSET,
     order: ListOrder | Unset = UNSET,
     status: JobStatus | Unset = UNSET,
+    kind: JobKind | Unset = UNSET,
+    objective: str | Unset = UNSET,
+    model: str | Unset = UNSET,
+    q: str | Unset = UNSET,
+    created_after: int | Unset = UNSET,
+    created_before: int | Unset = UNSET,
+    metadatakey: str | Unset = UNSET,
     if_none_match: str | Unset = UNSET,
 
 ) -> Response[Any | JobList | Problem]:
     """ List jobs
 
-     The `ETag` is of this page.
+     Jobs that meet all that is asked for. A job in a list comes without `result.report`, which may be
+    long. The `ETag` is
+    of this page.
 
     Args:
         limit (int | Unset):
@@ -130,6 +165,13 @@ def sync_detailed(
         order (ListOrder | Unset): The order of a list.
         status (JobStatus | Unset): Where a job stands; `succeeded`, `failed` and `cancelled` are
             final.
+        kind (JobKind | Unset): What a job makes.
+        objective (str | Unset):
+        model (str | Unset):
+        q (str | Unset):
+        created_after (int | Unset):
+        created_before (int | Unset):
+        metadatakey (str | Unset):
         if_none_match (str | Unset):
 
     Raises:
@@ -145,6 +187,13 @@ def sync_detailed(
 after=after,
 order=order,
 status=status,
+kind=kind,
+objective=objective,
+model=model,
+q=q,
+created_after=created_after,
+created_before=created_before,
+metadatakey=metadatakey,
 if_none_match=if_none_match,
 
     )
@@ -162,12 +211,21 @@ def sync(
     after: str | Unset = UNSET,
     order: ListOrder | Unset = UNSET,
     status: JobStatus | Unset = UNSET,
+    kind: JobKind | Unset = UNSET,
+    objective: str | Unset = UNSET,
+    model: str | Unset = UNSET,
+    q: str | Unset = UNSET,
+    created_after: int | Unset = UNSET,
+    created_before: int | Unset = UNSET,
+    metadatakey: str | Unset = UNSET,
     if_none_match: str | Unset = UNSET,
 
 ) -> Any | JobList | Problem | None:
     """ List jobs
 
-     The `ETag` is of this page.
+     Jobs that meet all that is asked for. A job in a list comes without `result.report`, which may be
+    long. The `ETag` is
+    of this page.
 
     Args:
         limit (int | Unset):
@@ -175,6 +233,13 @@ def sync(
         order (ListOrder | Unset): The order of a list.
         status (JobStatus | Unset): Where a job stands; `succeeded`, `failed` and `cancelled` are
             final.
+        kind (JobKind | Unset): What a job makes.
+        objective (str | Unset):
+        model (str | Unset):
+        q (str | Unset):
+        created_after (int | Unset):
+        created_before (int | Unset):
+        metadatakey (str | Unset):
         if_none_match (str | Unset):
 
     Raises:
@@ -191,6 +256,13 @@ limit=limit,
 after=after,
 order=order,
 status=status,
+kind=kind,
+objective=objective,
+model=model,
+q=q,
+created_after=created_after,
+created_before=created_before,
+metadatakey=metadatakey,
 if_none_match=if_none_match,
 
     ).parsed
@@ -202,12 +274,21 @@ async def asyncio_detailed(
     after: str | Unset = UNSET,
     order: ListOrder | Unset = UNSET,
     status: JobStatus | Unset = UNSET,
+    kind: JobKind | Unset = UNSET,
+    objective: str | Unset = UNSET,
+    model: str | Unset = UNSET,
+    q: str | Unset = UNSET,
+    created_after: int | Unset = UNSET,
+    created_before: int | Unset = UNSET,
+    metadatakey: str | Unset = UNSET,
     if_none_match: str | Unset = UNSET,
 
 ) -> Response[Any | JobList | Problem]:
     """ List jobs
 
-     The `ETag` is of this page.
+     Jobs that meet all that is asked for. A job in a list comes without `result.report`, which may be
+    long. The `ETag` is
+    of this page.
 
     Args:
         limit (int | Unset):
@@ -215,6 +296,13 @@ async def asyncio_detailed(
         order (ListOrder | Unset): The order of a list.
         status (JobStatus | Unset): Where a job stands; `succeeded`, `failed` and `cancelled` are
             final.
+        kind (JobKind | Unset): What a job makes.
+        objective (str | Unset):
+        model (str | Unset):
+        q (str | Unset):
+        created_after (int | Unset):
+        created_before (int | Unset):
+        metadatakey (str | Unset):
         if_none_match (str | Unset):
 
     Raises:
@@ -230,6 +318,13 @@ async def asyncio_detailed(
 after=after,
 order=order,
 status=status,
+kind=kind,
+objective=objective,
+model=model,
+q=q,
+created_after=created_after,
+created_before=created_before,
+metadatakey=metadatakey,
 if_none_match=if_none_match,
 
     )
@@ -247,12 +342,21 @@ async def asyncio(
     after: str | Unset = UNSET,
     order: ListOrder | Unset = UNSET,
     status: JobStatus | Unset = UNSET,
+    kind: JobKind | Unset = UNSET,
+    objective: str | Unset = UNSET,
+    model: str | Unset = UNSET,
+    q: str | Unset = UNSET,
+    created_after: int | Unset = UNSET,
+    created_before: int | Unset = UNSET,
+    metadatakey: str | Unset = UNSET,
     if_none_match: str | Unset = UNSET,
 
 ) -> Any | JobList | Problem | None:
     """ List jobs
 
-     The `ETag` is of this page.
+     Jobs that meet all that is asked for. A job in a list comes without `result.report`, which may be
+    long. The `ETag` is
+    of this page.
 
     Args:
         limit (int | Unset):
@@ -260,6 +364,13 @@ async def asyncio(
         order (ListOrder | Unset): The order of a list.
         status (JobStatus | Unset): Where a job stands; `succeeded`, `failed` and `cancelled` are
             final.
+        kind (JobKind | Unset): What a job makes.
+        objective (str | Unset):
+        model (str | Unset):
+        q (str | Unset):
+        created_after (int | Unset):
+        created_before (int | Unset):
+        metadatakey (str | Unset):
         if_none_match (str | Unset):
 
     Raises:
@@ -276,6 +387,13 @@ limit=limit,
 after=after,
 order=order,
 status=status,
+kind=kind,
+objective=objective,
+model=model,
+q=q,
+created_after=created_after,
+created_before=created_before,
+metadatakey=metadatakey,
 if_none_match=if_none_match,
 
     )).parsed
