@@ -11,8 +11,8 @@ use super::exit;
 use super::interrupt::on_interrupt;
 use super::jobs::describe::{failure, interval};
 use super::jobs::wait::deadline;
-use super::output::{Fields, Output, member};
-use super::remote::RemoteArgs;
+use super::output::{Fields, Output, Table, age, member};
+use super::remote::{PageArgs, RemoteArgs, items, tell_more};
 use crate::config::Config;
 
 /// How often an evaluation is looked at while it runs.
@@ -37,6 +37,8 @@ pub struct Args {
 enum Command {
     /// Evaluate a model or a checkpoint on a data set
     Create(CreateArgs),
+    /// List evaluations, the newest first
+    List(ListArgs),
     /// Show one evaluation
     Get(GetArgs),
     /// Compare two evaluations row by row: better, worse or inconclusive
@@ -81,6 +83,12 @@ struct CreateArgs {
 }
 
 #[derive(Debug, clap::Args)]
+struct ListArgs {
+    #[command(flatten)]
+    page: PageArgs,
+}
+
+#[derive(Debug, clap::Args)]
 struct GetArgs {
     /// The evaluation, ev_...
     evaluation: String,
@@ -108,6 +116,7 @@ struct CompareArgs {
 pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
     args.remote.run(config, |client, output| match &args.command {
         Command::Create(args) => create(client, output, args),
+        Command::List(args) => list(client, output, args),
         Command::Get(args) => {
             let evaluation = client.get(&format!("/v1/evaluations/{}", escape(&args.evaluation)))?;
             output.answer(&evaluation, || describe(&evaluation));
@@ -115,6 +124,33 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
         }
         Command::Compare(args) => compare(client, output, args),
     })
+}
+
+fn list(client: &Client, output: Output, args: &ListArgs) -> anyhow::Result<ExitCode> {
+    let list = args.page.list(client, "/v1/evaluations", &[])?;
+    output.answer(&list, || {
+        let mut table = Table::new(&["ID", "STATUS", "PASS@1", ">PROMPTS", "MODEL", "CREATED", "NAME"]);
+        for evaluation in items(&list) {
+            let text = |pointer| member(evaluation, pointer);
+            let rate = match &evaluation["result"]["pass_at"][0] {
+                Value::Null => String::from("-"),
+                rate => interval(rate),
+            };
+            let created = age(evaluation["created_at"].as_i64());
+            table.row([
+                text("/id"),
+                text("/status"),
+                rate,
+                text("/result/prompts"),
+                text("/model"),
+                created,
+                text("/name"),
+            ]);
+        }
+        table.text("there are no evaluations")
+    });
+    tell_more(&list, output);
+    Ok(ExitCode::SUCCESS)
 }
 
 fn create(client: &Client, output: Output, args: &CreateArgs) -> anyhow::Result<ExitCode> {

@@ -5,6 +5,7 @@ mod assignment;
 mod audit;
 mod backup;
 mod bench;
+mod chat;
 mod checkpoints;
 mod client;
 mod completions;
@@ -13,6 +14,7 @@ mod devices;
 mod doctor;
 mod evaluations;
 mod exit;
+mod files;
 mod frontier;
 mod health;
 mod interrupt;
@@ -20,17 +22,22 @@ mod jobs;
 mod keys;
 mod limits;
 mod models;
+mod objectives;
 mod openapi;
 mod output;
 mod progress;
+mod projects;
 mod queue;
 mod quickstart;
 mod remote;
+mod rollouts;
 mod run;
 mod sandbox;
 pub mod serve;
+mod top;
 mod ui;
 mod verifiers;
+mod webhooks;
 mod worker;
 
 use std::process::ExitCode;
@@ -81,6 +88,12 @@ enum Command {
     Run(run::Args),
     /// List, watch, control and compare jobs
     Jobs(jobs::Args),
+    /// Show jobs, queue and devices as they change
+    Top(top::Args),
+    /// Read what a job has sampled
+    Rollouts(rollouts::Args),
+    /// Talk to a model, or to several side by side
+    Chat(chat::Args),
     /// Upload and extend data sets
     Datasets(datasets::Args),
     /// List checkpoints and download them
@@ -97,6 +110,14 @@ enum Command {
     Devices(devices::Args),
     /// Show what waits, and why
     Queue(queue::Args),
+    /// Describe what can be optimised
+    Objectives(objectives::Args),
+    /// List files as OpenAI's clients upload them
+    Files(files::Args),
+    /// List webhook endpoints and what was sent to them
+    Webhooks(webhooks::Args),
+    /// List projects with what they use
+    Projects(projects::Args),
     /// Make, list and revoke API keys
     Keys(keys::Args),
     /// Measure the engine on this machine: matrix products, sampling, training
@@ -157,6 +178,13 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Queue(args) => queue::run(&config, &args),
         Command::Keys(args) => keys::run(&config, &args),
         Command::Ui(args) => ui::run(&config, &args),
+        Command::Top(args) => top::run(&config, &args),
+        Command::Rollouts(args) => rollouts::run(&config, &args),
+        Command::Chat(args) => chat::run(&config, &args),
+        Command::Objectives(args) => objectives::run(&config, &args),
+        Command::Files(args) => files::run(&config, &args),
+        Command::Webhooks(args) => webhooks::run(&config, &args),
+        Command::Projects(args) => projects::run(&config, &args),
         Command::Bench(args) => bench::run(&config, &args),
         Command::Health(args) => health::run(&config, &args),
         Command::Doctor(args) => doctor::run(&config, &args),

@@ -25,8 +25,9 @@ use super::error::Problem;
 struct Files;
 
 /// The pages in the order of their list, by their files; `map` is for whoever works on the sources.
-const PAGES: [(&str, &str); 16] = [
+const PAGES: [(&str, &str); 17] = [
     ("quickstart", "First steps"),
+    ("page", "The web page"),
     ("jobs", "Jobs"),
     ("objectives", "Objectives"),
     ("data", "Data sets"),

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Builds the web page from ui/ into ui/dist, which is committed so that a build of the program needs no node.
+#   scripts/ui.sh            builds it
+#   scripts/ui.sh --check    fails when ui/dist is not what the sources give, or is larger than it may be
+#   scripts/ui.sh --test     tries it in a browser, with target/debug/anneal; installs Chromium from Debian's package
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1
+
+# As the lockfile names them, installed once.
+if ! cmp -s ui/package-lock.json ui/node_modules/installed; then
+  (cd ui && npm ci --silent --no-audit --no-fund --ignore-scripts)
+  cp ui/package-lock.json ui/node_modules/installed
+fi
+
+case ${1:-} in
+  "")
+    (cd ui && npm run --silent build)
+    ;;
+  --check)
+    fresh=$(mktemp -d)
+    trap 'rm -rf "$fresh"' EXIT
+    (cd ui && npm run --silent check && npx vite build --logLevel warn --emptyOutDir --outDir "$fresh")
+    diff -r "$fresh" ui/dist || { echo "ui/dist is stale; run scripts/ui.sh"; exit 1; }
+    node ui/tests/budget.mjs
+    ;;
+  --test)
+    if ! command -v chromium >/dev/null; then
+      { apt-get update -qq && apt-get install -y -qq chromium fonts-dejavu-core; } >/dev/null
+    fi
+    [ -x target/debug/anneal ] || cargo test --locked --no-run --test page
+    (cd ui && npx playwright test "${@:2}")
+    ;;
+  *)
+    echo "usage: scripts/ui.sh [--check | --test]" >&2
+    exit 2
+    ;;
+esac
