@@ -2,6 +2,7 @@
 # Builds the web page from ui/ into ui/dist, which is committed so that a build of the program needs no node.
 #   scripts/ui.sh            builds it
 #   scripts/ui.sh --check    fails when ui/dist is not what the sources give, or is larger than it may be
+#   scripts/ui.sh --pictures DIR    writes a picture of every view in both themes there
 #   scripts/ui.sh --test     tries it in a browser, with target/debug/anneal; installs Chromium from Debian's package
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -12,6 +13,14 @@ if ! cmp -s ui/package-lock.json ui/node_modules/installed; then
   (cd ui && npm ci --silent --no-audit --no-fund --ignore-scripts)
   cp ui/package-lock.json ui/node_modules/installed
 fi
+
+# What tests need.
+browser() {
+  if ! command -v chromium >/dev/null; then
+    { apt-get update -qq && apt-get install -y -qq chromium fonts-dejavu-core; } >/dev/null
+  fi
+  [ -x target/debug/anneal ] || cargo test --locked --no-run --test page
+}
 
 case ${1:-} in
   "")
@@ -25,14 +34,18 @@ case ${1:-} in
     node ui/tests/budget.mjs
     ;;
   --test)
-    if ! command -v chromium >/dev/null; then
-      { apt-get update -qq && apt-get install -y -qq chromium fonts-dejavu-core; } >/dev/null
-    fi
-    [ -x target/debug/anneal ] || cargo test --locked --no-run --test page
+    browser
     (cd ui && npx playwright test "${@:2}")
     ;;
+  --pictures)
+    browser
+    mkdir -p "${2:?a folder}"
+    export PICTURES
+    PICTURES=$(cd "$2" && pwd)
+    (cd ui && npx playwright test pictures)
+    ;;
   *)
-    echo "usage: scripts/ui.sh [--check | --test]" >&2
+    echo "usage: scripts/ui.sh [--check | --test | --pictures DIR]" >&2
     exit 2
     ;;
 esac

@@ -17,6 +17,7 @@ mod exit;
 mod files;
 mod frontier;
 mod health;
+mod init;
 mod interrupt;
 mod jobs;
 mod keys;
@@ -84,6 +85,8 @@ enum Command {
     Quickstart(quickstart::Args),
     /// Open the web page in a browser, signed in
     Ui(ui::Args),
+    /// Write a spec to begin with, with a comment at each setting
+    Init(init::Args),
     /// Submit a job to a server, and with --wait follow it to its end
     Run(run::Args),
     /// List, watch, control and compare jobs
@@ -177,6 +180,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Devices(args) => devices::run(&config, &args),
         Command::Queue(args) => queue::run(&config, &args),
         Command::Keys(args) => keys::run(&config, &args),
+        Command::Init(args) => init::run(&args),
         Command::Ui(args) => ui::run(&config, &args),
         Command::Top(args) => top::run(&config, &args),
         Command::Rollouts(args) => rollouts::run(&config, &args),

@@ -32,7 +32,7 @@ Exit codes: 0 succeeded (or submitted, without --wait), 10 the job's gate failed
 21 the spec was refused, 30 cancelled, 40 paused, 50 --timeout passed, 130 interrupted (the job
 goes on), 1 anything else.")]
 pub struct Args {
-    /// The job spec, a JSON file, or - for standard input
+    /// The job spec, a JSON or TOML file, or - for JSON on standard input
     spec: PathBuf,
     /// Follow the job to its end
     #[arg(long)]
@@ -67,12 +67,9 @@ enum DryRun {
 pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
     args.remote.run(config, |client, output| {
         let text = read_text(&args.spec)?;
-        let mut spec: Value = match serde_json::from_str(&text) {
+        let mut spec = match parse(&args.spec, &text) {
             Ok(spec) => spec,
-            Err(error) => {
-                let detail = format!("{} is not valid JSON: {error}", args.spec.display());
-                return Ok(refuse(output, &invalid(&detail)));
-            }
+            Err(detail) => return Ok(refuse(output, &invalid(&detail))),
         };
         args.set.iter().try_for_each(|assignment| assignment.apply(&mut spec))?;
         if let Some(how) = args.dry_run {
@@ -162,6 +159,14 @@ fn refused(output: Output, error: anyhow::Error) -> anyhow::Result<ExitCode> {
 fn refuse(output: Output, refused: &Refused) -> ExitCode {
     output.refusal(refused);
     ExitCode::from(exit::REFUSED)
+}
+
+/// A spec as JSON, or as TOML where its name ends so.
+fn parse(path: &Path, text: &str) -> Result<Value, String> {
+    if path.extension().is_some_and(|ending| ending == "toml") {
+        return toml::from_str(text).map_err(|error| format!("{} is not valid TOML: {error}", path.display()));
+    }
+    serde_json::from_str(text).map_err(|error| format!("{} is not valid JSON: {error}", path.display()))
 }
 
 /// A refusal that needs no server.

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-const PROGRAM = process.env.ANNEAL ?? resolve('../target/debug/anneal')
+export const PROGRAM = process.env.ANNEAL ?? resolve('../target/debug/anneal')
 
 export class Server {
   base = ''

@@ -1475,6 +1475,73 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign in with a browser
+         * @description The answer sets a cookie that is good for 12 hours, for pages of this server only, and that ends with its key. It is
+         *     `HttpOnly`: scripts cannot read it. Send one of `key` and `link`. Programs need no session: they send their key with
+         *     each request.
+         */
+        post: operations["create_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/current": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tell who asks
+         * @description Whose key, or whose session, the request shows, and what it may do.
+         */
+        get: operations["get_session"];
+        put?: never;
+        post?: never;
+        /**
+         * Sign out
+         * @description Ends the session that the request shows, and has the browser forget it. Without one it does nothing.
+         */
+        delete: operations["end_session"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a link that signs a browser in
+         * @description For whoever has a key at hand on a command line (`anneal ui`). The link is good for 60 seconds and for one use, and the
+         *     session may do what the key may that made it.
+         */
+        post: operations["create_session_link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/uploads": {
         parameters: {
             query?: never;
@@ -2756,6 +2823,16 @@ export interface components {
              * @description Up to 64 MiB.
              */
             data: string;
+        };
+        /** @description What a session begins with: a key, or the code of a link. */
+        CreateSession: {
+            /**
+             * @description An API key, `ak_...`.
+             * @example ak_Zk3xQ9...
+             */
+            key?: string | null;
+            /** @description The code of a link that `POST /v1/sessions/links` made, which is used up. */
+            link?: string | null;
         };
         /** @description The file that is going to be sent. */
         CreateUpload: {
@@ -5899,6 +5976,53 @@ export interface components {
              */
             batch_size?: number;
         };
+        /** @description Who makes a request, and what they may do. */
+        Session: {
+            /** @constant */
+            object: "session";
+            /**
+             * @description The project whose things the caller sees.
+             * @example default
+             */
+            project: string;
+            /** @description The key that the caller has shown; null on a server without keys. */
+            key?: string | null;
+            /**
+             * @description The key's name; null on a server without keys.
+             * @example nightly retraining
+             */
+            name?: string | null;
+            /**
+             * @description `read`, `write`, `admin`, `operator`, `code`; all of them on a server without keys.
+             * @example [
+             *       "read",
+             *       "write"
+             *     ]
+             */
+            scopes: string[];
+            /**
+             * Format: int64
+             * @description Unix seconds at which the session ends by itself; null: the caller has none, and shows a key or needs none.
+             */
+            expires_at?: number | null;
+            /** @description The server's version, so that a page notices when it is another's. */
+            version: string;
+        };
+        /** @description A link that opens the page, signed in. */
+        SessionLink: {
+            /** @constant */
+            object: "session_link";
+            /**
+             * @description What stands behind the server's address. The code in it is behind `#`, so that browsers send it to nobody.
+             * @example /#link=as_Zk3xQ9...
+             */
+            path: string;
+            /**
+             * Format: int64
+             * @description Unix seconds; null on a server without keys, where nobody has to sign in.
+             */
+            expires_at?: number | null;
+        };
         /** @description The job moved to another status. */
         StatusChange: {
             status: components["schemas"]["JobStatus"];
@@ -6706,7 +6830,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The request has no key, or one that is unknown, expired or revoked. Codes: `missing_api_key`, `invalid_api_key`, `api_key_revoked`, `api_key_expired` */
+        /** @description The request has no key, or one that is unknown, expired or revoked. Codes: `missing_api_key`, `session_ended`, `invalid_api_key`, `api_key_revoked`, `api_key_expired` */
         Unauthorized: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -12391,6 +12515,151 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    create_session: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
+                 * @example nightly-2026-01-31
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateSession"];
+            };
+        };
+        responses: {
+            /** @description Signed in */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key or the link is not good. Codes: `missing_api_key`, `session_ended`, `invalid_api_key`, `api_key_revoked`, `api_key_expired` */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["ContentTooLarge"];
+            /** @description A field is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            500: components["responses"]["Internal"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    get_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    end_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Signed out */
+            204: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    create_session_link: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Made */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionLink"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
         };
     };
     create_upload: {

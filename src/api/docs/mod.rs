@@ -133,7 +133,8 @@ fn from_markdown(text: &str) -> String {
     }
     let mut html = String::new();
     html::push_html(&mut html, events.into_iter());
-    html
+    // What scrolls can be reached by keyboard.
+    html.replace("<pre>", "<pre tabindex=\"0\">")
 }
 
 /// The name of a heading as links know it: its words in small letters, joined by hyphens.

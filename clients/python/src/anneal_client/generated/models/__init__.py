@@ -52,6 +52,7 @@ from .create_file import CreateFile
 from .create_fine_tuning_job import CreateFineTuningJob
 from .create_fine_tuning_job_integrations_type_0_item import CreateFineTuningJobIntegrationsType0Item
 from .create_part import CreatePart
+from .create_session import CreateSession
 from .create_upload import CreateUpload
 from .create_verifier import CreateVerifier
 from .create_webhook_endpoint import CreateWebhookEndpoint
@@ -219,6 +220,8 @@ from .rollout_set_summary import RolloutSetSummary
 from .rollout_spec import RolloutSpec
 from .run_grader import RunGrader
 from .sampling_spec import SamplingSpec
+from .session import Session
+from .session_link import SessionLink
 from .status_change import StatusChange
 from .status_event import StatusEvent
 from .step_metrics import StepMetrics
@@ -322,6 +325,7 @@ __all__ = (
     "CreateFineTuningJob",
     "CreateFineTuningJobIntegrationsType0Item",
     "CreatePart",
+    "CreateSession",
     "CreateUpload",
     "CreateVerifier",
     "CreateWebhookEndpoint",
@@ -489,6 +493,8 @@ __all__ = (
     "RolloutSpec",
     "RunGrader",
     "SamplingSpec",
+    "Session",
+    "SessionLink",
     "StatusChange",
     "StatusEvent",
     "StepMetrics",
