@@ -25,10 +25,10 @@ test('forty texts that would like to run are shown as text', async ({ page, serv
   const dataset = await server.ask(`/v1/datasets?name=${encodeURIComponent(clean[1] ?? '')}`, rows)
   const ids: string[] = []
   for (const text of clean.slice(0, 12)) {
-    ids.push(await server.job({ name: text.slice(0, 200), metadata: { note: text }, train: { steps: 1, prompts_per_step: 2 }, eval: { every_steps: 0, samples: 1, pass_at: [1], prompts: 4 } }))
+    ids.push(await server.job({ name: text.slice(0, 200), metadata: { note: text }, objective: { type: 'bolt', group_size: 2 }, train: { steps: 1, prompts_per_step: 2 }, eval: { every_steps: 0, samples: 1, pass_at: [1], prompts: 4 } }))
   }
   await Promise.all(ids.map((id) => server.wait(id)))
-  const own = await server.job({ name: 'own rows', dataset: { train: dataset.id, eval: dataset.id }, verifier: { type: 'exact' }, train: { steps: 1, prompts_per_step: 8 } })
+  const own = await server.job({ name: 'own rows', dataset: { train: dataset.id, eval: dataset.id }, verifier: { type: 'exact' }, objective: { type: 'bolt', group_size: 2 }, train: { steps: 1, prompts_per_step: 8 } })
   await server.wait(own)
   await server.ask('/v1/verifiers', { name: clean[0], config: { type: 'exact' } })
   await server.ask('/v1/webhook_endpoints', { url: 'https://1.1.1.1/%3Cscript%3E', enabled: false, description: clean[2] })
@@ -46,7 +46,7 @@ test('forty texts that would like to run are shown as text', async ({ page, serv
 
 test('a completion of a megabyte is shown in part', async ({ page, server }) => {
   const wrong = watch(page, server)
-  const rows = JSON.stringify({ prompt: 'a'.repeat(1_000_000), answer: 'b'.repeat(1_000_000) })
+  const rows = JSON.stringify({ prompt: 'a'.repeat(1_000_000), answer: 'b' })
   const dataset = await server.ask('/v1/datasets?name=large', rows)
   await page.goto(`${server.base}/data?id=${dataset.id}`)
   await expect(page.getByRole('cell', { name: /^a{100}/ })).toBeVisible()

@@ -19,7 +19,7 @@ test('pictures of every view in both themes', async ({ page, server }) => {
   await server.wait(after.job as string)
   const rows = Array.from({ length: 60 }, (_, i) => JSON.stringify({ prompt: `${i}+${i}=`, answer: String(2 * i) })).join('\n')
   const dataset = await server.ask('/v1/datasets?name=doubles', rows)
-  const running = await server.job({ ...spec, name: 'one that runs', train: { steps: 4000, prompts_per_step: 32 } })
+  const running = await server.job({ ...spec, name: 'one that runs', rollouts: {}, train: { steps: 4000, prompts_per_step: 32 } })
   const set = (await server.ask(`/v1/jobs/${job}`)).rollout_set as string
   const views: [string, string][] = [
     ['jobs', '/jobs'], ['job', `/jobs/${job}`], ['completions', `/jobs/${job}/completions`], ['compare', `/compare?jobs=${job},${other}`],

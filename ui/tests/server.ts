@@ -43,7 +43,8 @@ export class Server {
 
   async remove() {
     await this.kill()
-    rmSync(this.data, { recursive: true, force: true, maxRetries: 5 })
+    // Its workers write until they notice.
+    rmSync(this.data, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 })
   }
 
   async ask(path: string, body?: unknown, headers: Record<string, string> = {}) {

@@ -53,5 +53,6 @@ export function plain(text: string | null | undefined): string {
   return (text ?? '').replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, '')
 }
 
-/** What something is called, or its id. */
-export const called = (thing: { id: string; name?: string | null }) => plain(thing.name) || short(thing.id)
+/** What something is called, or its id; what is built in is known by its id. */
+export const called = (thing: { id: string; name?: string | null }) =>
+  (thing.id.startsWith('builtin:') ? '' : plain(thing.name)) || short(thing.id)
