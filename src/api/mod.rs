@@ -260,7 +260,7 @@ fn operations() -> Routes {
         .of(Kind::Administers, routes!(projects::list::list_projects))
         .of(Kind::Operates, routes!(projects::get::get_project, projects::set::set_project))
         .of(Kind::Administers, routes!(audit_log::list_audit_log))
-        .of(Kind::Public, routes!(sessions::create::create_session))
+        .of(Kind::SignsIn, routes!(sessions::create::create_session))
         .of(Kind::Asks, routes!(sessions::current::get_session, sessions::end::end_session))
         .of(Kind::Asks, routes!(sessions::link::create_session_link))
         .of(Kind::Public, routes!(health::healthz))

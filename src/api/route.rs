@@ -39,6 +39,8 @@ pub enum Kind {
     Operates,
     /// Anybody may ask, with a key or without.
     Public,
+    /// Anybody may ask, and says in the body who they are.
+    SignsIn,
 }
 
 impl Kind {
@@ -46,7 +48,7 @@ impl Kind {
     pub fn scope(self, method: &Method) -> Option<Scope> {
         let reads = [Method::GET, Method::HEAD, Method::OPTIONS].contains(method);
         match self {
-            Self::Public => None,
+            Self::Public | Self::SignsIn => None,
             Self::Administers => Some(Scope::Admin),
             Self::Operates => Some(if reads { Scope::Admin } else { Scope::Operator }),
             Self::Asks | Self::Completes => Some(Scope::Read),
@@ -57,7 +59,7 @@ impl Kind {
     /// Whether a request wants to change something.
     pub fn changes(self, method: &Method) -> bool {
         let reads = [Method::GET, Method::HEAD, Method::OPTIONS].contains(method);
-        !reads && self.scope(method) != Some(Scope::Read)
+        !reads && self != Self::SignsIn && self.scope(method) != Some(Scope::Read)
     }
 
     /// Whether the audit log names a request that was admitted.

@@ -30,21 +30,19 @@ export class Server {
     })
   }
 
-  /** As a power cut would. */
-  async kill() {
+  /** As a power cut would; or asked to end, which ends its workers first. */
+  async kill(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL') {
     const child = this.child
-    if (!child || child.exitCode !== null) return
-    const ended = new Promise((done) => child.once('exit', done))
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
     child.removeAllListeners('exit')
     const gone = new Promise((done) => child.once('exit', done))
-    child.kill('SIGKILL')
-    await Promise.race([ended, gone])
+    child.kill(signal)
+    await gone
   }
 
   async remove() {
-    await this.kill()
-    // Its workers write until they notice.
-    rmSync(this.data, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 })
+    await this.kill('SIGTERM')
+    rmSync(this.data, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
   }
 
   async ask(path: string, body?: unknown, headers: Record<string, string> = {}) {

@@ -1,10 +1,11 @@
 //! Passes over operations: names, parameters, the answers and headers that every operation may give.
 
+use axum::http::Method;
 use serde_json::{Map, Value, json};
 
 use super::refer;
 use super::schemas::codes_of;
-use crate::api::route::{Kind, Kinds};
+use crate::api::route::Kinds;
 
 const PROBLEM: &str = "application/problem+json";
 
@@ -61,7 +62,7 @@ pub fn complete(document: &mut Value, kinds: &Kinds) {
     let Some(paths) = document["paths"].as_object_mut() else { return };
     for (path, item) in paths.iter_mut() {
         let revisable = item.get("patch").is_some();
-        let public = kinds.get(path) == Some(&Kind::Public);
+        let public = kinds.get(path).is_some_and(|kind| kind.scope(&Method::POST).is_none());
         for (method, operation) in item.as_object_mut().into_iter().flatten() {
             let Some(operation) = operation.as_object_mut() else { continue };
             name(operation);

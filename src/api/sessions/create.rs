@@ -1,13 +1,15 @@
 //! `POST /v1/sessions`
 
-use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{AppendHeaders, IntoResponse};
+use axum::{Extension, Json};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::Session;
 use crate::api::App;
+use crate::api::access::Caller;
 use crate::api::credential::cookie;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{JsonBody, read};
@@ -38,7 +40,7 @@ pub struct CreateSession {
     tag = "sessions",
     request_body(content = CreateSession),
     responses(
-        (status = 201, description = "Signed in", body = Session),
+        (status = 200, description = "Signed in", body = Session),
         (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
         (status = 401, description = "The key or the link is not good", body = ProblemBody, content_type = "application/problem+json"),
         (status = 422, description = "A field is invalid", body = ProblemBody, content_type = "application/problem+json"),
@@ -48,7 +50,7 @@ pub async fn create_session(
     State(app): State<App>,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
-) -> Result<(StatusCode, [(HeaderName, HeaderValue); 1], Json<Session>), Problem> {
+) -> Result<impl IntoResponse, Problem> {
     let new: CreateSession = read(&body)?;
     let now = clock::now();
     let key = match (new.key, new.link) {
@@ -64,5 +66,8 @@ pub async fn create_session(
     let session = app.store.add_session(key.id, now).await?;
     let cookie = cookie(Some((&session, now)), &headers)
         .ok_or_else(|| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "something went wrong"))?;
-    Ok((StatusCode::CREATED, [(header::SET_COOKIE, cookie)], Json(Session::of(&key, Some(session.expires_at)))))
+    // For the audit log, which knows by it whose session this is.
+    let caller = Caller { project: key.project.clone(), key: Some(key.id), operates: false };
+    let cookie = AppendHeaders([(header::SET_COOKIE, cookie)]);
+    Ok((Extension(caller), cookie, Json(Session::of(&key, Some(session.expires_at)))))
 }

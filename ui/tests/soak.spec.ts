@@ -1,0 +1,53 @@
+import { expect, Server, test, watch } from './server'
+
+// Ten minutes in scripts/full_check.sh; a change is tried for half a minute.
+const MINUTES = Number(process.env.SOAK_MINUTES ?? 0.5)
+const MOST_HEAP = 20 * 1024 * 1024
+const MOST_TASK = 200
+
+test('four jobs in twelve charts, live: no long task and no growth', async ({ page }) => {
+  test.setTimeout(MINUTES * 60_000 + 120_000)
+  const server = new Server()
+  await server.start('--devices', 'simulated:4')
+  const wrong = watch(page, server)
+  try {
+    const ids = []
+    for (let i = 0; i < 4; i++) {
+      ids.push(await server.job({
+        name: `soaked ${i}`, seed: i, train: { steps: 100_000, prompts_per_step: 1 }, objective: { type: 'bolt', beta: 0.25, group_size: 2, rounds: 100 },
+        sampling: { max_new_tokens: 3, batch_size: 8 }, eval: { every_steps: 0, samples: 1, pass_at: [1], prompts: 2, before: false }, checkpoints: { every_steps: 10_000 }, rollouts: { sample: 2 },
+      }))
+    }
+    await page.addInitScript(() => {
+      const seen = ((window as unknown as { tasks: number[] }).tasks = [])
+      new PerformanceObserver((list) => list.getEntries().forEach((entry) => (seen as number[]).push(entry.duration))).observe({ type: 'longtask' })
+    })
+    await page.goto(`${server.base}/compare?jobs=${ids.join(',')}`)
+    await expect(page.locator('figure').first()).toBeVisible({ timeout: 90_000 })
+    const devtools = await page.context().newCDPSession(page)
+    const heap = async () => {
+      await devtools.send('HeapProfiler.collectGarbage')
+      const { metrics } = await devtools.send('Performance.getMetrics')
+      return metrics.find(({ name }) => name === 'JSHeapUsedSize')?.value ?? 0
+    }
+    await devtools.send('Performance.enable')
+    await page.waitForTimeout(8000)
+    const before = await heap()
+    const events = async () => (await Promise.all(ids.map((id) => server.ask(`/v1/jobs/${id}`)))).reduce((sum, job) => sum + (job.last_seq as number), 0)
+    const begun = [Date.now(), await events()] as const
+    await page.evaluate(() => ((window as unknown as { tasks: number[] }).tasks.length = 0))
+    await page.waitForTimeout(MINUTES * 60_000)
+    const rate = ((await events()) - begun[1]) / ((Date.now() - begun[0]) / 1000)
+    const tasks = (await page.evaluate(() => (window as unknown as { tasks: number[] }).tasks)).sort((a, b) => a - b)
+    const growth = (await heap()) - before
+    const longest = tasks.at(-1) ?? 0
+    console.log(`${MINUTES} min, ${rate.toFixed(1)} events/s, ${tasks.length} tasks of more than 50 ms, the longest ${longest} ms; heap ${(growth / 1048576).toFixed(1)} MiB more`)
+    expect(growth).toBeLessThan(MOST_HEAP)
+    // Times are judged where nothing else runs; here two cores train four models, serve and draw.
+    if (process.env.SOAK_TIMES) expect(longest).toBeLessThan(MOST_TASK)
+    expect(wrong).toEqual([])
+  } finally {
+    await page.close()
+    await server.remove()
+  }
+})
