@@ -179,6 +179,12 @@ fn every_answer_is_text_for_people_and_json_for_programs() {
         (&["models", "list"], "list", "builtin:arith-tiny"),
         (&["devices"], "list", "cpu"),
         (&["queue"], "queue", "succeeded"),
+        (&["evaluations", "list"], "list", ""),
+        (&["objectives"], "list", "bolt"),
+        (&["objectives", "bolt"], "objective", "exp(r_i/beta)"),
+        (&["projects"], "list", "default"),
+        (&["files"], "list", ""),
+        (&["webhooks"], "list", ""),
     ];
     for (arguments, object, shown) in table {
         assert_eq!(program.json(arguments)["object"], *object, "{arguments:?}");
@@ -355,13 +361,64 @@ fn an_answer_that_asks_for_more_patience_than_there_is_is_shown() {
 }
 
 #[test]
+fn a_terminal_shows_what_the_page_shows() {
+    let (program, job, checkpoint) = (program(), finished_job(), checkpoint());
+    let picture = program.text(&["top", "--once"]);
+    assert!(picture.contains("cpu") && picture.contains("succeeded") && picture.contains("NEWEST"), "{picture}");
+    assert!(program.json(&["top"])["queue"]["counts"].is_object());
+
+    let read = |arguments: &[&str]| {
+        let said = program.run(&[&["rollouts", job, "--json"], arguments].concat());
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        said.lines()
+    };
+    let failed = read(&["--failed", "--limit", "5"]);
+    assert!(!failed.is_empty() && failed.iter().all(|one| one["reward"].as_f64() < Some(0.5)), "{failed:?}");
+    assert!(read(&["--passed", "--limit", "5"]).iter().all(|one| one["reward"].as_f64() >= Some(0.5)));
+    assert!(program.text(&["rollouts", job, "--limit", "1"]).starts_with("step "));
+
+    let talk = ["chat", "builtin:arith-tiny", checkpoint, "--raw", "--temperature", "0", "--max-tokens", "6"];
+    let said = program.pipe(&talk, "7+5=\n\n");
+    assert_eq!((said.code, said.out.lines().count()), (Some(0), 2), "{}{}", said.out, said.err);
+    assert!(said.out.starts_with("builtin:arith-tiny: ") && said.out.contains(checkpoint), "{}", said.out);
+
+    let address = program.text(&["ui", "--print"]);
+    assert_eq!(address.trim(), format!("{}/", SHARED.server.base), "nobody has to sign in");
+}
+
+#[test]
+fn a_spec_to_begin_with_runs_as_it_is_written() {
+    let program = program();
+    let spec = program.file("job.toml", &program.text(&["init", "grpo"]));
+    let plan = program.json(&["run", &spec, "--dry-run"]);
+    assert_eq!(plan["spec_resolved"]["objective"]["type"], "grpo", "{plan}");
+    let broken = program.file("broken.toml", "model = ");
+    let refused = program.run(&["run", &broken]);
+    assert_eq!(refused.code, Some(21), "{}", refused.err);
+    assert!(refused.err.contains("not valid TOML"), "{}", refused.err);
+    assert_ne!(program.run(&["init", "nothing"]).code, Some(0));
+}
+
+#[test]
 fn every_shell_has_completions_and_every_group_examples() {
     let program = program();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = program.text(&["completions", shell]);
         assert!(script.contains("checkpoints") && script.contains("verify-resume"), "{shell}");
     }
-    for group in ["jobs", "datasets", "checkpoints", "verifiers", "models", "evaluations", "keys", "run"] {
+    for group in [
+        "jobs",
+        "datasets",
+        "checkpoints",
+        "verifiers",
+        "models",
+        "evaluations",
+        "keys",
+        "run",
+        "top",
+        "chat",
+        "rollouts",
+    ] {
         let help = program.text(&[group, "--help"]);
         assert!(help.contains("Examples:\n  "), "{group}: {help}");
         assert_eq!(help.contains("--api-key"), group != "models", "{group}: {help}");

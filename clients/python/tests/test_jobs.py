@@ -32,6 +32,8 @@ class Jobs(unittest.TestCase):
         metrics = job.metrics("loss", "reward/mean")
         self.assertEqual(sorted(metrics), ["loss", "reward/mean"])
         self.assertEqual(sorted(metrics["loss"]), [1, 2, 3, 4, 5, 6])
+        frame = metrics.to_pandas()
+        self.assertEqual((list(frame.columns), frame.index.name, len(frame)), (["loss", "reward/mean"], "step", 6))
         rollout = next(job.rollouts(limit=3))
         self.assertTrue(rollout["prompt"] and rollout["pieces"])
         self.assertIsInstance(job.diagnoses(), list)

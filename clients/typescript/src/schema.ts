@@ -12520,13 +12520,7 @@ export interface operations {
     create_session: {
         parameters: {
             query?: never;
-            header?: {
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
-                 * @example nightly-2026-01-31
-                 */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -12537,10 +12531,9 @@ export interface operations {
         };
         responses: {
             /** @description Signed in */
-            201: {
+            200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12568,7 +12561,6 @@ export interface operations {
                 };
             };
             403: components["responses"]["Forbidden"];
-            409: components["responses"]["Conflict"];
             413: components["responses"]["ContentTooLarge"];
             /** @description A field is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {

@@ -11,20 +11,33 @@ export type Message =
 const TYPES = ['status', 'phase', 'progress', 'metrics', 'evaluation', 'checkpoint', 'rollout_set', 'log', 'devices', 'queue']
 const FIRST_PAUSE = 500
 const LONGEST_PAUSE = 4000
+/** How often it is tried where nobody is signed in; whoever signs in says so. */
+const IDLE_PAUSE = 30_000
+/** Attempts in a row after which a server that answers otherwise is taken not to know our place in its log. */
+const MOST_FAILURES = 3
 
 /** Keeps a connection open, and tells of all that comes. The newest state of views is told to whoever asks. */
 export function connect(tell: (message: Message) => void) {
   let last = ''
   let broken = false
+  let failures = 0
   let pause = FIRST_PAUSE
   let open = false
+  let idle: ReturnType<typeof setTimeout> | undefined
   const views = new Map<string, Message>()
 
-  const begin = () => {
+  const begin = async () => {
+    idle = undefined
+    if (broken) {
+      const status = await fetch('/v1/sessions/current').then((answer) => answer.status, () => 0)
+      if (status === 401) return void (idle = setTimeout(begin, IDLE_PAUSE))
+      if (status === 200 && ++failures > MOST_FAILURES) last = ''
+    }
     const after = last || 'latest'
     const source = new EventSource(`/v1/events?stream=true&views=devices,queue&after=${encodeURIComponent(after)}`)
     source.onopen = () => {
       pause = FIRST_PAUSE
+      failures = 0
       open = true
       // Without an event there is nothing to go on behind.
       if (broken && !last) tell({ kind: 'gap' })
@@ -48,8 +61,19 @@ export function connect(tell: (message: Message) => void) {
       })
     }
   }
-  begin()
-  return { state: (): Message[] => [...(open ? [{ kind: 'open' } as Message] : []), ...views.values()] }
+  void begin()
+  return {
+    state: (): Message[] => [...(open ? [{ kind: 'open' } as Message] : []), ...views.values()],
+    /** Somebody has signed in, maybe somebody else, to whom the place in the log means nothing. */
+    again: () => {
+      if (idle === undefined) return
+      clearTimeout(idle)
+      last = ''
+      failures = 0
+      views.clear()
+      void begin()
+    },
+  }
 }
 
 type Shared = { onconnect: ((event: MessageEvent) => void) | null }
@@ -61,8 +85,12 @@ if (typeof document === 'undefined') {
     const port = event.ports[0]
     if (!port) return
     ports.add(port)
-    // A tab says when it goes.
-    port.onmessage = () => ports.delete(port)
+    connection.again()
+    // A tab says when it goes, and when somebody has signed in.
+    port.onmessage = (message: MessageEvent<'bye' | 'again'>) => {
+      if (message.data === 'bye') ports.delete(port)
+      else connection.again()
+    }
     connection.state().forEach((message) => port.postMessage(message))
   }
 }

@@ -36,14 +36,19 @@ function hear(message: Message) {
   }
 }
 
-/** Begins to listen, once. */
+let again: (() => void) | null = null
+
+/** Begins to listen; when that has been said before, somebody has signed in again. */
 export function start() {
+  if (again) return again()
   if (typeof SharedWorker === 'undefined') {
-    connect(hear).state().forEach(hear)
+    const connection = connect(hear)
+    again = connection.again
     return
   }
   const worker = new SharedWorker(new URL('./live-worker.ts', import.meta.url), { type: 'module', name: 'anneal-live' })
   worker.port.onmessage = (event: MessageEvent<Message>) => hear(event.data)
+  again = () => worker.port.postMessage('again')
   addEventListener('pagehide', () => worker.port.postMessage('bye'))
   addEventListener('pageshow', (event) => event.persisted && location.reload())
 }

@@ -11,18 +11,14 @@ from ... import errors
 from ...models.create_session import CreateSession
 from ...models.problem import Problem
 from ...models.session import Session
-from ...types import UNSET, Unset
 from typing import cast
 
 def _get_kwargs(
     *,
     body: CreateSession,
-    idempotency_key: str | Unset = UNSET,
 
 ) -> dict[str, Any]:
     headers: dict[str, Any] = {}
-    if not isinstance(idempotency_key, Unset):
-        headers["Idempotency-Key"] = idempotency_key
 
     _kwargs: dict[str, Any] = {
         "method": "post",
@@ -37,10 +33,10 @@ def _get_kwargs(
     return _kwargs
 
 def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Problem | Session | None:
-    if response.status_code == 201:
-        response_201 = Session.from_dict(response.json())
+    if response.status_code == 200:
+        response_200 = Session.from_dict(response.json())
 
-        return response_201
+        return response_200
 
     if response.status_code == 400:
         response_400 = Problem.from_dict(response.json())
@@ -56,11 +52,6 @@ def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Res
         response_403 = Problem.from_dict(response.json())
 
         return response_403
-
-    if response.status_code == 409:
-        response_409 = Problem.from_dict(response.json())
-
-        return response_409
 
     if response.status_code == 413:
         response_413 = Problem.from_dict(response.json())
@@ -99,7 +90,6 @@ def sync_detailed(
     *,
     client: AuthenticatedClient | Client,
     body: CreateSession,
-    idempotency_key: str | Unset = UNSET,
 
 ) -> Response[Problem | Session]:
     """ Sign in with a browser
@@ -111,7 +101,6 @@ def sync_detailed(
     each request.
 
     Args:
-        idempotency_key (str | Unset):
         body (CreateSession): What a session begins with: a key, or the code of a link.
 
     Raises:
@@ -124,7 +113,6 @@ def sync_detailed(
 
     kwargs = _get_kwargs(
         body=body,
-idempotency_key=idempotency_key,
 
     )
 
@@ -138,7 +126,6 @@ def sync(
     *,
     client: AuthenticatedClient | Client,
     body: CreateSession,
-    idempotency_key: str | Unset = UNSET,
 
 ) -> Problem | Session | None:
     """ Sign in with a browser
@@ -150,7 +137,6 @@ def sync(
     each request.
 
     Args:
-        idempotency_key (str | Unset):
         body (CreateSession): What a session begins with: a key, or the code of a link.
 
     Raises:
@@ -164,7 +150,6 @@ def sync(
     return sync_detailed(
         client=client,
 body=body,
-idempotency_key=idempotency_key,
 
     ).parsed
 
@@ -172,7 +157,6 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient | Client,
     body: CreateSession,
-    idempotency_key: str | Unset = UNSET,
 
 ) -> Response[Problem | Session]:
     """ Sign in with a browser
@@ -184,7 +168,6 @@ async def asyncio_detailed(
     each request.
 
     Args:
-        idempotency_key (str | Unset):
         body (CreateSession): What a session begins with: a key, or the code of a link.
 
     Raises:
@@ -197,7 +180,6 @@ async def asyncio_detailed(
 
     kwargs = _get_kwargs(
         body=body,
-idempotency_key=idempotency_key,
 
     )
 
@@ -211,7 +193,6 @@ async def asyncio(
     *,
     client: AuthenticatedClient | Client,
     body: CreateSession,
-    idempotency_key: str | Unset = UNSET,
 
 ) -> Problem | Session | None:
     """ Sign in with a browser
@@ -223,7 +204,6 @@ async def asyncio(
     each request.
 
     Args:
-        idempotency_key (str | Unset):
         body (CreateSession): What a session begins with: a key, or the code of a link.
 
     Raises:
@@ -237,6 +217,5 @@ async def asyncio(
     return (await asyncio_detailed(
         client=client,
 body=body,
-idempotency_key=idempotency_key,
 
     )).parsed
