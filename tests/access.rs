@@ -76,6 +76,10 @@ fn every_route_refuses_every_key_that_does_not_fit() {
             assert_eq!(code(None).0, 200, "{path}");
             continue;
         }
+        // It reads the key from the body (tests/page.rs).
+        if path == "/v1/sessions" {
+            continue;
+        }
         seen += 1;
         let refusals = [
             (None, 401, "missing_api_key"),

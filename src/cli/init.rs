@@ -61,7 +61,7 @@ fn spec(objective: &Description) -> String {
         "\n[sampling]\n# The longest completion, in tokens; what is cut off holds no answer.\nmax_new_tokens = 6\n\
          # temperature = 1.0\n\n[optimizer]\nlearning_rate = 1e-4\n# schedule = \"cosine\"\n\n[train]\nsteps = 40\n\
          # Prompts of a step, each with a group of completions.\nprompts_per_step = 16\n\n[eval]\n\
-         # Measured before, at the end, and every so many steps.\nevery_steps = 20\nsamples = 4\nprompts = 100\n\n\
+         # Measured before, at the end, and every so many steps.\nevery_steps = 20\nsamples = 4\npass_at = [1, 4]\nprompts = 100\n\n\
          [checkpoints]\n# What a job goes on from when it is interrupted.\nevery_steps = 20\n",
     );
     text

@@ -21,7 +21,7 @@ use super::error::Problem;
 #[folder = "docs"]
 #[include = "*.md"]
 #[include = "*.svg"]
-#[include = "study/*.svg"]
+#[exclude = "decisions/*"]
 struct Files;
 
 /// The pages in the order of their list, by their files; `map` is for whoever works on the sources.
