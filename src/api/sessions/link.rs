@@ -1,5 +1,6 @@
 //! `POST /v1/sessions/links`
 
+use axum::body::Body;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
 use serde::Serialize;
@@ -7,6 +8,7 @@ use utoipa::ToSchema;
 
 use crate::api::access::{Access, Caller};
 use crate::api::error::Problem;
+use crate::api::extract::drain_little;
 use crate::clock;
 
 /// A link that opens the page, signed in.
@@ -34,7 +36,9 @@ pub struct SessionLink {
 pub async fn create_session_link(
     Access(app): Access,
     Extension(caller): Extension<Caller>,
+    body: Body,
 ) -> Result<(StatusCode, Json<SessionLink>), Problem> {
+    drain_little(body).await;
     let (path, expires_at) = match caller.key {
         Some(key) => {
             let link = app.store.add_session_link(key, clock::now()).await?;
