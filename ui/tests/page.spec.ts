@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { expect, test, watch } from './server'
+import { expect, Server, test, watch } from './server'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-test('a newcomer goes from the empty page to a finished job and tries its model, in ten clicks', async ({ page, server }) => {
+test('a newcomer goes from the empty page to a finished job and tries its model, in ten clicks', async ({ page }) => {
+  const server = new Server()
+  await server.start()
   const wrong = watch(page, server)
   let clicks = 0
   const click = async (name: string, role: 'link' | 'button' = 'button') => {
@@ -29,6 +31,8 @@ test('a newcomer goes from the empty page to a finished job and tries its model,
   await expect(page.getByText(/\d of 4 pass/)).toBeVisible({ timeout: 60_000 })
   expect(clicks).toBeLessThanOrEqual(10)
   expect(wrong).toEqual([])
+  await page.close()
+  await server.remove()
 })
 
 test('a wrong field is named at the field, and the spec is kept', async ({ page, server }) => {
