@@ -106,6 +106,10 @@ fn a_browser_signs_in_and_never_holds_the_key() {
     let refused = server.post_bytes("/v1/verifiers/test", b"{}", &[("cookie", cookie)]);
     assert_eq!(refused.status, 403, "nobody's page sent it");
 
+    // Nor does a session make others that would outlive it.
+    let refused = server.post_bytes("/v1/sessions/links", b"{}", &session);
+    assert_eq!((refused.status, refused.problem().as_str()), (403, "insufficient_scope"));
+
     // A link signs in once.
     let link = post(&format!("Bearer {reader}"), "/v1/sessions/links", &json!({})).json();
     let code = link["path"].as_str().unwrap().strip_prefix("/#link=").unwrap();

@@ -12,7 +12,8 @@ use crate::config::Config;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   anneal ui                                          open the page of the server on this machine
-  ssh -L 8080:127.0.0.1:8080 gpu-box anneal ui --print    print the address, for a browser elsewhere
+  ssh -fN -L 8080:127.0.0.1:8080 gpu-box; ssh gpu-box anneal ui --print
+                                                     print the address, for a browser elsewhere
 
 On a server with keys the address holds a code that signs one browser in, within 60 seconds; the session may do what your
 key may, for 12 hours.")]

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::Session;
 use crate::api::App;
 use crate::api::access::Caller;
-use crate::api::credential::cookie;
+use crate::api::credential::{self, cookie};
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{JsonBody, read};
 use crate::clock;
@@ -62,6 +62,10 @@ pub async fn create_session(
     let key = key.ok_or_else(|| refuse("this key or link is not known here, or the link was used or is too old"))?;
     if !key.is_usable(now) {
         return Err(refuse("the key is revoked or has expired; make another with `anneal keys create`"));
+    }
+    // The browser has one session; streams that go by the one before end with it.
+    if let Some(before) = credential::session(&headers) {
+        app.store.end_session(&before).await?;
     }
     let session = app.store.add_session(key.id, now).await?;
     let cookie = cookie(Some((&session, now)), &headers)

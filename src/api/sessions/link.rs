@@ -1,7 +1,7 @@
 //! `POST /v1/sessions/links`
 
 use axum::body::Body;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::{Extension, Json};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -36,9 +36,15 @@ pub struct SessionLink {
 pub async fn create_session_link(
     Access(app): Access,
     Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, Json<SessionLink>), Problem> {
     drain_little(body).await;
+    // It would outlive its 12 hours.
+    if caller.key.is_some() && !headers.contains_key(header::AUTHORIZATION) {
+        let detail = "a session makes no links; use the key itself, as `anneal ui` does";
+        return Err(Problem::new(StatusCode::FORBIDDEN, "insufficient_scope", detail));
+    }
     let (path, expires_at) = match caller.key {
         Some(key) => {
             let link = app.store.add_session_link(key, clock::now()).await?;

@@ -11,6 +11,8 @@ export type Message =
 const TYPES = ['status', 'phase', 'progress', 'metrics', 'evaluation', 'checkpoint', 'rollout_set', 'log', 'devices', 'queue']
 const FIRST_PAUSE = 500
 const LONGEST_PAUSE = 4000
+/** How long a page waits for the connection before it reads what there is. */
+export const PATIENCE = 1500
 /** How often it is tried where nobody is signed in; whoever signs in says so. */
 const IDLE_PAUSE = 30_000
 /** Attempts in a row after which a server that answers otherwise is taken not to know our place in its log. */
@@ -23,6 +25,7 @@ export function connect(tell: (message: Message) => void) {
   let failures = 0
   let pause = FIRST_PAUSE
   let open = false
+  const begun = Date.now()
   let idle: ReturnType<typeof setTimeout> | undefined
   const views = new Map<string, Message>()
 
@@ -39,8 +42,8 @@ export function connect(tell: (message: Message) => void) {
       pause = FIRST_PAUSE
       failures = 0
       open = true
-      // Without an event there is nothing to go on behind.
-      if (broken && !last) tell({ kind: 'gap' })
+      // Without an event there is nothing to go on behind; and who has waited for too long has read without us.
+      if (!last && (broken || Date.now() - begun > PATIENCE)) tell({ kind: 'gap' })
       broken = false
       tell({ kind: 'open' })
     }

@@ -1,7 +1,7 @@
 // What happens on the server, as it happens.
 
 import type { Schemas } from './api'
-import { connect, type Message } from './live-worker'
+import { connect, PATIENCE, type Message } from './live-worker'
 import { look } from './session.svelte'
 
 export type JobEvent = { id: string; job: string; seq: number; type: string; created_at: number; data: Record<string, unknown> }
@@ -62,5 +62,5 @@ export function listen(listener: (event: JobEvent) => void) {
 /** Ready when events are heard, or after a moment without: what is read from then on misses none of them. */
 export function hearing(): Promise<void> {
   if (live.connected) return Promise.resolve()
-  return Promise.race([new Promise<void>((ready) => waiting.push(ready)), new Promise<void>((ready) => setTimeout(ready, 1500))])
+  return Promise.race([new Promise<void>((ready) => waiting.push(ready)), new Promise<void>((ready) => setTimeout(ready, PATIENCE))])
 }

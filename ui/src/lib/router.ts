@@ -27,14 +27,19 @@ const ROUTES: Route[] = [
 export type Match = { route: Route; id: string; tab: string }
 
 export function match(path: string): Match | null {
-  const parts = path.split('/').filter(Boolean)
+  let parts: string[]
+  try {
+    parts = path.split('/').filter(Boolean).map(decodeURIComponent)
+  } catch {
+    return null
+  }
   for (const route of ROUTES) {
     const names = route.path.split('/').filter(Boolean)
     if (names.length !== parts.length) continue
     const found = { id: '', tab: '' }
     const fits = names.every((name, i) => {
       if (!name.startsWith(':')) return name === parts[i]
-      found[name.slice(1) as 'id' | 'tab'] = decodeURIComponent(parts[i] ?? '')
+      found[name.slice(1) as 'id' | 'tab'] = parts[i] ?? ''
       return true
     })
     if (fits) return { route, ...found }

@@ -12,6 +12,8 @@ const PAUSE = 250
 const MOST_ADDED = 1000
 /** A job that goes back to a checkpoint takes steps again; they are read again after this time. */
 const AGAIN = 1000
+/** What could not be read is tried again after this time. */
+const RETRY = 3000
 
 export class Series {
   /** By job, then by metric. */
@@ -24,6 +26,9 @@ export class Series {
   private heard: JobEvent[] = []
   private added = 0
   private turn = 0
+  /** While the whole is read, what is heard waits. */
+  private reading = false
+  private again: ReturnType<typeof setTimeout> | undefined
   private timer: ReturnType<typeof setTimeout> | undefined
   private ends: (() => void)[] = []
 
@@ -54,12 +59,16 @@ export class Series {
 
   end() {
     clearTimeout(this.timer)
+    clearTimeout(this.again)
     this.turn += 1
     this.ends.forEach((end) => end())
   }
 
   private async load() {
     const turn = ++this.turn
+    this.reading = true
+    clearTimeout(this.again)
+    this.again = undefined
     try {
       await hearing()
       const [from_step, to_step] = this.range ?? []
@@ -81,11 +90,14 @@ export class Series {
       this.added = 0
       this.error = null
       this.loading = false
+      this.reading = false
       this.add()
     } catch (error) {
       if (turn !== this.turn) return
       this.error = error
       this.loading = false
+      this.reading = false
+      this.laterAgain(RETRY)
     }
   }
 
@@ -100,8 +112,9 @@ export class Series {
   private later(pause: number) {
     this.timer ??= setTimeout(() => {
       this.timer = undefined
+      if (this.reading || !this.heard.length) return
       if (this.heard.length >= MOST_ADDED || this.added >= MOST_ADDED) void this.load()
-      else if (this.heard.length && !this.loading) this.add()
+      else this.add()
     }, pause)
   }
 
@@ -134,7 +147,11 @@ export class Series {
       this.added += 1
     }
     this.lines = touched
-    if (again) setTimeout(() => this.load(), AGAIN)
+    if (again) this.laterAgain(AGAIN)
+  }
+
+  private laterAgain(pause: number) {
+    this.again ??= setTimeout(() => this.load(), pause)
   }
 }
 

@@ -43,7 +43,8 @@ async function begin(body: { key: string } | { link: string }): Promise<string> 
 export const signIn = (key: string) => begin({ key })
 
 export async function signOut() {
-  await fetch('/v1/sessions/current', { method: 'DELETE' })
+  const answer = await fetch('/v1/sessions/current', { method: 'DELETE' }).catch(() => null)
+  if (!answer?.ok && answer?.status !== 401) return alert('The server did not answer; you are still signed in.')
   lost()
   session.notice = ''
 }
@@ -53,8 +54,14 @@ export async function start() {
   const code = new URLSearchParams(location.hash.slice(1)).get('link')
   if (code) {
     history.replaceState(null, '', location.pathname + location.search)
-    const wrong = await begin({ link: code })
-    if (wrong) session.notice = wrong
+    await look()
+    // A link that somebody else has sent must not put what is done here into another project unnoticed.
+    const who = session.who?.key ? `${session.who.name} in ${session.who.project}` : ''
+    if (!who || confirm(`You are signed in as ${who}. Sign in as whoever made this link instead?`)) {
+      const wrong = await begin({ link: code }).catch(() => 'The server does not answer.')
+      if (wrong) session.notice = wrong
+      else if (who) return location.reload()
+    }
   }
   if (session.is !== 'in') await look()
 }
