@@ -400,6 +400,76 @@ fn a_spec_to_begin_with_runs_as_it_is_written() {
 }
 
 #[test]
+fn a_spec_in_yaml_names_data_of_this_machine_which_is_sent_once() {
+    let program = program();
+    let rows: String =
+        (0..20).map(|i| format!("{}\n", json!({"prompt": format!("{i}+1="), "answer": i + 1}))).collect();
+    std::fs::create_dir(program.path("data")).unwrap();
+    program.file("data/sums.jsonl", &rows);
+    let spec = "\
+name: from a file
+model: builtin:arith-tiny
+dataset:
+  train: ./data/sums.jsonl # below the folder of this file
+verifier: {type: numeric}
+objective: {type: grpo, group_size: 4}
+train: {steps: 1, prompts_per_step: 2}
+sampling: {max_new_tokens: 4}
+";
+    let spec = program.file("job.yaml", spec);
+    let plan =
+        |program: &Program| program.json(&["run", &spec, "--dry-run=validate"])["spec_resolved"]["dataset"].clone();
+    let first = plan(&program);
+    assert!(first["train"].as_str().unwrap().starts_with("dsv_"), "{first}");
+    assert_eq!(plan(&program), first, "the server has these bytes");
+    let listed = program.json(&["datasets", "list", "--all"]);
+    let named = listed["data"].as_array().unwrap().iter().filter(|dataset| dataset["name"] == "sums").count();
+    assert_eq!(named, 1, "{listed}");
+    let missing = program.run(&["run", &spec, "--set", "/dataset/train=./nowhere.jsonl"]);
+    assert_eq!(missing.code, Some(1));
+    assert!(missing.err.contains("/dataset/train") && missing.err.contains("nowhere.jsonl"), "{}", missing.err);
+    let broken = program.run(&["run", &program.file("broken.yaml", "model: [")]);
+    assert!(broken.code == Some(21) && broken.err.contains("not valid YAML"), "{}", broken.err);
+}
+
+#[test]
+fn a_server_is_remembered_with_its_key_until_it_is_forgotten() {
+    let program = Program::of("");
+    let base = &SHARED.server.base;
+    assert_ne!(program.run(&["jobs", "list", "--profile", "lab"]).code, Some(0));
+    let said = program.pipe(&["login", base, "--as", "lab"], "ak_whatever\n");
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let listed = program.json(&["profiles"]);
+    assert_eq!(listed["data"][0], json!({"name": "lab", "server": base, "has_key": true, "present": true}));
+    assert!(!program.text(&["profiles"]).contains("ak_whatever"), "keys are never shown");
+    assert_eq!(program.json(&["jobs", "get", finished_job()])["id"], finished_job());
+    let elsewhere = program.run(&["jobs", "list", "--server", "127.0.0.1:1"]);
+    assert_ne!(elsewhere.code, Some(0), "a server that is named counts more");
+    assert_eq!(program.run(&["logout"]).code, Some(0));
+    assert_eq!(program.json(&["profiles"])["data"], json!([]));
+    assert_eq!(program.run(&["logout"]).code, Some(1));
+}
+
+#[test]
+fn clients_help_is_about_the_client() {
+    let program = program();
+    for command in [&["run"][..], &["jobs", "list"], &["rollouts"], &["chat"], &["datasets", "upload"]] {
+        let help = program.text(&[command, &["--help"]].concat());
+        assert!(
+            help.contains("--server") && !help.contains("--data-dir") && !help.contains("--devices"),
+            "{command:?}"
+        );
+    }
+    let help = program.text(&["serve", "--help"]);
+    assert!(help.contains("--data-dir") && help.contains("--devices"));
+    // They count all the same: the address that `serve` listens on is where clients look.
+    let said = Program::of("").run(&["--listen", "127.0.0.1:1", "jobs", "list"]);
+    assert!(said.code == Some(1) && said.err.contains("127.0.0.1:1"), "{}", said.err);
+    let said = Program::of("").run(&["jobs", "list", "--listen", "127.0.0.1:1"]);
+    assert!(said.code == Some(1) && said.err.contains("127.0.0.1:1"), "{}", said.err);
+}
+
+#[test]
 fn every_shell_has_completions_and_every_group_examples() {
     let program = program();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {

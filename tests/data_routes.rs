@@ -447,6 +447,27 @@ fn some_completions_of_every_job_can_be_looked_at() {
         let pieces: Vec<&str> = rollout["pieces"].as_array().unwrap().iter().map(|p| p.as_str().unwrap()).collect();
         assert_eq!(pieces.len(), length);
         assert!(pieces.concat().starts_with(rollout["completion"].as_str().unwrap()), "{rollout}");
+        let numbers = |name: &str| -> Vec<f64> {
+            let values = rollout[name].as_array().unwrap_or_else(|| panic!("{name} of {rollout}"));
+            values.iter().map(|value| value.as_f64().unwrap()).collect()
+        };
+        let sum: f64 = numbers("entropies").iter().sum();
+        assert!((sum - rollout["entropy_sum"].as_f64().unwrap()).abs() < 1e-5, "{rollout}");
+        assert_eq!(rollout["length"], length);
+        // Each is trained on in one of the three steps of its round; those whose credit is nothing are left out.
+        if let Some(step) = rollout["trained_step"].as_u64() {
+            let sampled = rollout["step"].as_u64().unwrap();
+            assert!(sampled < step && step <= sampled + 6, "{rollout}");
+            assert_eq!((numbers("credit").len(), numbers("policy_logprobs").len()), (length, length));
+        }
+    }
+    assert!(all.iter().any(|rollout| rollout["trained_step"].is_u64()));
+    let first_step = |rollout: &&Value| rollout["step"] == 0 && rollout["trained_step"] == 1;
+    for rollout in all.iter().filter(first_step) {
+        assert_eq!(
+            rollout["policy_logprobs"], rollout["logprobs"],
+            "the first step begins with the policy that sampled"
+        );
     }
     let text = all[0]["completion"].as_str().unwrap().to_owned();
     let path = format!("/v1/jobs/{id}/rollouts?limit=100");
@@ -462,6 +483,65 @@ fn some_completions_of_every_job_can_be_looked_at() {
         assert_eq!(walk(&format!("{path}&{filter}")).len(), expected, "{filter}");
     }
     assert_eq!(server().get(&format!("{path}&finish=soon")).status, 400);
+    assert_eq!(server().get(&format!("{path}&sort=fastest")).status, 400);
+
+    let rewards = |query: &str| -> Vec<f64> {
+        walk(&format!("{path}&{query}")).iter().map(|rollout| rollout["reward"].as_f64().unwrap()).collect()
+    };
+    let sorted = rewards("sort=lowest_reward&light=true");
+    assert!(sorted.len() == all.len() && sorted.is_sorted(), "{sorted:?}");
+    let mixed = walk(&format!("{path}&mixed_groups=true&max_step=0"));
+    assert_eq!(mixed.len(), count(&|r| r["step"] == 0 && r["spread"].as_f64() > Some(0.0)));
+
+    let group = all[0]["group"].as_str().unwrap();
+    let of_group = walk(&format!("{path}&group={group}"));
+    assert_eq!(of_group.len(), count(&|rollout| rollout["group"] == group));
+    let light = &walk(&format!("{path}&group={group}&light=true"))[0];
+    assert_eq!(
+        (&light["tokens"], &light["pieces"], &light["length"]),
+        (&json!([]), &Value::Null, &of_group[0]["length"])
+    );
+    let judge = |body: &Value| server().post(&format!("/v1/jobs/{id}/rollouts/judge"), body);
+    let same = judge(&json!({"group": group, "verifier": {"type": "numeric"}})).json();
+    assert_eq!((&same["changed"], same["data"].as_array().unwrap().len()), (&json!(0), of_group.len()), "{same}");
+    let halved = json!({"type": "numeric", "correct_reward": 0.5, "wrong_reward": 0.25});
+    let other = judge(&json!({"group": group, "verifier": halved})).json();
+    assert_eq!(other["changed"], of_group.len());
+    for (verdict, rollout) in other["data"].as_array().unwrap().iter().zip(&of_group) {
+        assert_eq!((&verdict["id"], &verdict["reward_before"]), (&rollout["id"], &rollout["reward"]));
+        let expected = if rollout["reward"] == 1.0 { 0.5 } else { 0.25 };
+        assert_eq!(verdict["verdict"]["reward"], expected, "{verdict}");
+    }
+    for (wrong, pointer) in [
+        (json!({"group": "p9-1-0", "verifier": {"type": "numeric"}}), "/group"),
+        (json!({"group": "here", "verifier": {"type": "numeric"}}), "/group"),
+        (json!({"group": group, "verifier": {"type": "oracle"}}), "/verifier/type"),
+        (json!({"group": group, "verifier": "nobody"}), "/verifier"),
+    ] {
+        let refused = judge(&wrong);
+        assert_eq!((refused.status, &refused.json()["errors"][0]["pointer"]), (422, &json!(pointer)), "{wrong}");
+    }
+}
+
+#[test]
+fn rows_are_shown_as_a_model_reads_them() {
+    let rows = [row("1+1=", 2), row("12+30=", 42), row(&"9".repeat(500), 3)].join("\n");
+    let version = upload(&rows)["latest"]["id"].as_str().unwrap().to_owned();
+    let path = format!("/v1/dataset-versions/{version}/prompts");
+    let all = server().get(&format!("{path}?model=builtin:arith-tiny")).json();
+    let pieces = |row: usize| -> String {
+        let pieces = all["data"][row]["pieces"].as_array().unwrap();
+        pieces.iter().map(|piece| piece.as_str().unwrap()).collect()
+    };
+    assert_eq!((pieces(0).as_str(), pieces(1).as_str()), ("1+1=", "12+30="));
+    assert_eq!(all["data"][1]["text"], "12+30=");
+    let long = &all["data"][2];
+    assert!(long["text"].is_null() && long["error"].as_str().unwrap().contains("tokens"), "{long}");
+    let page = server().get(&format!("{path}?model=builtin:arith-tiny&offset=1&limit=1")).json();
+    assert_eq!((&page["data"][0]["row"], &page["has_more"]), (&json!(1), &json!(true)));
+    let refused = server().get(&format!("{path}?model=nobody"));
+    assert_eq!((refused.status, refused.problem().as_str()), (422, "invalid_spec"), "{}", refused.json());
+    assert_eq!(server().get(&path).json()["data"], all["data"], "without a name the built-in model reads them");
 }
 
 #[test]

@@ -20,7 +20,9 @@ const BUILTIN: &str = "builtin:arith-tiny";
 /// One server for the tests that leave it as it is.
 struct Shared {
     server: Server,
-    /// A finished job's checkpoints.
+    /// A finished job, its steps and its checkpoints.
+    job: String,
+    steps: u64,
     inference: String,
     training: String,
     /// Of a rollout set at temperature 0.
@@ -39,7 +41,8 @@ static SHARED: LazyLock<Shared> = LazyLock::new(|| {
     let training = listed["data"].as_array().unwrap().iter().find(|row| row["kind"] == "training").unwrap();
     let training = training["id"].as_str().unwrap().to_owned();
     let rollouts = greedy_rollouts(&server);
-    Shared { server, inference, training, rollouts, long, _folder: folder }
+    let (id, steps) = (job["id"].as_str().unwrap().to_owned(), job["steps"].as_u64().unwrap());
+    Shared { server, job: id, steps, inference, training, rollouts, long, _folder: folder }
 });
 
 /// Greedy completions of the built-in model, made by a job. It runs before there are other requests, which it would
@@ -193,7 +196,9 @@ fn a_stream_adds_up_to_the_whole_answer_of_the_same_seed() {
     (chat["messages"], chat["logprobs"]) = (json!([{"role": "user", "content": "47+36="}]), json!(true));
     let mut text = common;
     (text["prompt"], text["logprobs"]) = (json!(["47+36=", "9-1="]), json!(0));
-    for (path, body, count) in [(CHAT, &chat, 3), (TEXT, &text, 6)] {
+    let (mut chat_top, mut text_top) = (chat.clone(), text.clone());
+    (chat_top["top_logprobs"], text_top["logprobs"]) = (json!(20), json!(3));
+    for (path, body, count) in [(CHAT, &chat, 3), (TEXT, &text, 6), (CHAT, &chat_top, 3), (TEXT, &text_top, 6)] {
         let mut alone = body.clone();
         alone.as_object_mut().unwrap().remove("stream_options");
         let whole = ask(path, &alone);
@@ -217,7 +222,7 @@ fn a_stream_adds_up_to_the_whole_answer_of_the_same_seed() {
                 assert_eq!(parts[0]["delta"]["role"], "assistant");
                 (&expected["message"]["content"], &["content"][..])
             } else {
-                (&expected["text"], &["tokens", "token_logprobs", "text_offset"][..])
+                (&expected["text"], &["tokens", "token_logprobs", "text_offset", "top_logprobs"][..])
             };
             assert_eq!(*text, streamed);
             assert!(!streamed.contains("12") && !streamed.contains('9'), "{streamed}");
@@ -228,6 +233,34 @@ fn a_stream_adds_up_to_the_whole_answer_of_the_same_seed() {
     }
     let plain = chunks(server(), TEXT, &json!({"model": BUILTIN, "prompt": "1+1=", "max_tokens": 2}));
     assert!(plain.iter().all(|chunk| chunk.get("usage").is_none()), "{plain:?}");
+}
+
+#[test]
+fn the_most_probable_tokens_stand_beside_those_that_were_drawn() {
+    let mut body = json!({"model": BUILTIN, "messages": [{"role": "user", "content": "47+36="}], "seed": 3, "n": 4,
+                          "temperature": 1.3, "top_p": 0.95, "max_tokens": 12, "logprobs": true});
+    let plain = ask(CHAT, &body);
+    body["top_logprobs"] = json!(20);
+    let listed = ask(CHAT, &body);
+    for (choice, plain) in listed["choices"].as_array().unwrap().iter().zip(plain["choices"].as_array().unwrap()) {
+        assert_eq!(choice["message"], plain["message"], "to be asked for alternatives changes nothing");
+        let places = choice["logprobs"]["content"].as_array().unwrap();
+        assert_eq!(places.len(), plain["logprobs"]["content"].as_array().unwrap().len());
+        for place in places {
+            let top = place["top_logprobs"].as_array().unwrap();
+            let logprobs: Vec<f64> = top.iter().map(|one| one["logprob"].as_f64().unwrap()).collect();
+            assert!(logprobs.is_sorted_by(|a, b| a >= b) && logprobs.len() <= 20, "{top:?}");
+            let drawn = top.iter().find(|one| one["token"] == place["token"]).unwrap();
+            assert_eq!(drawn["logprob"], place["logprob"], "to the last bit");
+        }
+    }
+    let whole: f64 = listed["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["logprob"].as_f64().unwrap().exp())
+        .sum();
+    assert!((whole - 1.0).abs() < 1e-5, "what top_p leaves is all there is: {whole}");
 }
 
 #[test]
@@ -261,6 +294,12 @@ fn finished_checkpoints_answer_by_either_name_and_others_are_not_found() {
     let one = ask(TEXT, &body(&SHARED.inference));
     let name = format!("ft:builtin:arith-tiny:small:{}", SHARED.inference);
     let other = ask(TEXT, &body(&name));
+    for after_its_job in [format!("ft:{}", SHARED.job), format!("ft:arith-tiny:{}:step-{}", SHARED.job, SHARED.steps)] {
+        assert_eq!(ask(TEXT, &body(&after_its_job))["choices"], one["choices"], "{after_its_job}");
+        let row = server().get(&format!("/v1/checkpoints/{after_its_job}")).json();
+        assert_eq!(row["id"], SHARED.inference.as_str());
+    }
+    assert_eq!(server().get(&format!("/v1/checkpoints/ft:{}:step-99", SHARED.job)).status, 404);
     assert_eq!((&other["choices"], &other["model"]), (&one["choices"], &json!(name)));
     assert_eq!(other["system_fingerprint"], one["system_fingerprint"]);
     assert_ne!(ask(TEXT, &body(BUILTIN))["system_fingerprint"], one["system_fingerprint"]);
@@ -313,14 +352,15 @@ fn what_is_not_supported_or_out_of_range_is_refused_by_name() {
     let unsupported = [
         (chat("tools", &tool), "tools"),
         (chat("response_format", &json!({"type": "json_object"})), "response_format"),
-        (chat("top_logprobs", &json!(2)), "top_logprobs"),
         (chat("frequency_penalty", &json!(0.1)), "frequency_penalty"),
         (text("presence_penalty", &json!(-1)), "presence_penalty"),
-        (text("logprobs", &json!(5)), "logprobs"),
         (text("best_of", &json!(2)), "best_of"),
         (text("echo", &json!(true)), "echo"),
     ];
     let invalid = [
+        (chat("top_logprobs", &json!(2)), "top_logprobs"),
+        (chat("top_logprobs", &json!(21)), "top_logprobs"),
+        (text("logprobs", &json!(21)), "logprobs"),
         (text("n", &json!(9)), "n"),
         (text("max_tokens", &json!(0)), "max_tokens"),
         (text("temperature", &json!(2.5)), "temperature"),

@@ -197,6 +197,26 @@ fn parts_survive_a_restart_and_become_one_file_in_the_order_asked_for() {
 }
 
 #[test]
+fn a_data_set_is_made_of_a_file_that_came_before_and_outlives_it() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let rows = "{\"question\": \"1+1=\", \"answer\": 2}\n{\"question\": \"2+2=\", \"answer\": 4}\n";
+    let file = upload(&server, rows);
+    let refused = server.post_bytes(&format!("/v1/datasets?file={file}"), b"", &[]);
+    assert_eq!((refused.status, refused.problem().as_str()), (422, "row_missing_column"), "{}", refused.json());
+    let made = server.post_bytes(&format!("/v1/datasets?file={file}&name=sums&prompt_column=question"), b"", &[]);
+    assert_eq!(made.status, 201, "{}", made.json());
+    let version = made.json()["latest"].clone();
+    assert_eq!((&made.json()["name"], &version["rows"]), (&json!("sums"), &json!(2)));
+    assert_eq!(server.delete(&format!("/v1/files/{file}")).status, 200);
+    let content = server.get(&format!("/v1/dataset-versions/{}/content", version["id"].as_str().unwrap()));
+    assert_eq!(content.bytes, rows.as_bytes());
+    assert_eq!(server.post_bytes(&format!("/v1/datasets?file={file}"), b"", &[]).status, 404);
+    let wrong = server.post_bytes("/v1/datasets?file=rows.jsonl", b"", &[]);
+    assert_eq!((wrong.status, wrong.problem().as_str()), (400, "invalid_parameter"));
+}
+
+#[test]
 fn a_file_becomes_one_data_set_however_many_jobs_use_it() {
     let data = data_dir();
     let server = Server::start(data.path());

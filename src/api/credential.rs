@@ -11,6 +11,8 @@ use crate::job::digest::sha256_hex;
 use crate::store::{ApiKeyRow, NewSession, Store};
 
 const COOKIE: &str = "anneal_session";
+/// Behind TLS: a name that browsers let only this host set (RFC 6265bis, section 4.1.3).
+const COOKIE_OF_HOST: &str = "__Host-anneal_session";
 
 /// What a request shows.
 #[derive(Clone, Debug)]
@@ -78,7 +80,8 @@ fn bearer(value: &str) -> Option<&str> {
 pub fn session(headers: &HeaderMap) -> Option<String> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
     let mut pairs = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, value)| *name == COOKIE && !value.is_empty()).map(|(_, value)| value.to_owned())
+    let own = if is_behind_tls(headers) { COOKIE_OF_HOST } else { COOKIE };
+    pairs.find(|(name, value)| *name == own && !value.is_empty()).map(|(_, value)| value.to_owned())
 }
 
 /// The header that gives a browser its session; `headers` are those of its request. Without a session the browser is to
@@ -88,10 +91,14 @@ pub fn cookie(session: Option<(&NewSession, Timestamp)>, headers: &HeaderMap) ->
         Some((session, now)) => (session.secret.as_str(), (session.expires_at.0 - now.0) / 1000),
         None => ("", 0),
     };
-    let secure = headers.get("x-forwarded-proto").is_some_and(|protocol| protocol == "https");
-    let secure = if secure { "; Secure" } else { "" };
-    let cookie = format!("{COOKIE}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}");
+    let (name, secure) = if is_behind_tls(headers) { (COOKIE_OF_HOST, "; Secure") } else { (COOKIE, "") };
+    let cookie = format!("{name}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}");
     HeaderValue::from_str(&cookie).ok()
+}
+
+/// Whether a proxy in front says that the browser speaks TLS.
+fn is_behind_tls(headers: &HeaderMap) -> bool {
+    headers.get("x-forwarded-proto").is_some_and(|protocol| protocol == "https")
 }
 
 #[cfg(test)]
@@ -141,7 +148,22 @@ mod tests {
         for (method, headers) in bad {
             assert!(shown(method, headers).is_err(), "{method} {headers:?}");
         }
+        let behind_tls = shown("GET", &[("x-forwarded-proto", "https")]);
+        assert!(matches!(behind_tls, Ok(Credential::Nothing)), "another host could have set that one");
         let key = shown("POST", &[("authorization", "Bearer ak_1")]);
         assert!(matches!(key, Ok(Credential::Key(_))), "a key wins, and needs no page");
+    }
+    #[test]
+    fn what_a_browser_is_given_it_shows_again_and_a_proxy_with_tls_makes_it_the_hosts_own() {
+        let ends = Timestamp(12 * 3_600_000);
+        let session = NewSession { secret: String::from("as_2"), expires_at: ends };
+        for (protocol, begin, secure) in [("http", "anneal_session=", false), ("https", "__Host-anneal_session=", true)]
+        {
+            let mut headers = HeaderMap::from_iter([("x-forwarded-proto".parse().unwrap(), protocol.parse().unwrap())]);
+            let given = cookie(Some((&session, Timestamp(0))), &headers).unwrap().to_str().unwrap().to_owned();
+            assert!(given.starts_with(begin) && given.contains("; Secure") == secure, "{given}");
+            headers.insert(header::COOKIE, given.split(';').next().unwrap().parse().unwrap());
+            assert_eq!(super::session(&headers).as_deref(), Some("as_2"));
+        }
     }
 }

@@ -163,6 +163,7 @@ fn jobs() -> Routes {
         .routes(routes!(jobs::metric_tables::get_metrics))
         .routes(routes!(jobs::checkpoints::job_checkpoints))
         .of(Kind::Downloads, routes!(jobs::rollouts::job_rollouts))
+        .of(Kind::Asks, routes!(jobs::rollouts::judge::judge_rollouts))
 }
 
 /// What jobs need, and what they make.
@@ -175,6 +176,7 @@ fn inputs_and_artifacts() -> Routes {
         .routes(routes!(datasets::version::get_dataset_version))
         .of(Kind::Downloads, routes!(datasets::content::download_dataset_version))
         .of(Kind::Downloads, routes!(datasets::rows::list_dataset_rows))
+        .of(Kind::Asks, routes!(datasets::prompts::list_row_prompts))
         .routes(routes!(datasets::versions::create_dataset_version, datasets::list_versions::list_dataset_versions))
         .routes(routes!(models::import::import_model, models::list::list_models))
         .routes(routes!(models::get::get_model, models::delete::delete_model))

@@ -153,10 +153,16 @@ pub async fn model(
         Err(_) => {
             let detail = format!(
                 "`{name}` is no model; use `mdl_...` or its name (see GET /v1/models; POST /v1/models imports one), an \
-                 inference checkpoint `ckpt_...`, or `builtin:arith-tiny`"
+                 inference checkpoint `ckpt_...` or the model of a job `ft:JOB`, or `builtin:arith-tiny`"
             );
-            match called(store, name, FieldError::new(pointer, code, detail)).await? {
-                Ok(id) => ModelRef::Model(id),
+            let otherwise = FieldError::new(pointer, code, detail);
+            let found = if name.starts_with("ft:") {
+                called(store, name, otherwise).await?.map(ModelRef::Checkpoint)
+            } else {
+                called(store, name, otherwise).await?.map(ModelRef::Model)
+            };
+            match found {
+                Ok(reference) => reference,
                 Err(error) => return Ok(Err(error)),
             }
         }

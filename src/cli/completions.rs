@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::CommandFactory;
 use clap_complete::{Shell, generate};
 
 use super::output::print;
@@ -19,7 +18,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
-    generate(args.shell, &mut super::Cli::command(), "anneal", &mut script);
+    generate(args.shell, &mut super::command(), "anneal", &mut script);
     print(&String::from_utf8_lossy(&script));
     Ok(ExitCode::SUCCESS)
 }

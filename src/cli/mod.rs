@@ -26,6 +26,7 @@ mod models;
 mod objectives;
 mod openapi;
 mod output;
+mod profiles;
 mod progress;
 mod projects;
 mod queue;
@@ -35,6 +36,7 @@ mod rollouts;
 mod run;
 mod sandbox;
 pub mod serve;
+mod spec_file;
 mod top;
 mod ui;
 mod verifiers;
@@ -43,7 +45,7 @@ mod worker;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use rustix::fs::Mode;
 
 use crate::config::{Config, SettingArgs};
@@ -85,6 +87,12 @@ enum Command {
     Quickstart(quickstart::Args),
     /// Open the web page in a browser, signed in
     Ui(ui::Args),
+    /// Remember a server and the key that lets in, so that commands need neither
+    Login(profiles::LoginArgs),
+    /// Forget a server and its key
+    Logout(profiles::LogoutArgs),
+    /// Show the servers that are remembered, and say which one to use
+    Profiles(profiles::Args),
     /// Write a spec to begin with, with a comment at each setting
     Init(init::Args),
     /// Submit a job to a server, and with --wait follow it to its end
@@ -141,6 +149,37 @@ enum Command {
     Completions(completions::Args),
 }
 
+/// Commands that are clients of the API, and nothing else.
+const CLIENTS: [&str; 20] = [
+    "ui",
+    "login",
+    "logout",
+    "profiles",
+    "run",
+    "jobs",
+    "top",
+    "rollouts",
+    "chat",
+    "datasets",
+    "checkpoints",
+    "verifiers",
+    "evaluations",
+    "frontier",
+    "devices",
+    "queue",
+    "objectives",
+    "files",
+    "webhooks",
+    "projects",
+];
+
+/// The commands of the program. The settings of a server count for clients as well, but their help leaves them out.
+pub fn command() -> clap::Command {
+    let command = Cli::command();
+    let settings: Vec<clap::Arg> = command.get_arguments().map(|setting| setting.clone().hide(true)).collect();
+    CLIENTS.iter().fold(command, |command, name| command.mut_subcommand(name, |client| client.args(&settings)))
+}
+
 impl Command {
     /// Whether it writes to a data directory, which nobody else on the machine is to read.
     fn keeps_data(&self) -> bool {
@@ -182,6 +221,9 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Keys(args) => keys::run(&config, &args),
         Command::Init(args) => init::run(&args),
         Command::Ui(args) => ui::run(&config, &args),
+        Command::Login(args) => profiles::login(&args),
+        Command::Logout(args) => profiles::logout(&args),
+        Command::Profiles(args) => profiles::run(&args),
         Command::Top(args) => top::run(&config, &args),
         Command::Rollouts(args) => rollouts::run(&config, &args),
         Command::Chat(args) => chat::run(&config, &args),

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use clap::Subcommand;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client::Client;
 use super::output::{Output, Table, member, size};
@@ -18,7 +18,9 @@ use crate::store::Store;
 #[command(after_help = "Examples:
   anneal models list
   anneal models import ~/models/SmolLM2-135M --name smollm2
-                            on the server's machine, into its --data-dir")]
+                            on the server's machine, into its --data-dir
+  anneal models import /models/SmolLM2-135M --server http://gpu-box:8080
+                            by a server that may read that folder (its --import-roots)")]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
@@ -28,7 +30,8 @@ pub struct Args {
 enum Command {
     /// List the models that jobs can start from
     List(ListArgs),
-    /// Check a model and copy it into the data directory (works beside a running server)
+    /// Check a model and copy it into the data directory (works beside a running server), or let the server that is
+    /// named do so
     Import(ImportArgs),
 }
 
@@ -47,17 +50,20 @@ struct ImportArgs {
     /// A name for people
     #[arg(long)]
     name: Option<String>,
-    /// Write JSON to standard output
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    remote: RemoteArgs,
 }
 
 pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
     match &args.command {
         Command::List(args) => args.remote.run(config, |client, output| list(client, output, args)),
         Command::Import(args) => {
-            let output = Output { json: args.json };
-            import_into(config, output, args).or_else(|error| output.failure(error))
+            let output = Output { json: args.remote.json };
+            match args.remote.names_a_server() {
+                Ok(true) => args.remote.run(config, |client, output| import_by(client, output, args)),
+                Ok(false) => import_into(config, output, args).or_else(|error| output.failure(error)),
+                Err(error) => output.failure(error),
+            }
         }
     }
 }
@@ -82,6 +88,23 @@ fn list(client: &Client, output: Output, args: &ListArgs) -> anyhow::Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
+/// Asks the server to import what lies on its machine.
+fn import_by(client: &Client, output: Output, args: &ImportArgs) -> anyhow::Result<ExitCode> {
+    let path = std::path::absolute(&args.path)?;
+    let model = client.post("/v1/models", &json!({"path": path, "name": args.name}))?;
+    output.answer(&model, || imported(&model));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn imported(model: &Value) -> String {
+    let [id, parameters, context, format, source] =
+        ["/id", "/parameters", "/context_length", "/format", "/source"].map(|pointer| member(model, pointer));
+    format!(
+        "{id}\n  {parameters} parameters, context {context}, {format} from {source}\n  use it as \"model\": \"{id}\" in a \
+         job spec\n"
+    )
+}
+
 fn import_into(config: &Config, output: Output, args: &ImportArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -97,12 +120,7 @@ fn import_into(config: &Config, output: Output, args: &ImportArgs) -> anyhow::Re
             "weights_sha256": model.weights_sha256, "tokenizer_sha256": model.tokenizer_sha256,
             "bytes": model.bytes, "created_at": model.created_at.unix_seconds(),
         });
-        output.answer(&answer, || {
-            format!(
-                "{}\n  {} parameters, context {}, {} from {}\n  use it as \"model\": \"{}\" in a job spec\n",
-                model.id, model.parameters, model.context_length, model.format, model.source, model.id
-            )
-        });
+        output.answer(&answer, || imported(&answer));
         Ok(ExitCode::SUCCESS)
     })
 }

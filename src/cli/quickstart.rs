@@ -94,7 +94,7 @@ fn show(client: &Client, spec: &Value, output: &std::path::Path, keep: bool) -> 
     println!("  curl -s http://127.0.0.1:8080/v1/jobs/JOB");
     println!("  curl -O http://127.0.0.1:8080/v1/checkpoints/CHECKPOINT/files/model.safetensors");
     if keep {
-        println!("\nThis server goes on until Ctrl-C: curl -s {}", client.url(&format!("/v1/jobs/{id}")));
+        println!("\nThis server goes on until Ctrl-C; the job in a browser: {}", client.url(&format!("/jobs/{id}")));
     }
     Ok(())
 }

@@ -1,19 +1,22 @@
 //! Which server a command talks to, who it is there, and for whom it writes. The same options on every command that is
 //! a client of the API.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use serde_json::{Value, json};
 
 use super::client::{ApiKey, Client, with_query};
 use super::output::Output;
+use super::profiles::{Profile, Profiles, default_file};
 use crate::config::Config;
 
 const HEADING: &str = "Server and output";
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct RemoteArgs {
-    /// The server [default: http:// and the address `serve` listens on]
+    /// The server [default: that of the profile, or http:// and the address `serve` listens on]
     #[arg(long, env = "ANNEAL_SERVER", value_name = "URL", global = true, help_heading = HEADING)]
     server: Option<String>,
     /// What lets you in; better in ANNEAL_API_KEY than here, where other users of this machine can read it
@@ -22,6 +25,12 @@ pub struct RemoteArgs {
         value_parser = |text: &str| Ok::<_, std::convert::Infallible>(ApiKey(text.to_owned()))
     )]
     api_key: Option<ApiKey>,
+    /// A server that `anneal login` remembers [default: the one of the last login]
+    #[arg(long, env = "ANNEAL_PROFILE", value_name = "NAME", global = true, help_heading = HEADING)]
+    profile: Option<String>,
+    /// Where it remembers them
+    #[arg(long, env = "ANNEAL_PROFILES", value_name = "FILE", global = true, hide = true)]
+    profiles: Option<PathBuf>,
     /// Write JSON to standard output: one document, or one a line where things come one by one; errors as JSON to
     /// standard error
     #[arg(long, global = true, help_heading = HEADING)]
@@ -36,24 +45,60 @@ impl RemoteArgs {
         command: impl FnOnce(&Client, Output) -> anyhow::Result<ExitCode>,
     ) -> anyhow::Result<ExitCode> {
         let output = Output { json: self.json };
-        command(&self.connect(config), output).or_else(|error| output.failure(error))
+        self.connect(config).and_then(|client| command(&client, output)).or_else(|error| output.failure(error))
     }
 
-    fn connect(&self, config: &Config) -> Client {
-        // A variable that is set to nothing, as CI systems do with what they lack, is none.
-        let base = match self.server.as_deref().map(str::trim).filter(|base| !base.is_empty()) {
-            Some(base) if base.contains("://") => base.to_owned(),
-            Some(base) => format!("http://{base}"),
-            None => config.own_url(),
+    /// The file of profiles.
+    pub fn profiles_file(&self) -> anyhow::Result<PathBuf> {
+        let file = self.profiles.clone().filter(|file| !file.as_os_str().is_empty()).or_else(default_file);
+        file.context("there is no home directory; say in ANNEAL_PROFILES where profiles are kept")
+    }
+
+    /// The key that was given, by flag or variable.
+    pub fn key(&self) -> Option<ApiKey> {
+        self.api_key.as_ref().map(|key| ApiKey(key.0.trim().to_owned())).filter(|key| !key.0.is_empty())
+    }
+
+    /// Whether a server was given, or is remembered as the present one.
+    pub fn names_a_server(&self) -> anyhow::Result<bool> {
+        Ok(given(self.server.as_ref()).is_some() || self.profile()?.is_some())
+    }
+
+    /// The profile that counts where no server was given.
+    fn profile(&self) -> anyhow::Result<Option<Profile>> {
+        let name = given(self.profile.as_ref());
+        match self.profiles_file() {
+            Ok(file) => Ok(Profiles::read(&file)?.find(name)?.cloned()),
+            Err(error) if name.is_some() => Err(error),
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn connect(&self, config: &Config) -> anyhow::Result<Client> {
+        let (base, remembered) = match given(self.server.as_ref()) {
+            Some(server) => (base(server), None),
+            None => match self.profile()? {
+                Some(profile) => (profile.server.clone(), profile.key()),
+                None => (config.own_url(), None),
+            },
         };
         if !self.json && std::env::args_os().any(|argument| argument.to_string_lossy().starts_with("--api-key")) {
             eprintln!(
                 "warning: other users of this machine can see a key on a command line; use ANNEAL_API_KEY instead"
             );
         }
-        let key = self.api_key.as_ref().map(|key| ApiKey(key.0.trim().to_owned())).filter(|key| !key.0.is_empty());
-        Client::with_key(&base, key)
+        Ok(Client::with_key(&base, self.key().or(remembered)))
     }
+}
+
+/// What a flag or a variable says; one that is set to nothing, as CI systems do with what they lack, says nothing.
+fn given(text: Option<&String>) -> Option<&str> {
+    text.map(|text| text.trim()).filter(|text| !text.is_empty())
+}
+
+/// The address of a server, with a scheme.
+pub fn base(server: &str) -> String {
+    if server.contains("://") { server.to_owned() } else { format!("http://{server}") }
 }
 
 /// Which part of a list to show.
@@ -74,6 +119,11 @@ pub struct PageArgs {
 const PAGE: u64 = 100;
 
 impl PageArgs {
+    /// The first so many.
+    pub fn first(limit: u64) -> Self {
+        Self { limit, all: false, after: None }
+    }
+
     /// A list in as many requests as it takes, as the server would give it at once.
     pub fn list(&self, client: &Client, path: &str, filters: &[(&str, Option<String>)]) -> anyhow::Result<Value> {
         let (mut data, mut after, mut more) = (Vec::new(), self.after.clone(), true);

@@ -18,6 +18,7 @@ const FAILS: f64 = 0.499_999;
 #[command(after_help = "Examples:
   anneal rollouts JOB --failed --step 40         what went wrong at a step
   anneal rollouts JOB --search carry --limit 5
+  anneal rollouts JOB --mixed --sort widest_spread
   anneal rollouts JOB --all --json | jq -r .completion")]
 pub struct Args {
     /// The job, by its id or name
@@ -25,6 +26,18 @@ pub struct Args {
     /// Only completions sampled after this many optimizer steps
     #[arg(long)]
     step: Option<u64>,
+    /// Only completions sampled after at most this many optimizer steps: what step 40 may have trained on is 39
+    #[arg(long, value_name = "STEP")]
+    max_step: Option<u64>,
+    /// What comes first: newest, highest_reward, lowest_reward, longest, shortest or widest_spread
+    #[arg(long, value_name = "ORDER")]
+    sort: Option<String>,
+    /// Only completions of this group, as a completion's `group` names it
+    #[arg(long)]
+    group: Option<String>,
+    /// Only completions of prompts whose completions got different rewards
+    #[arg(long)]
+    mixed: bool,
     /// Only completions for this row of the data set, counted from 0
     #[arg(long)]
     row: Option<u64>,
@@ -53,6 +66,10 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
     args.remote.run(config, |client, output| {
         let filters = [
             ("step", args.step.map(|step| step.to_string())),
+            ("max_step", args.max_step.map(|step| step.to_string())),
+            ("sort", args.sort.clone()),
+            ("group", args.group.clone()),
+            ("mixed_groups", args.mixed.then(|| String::from("true"))),
             ("prompt", args.row.map(|row| row.to_string())),
             ("min_reward", args.passed.then(|| PASSES.to_string())),
             ("max_reward", args.failed.then(|| FAILS.to_string())),

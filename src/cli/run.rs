@@ -1,7 +1,6 @@
 //! `anneal run`: submits a spec, follows the job, downloads its model.
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -17,6 +16,7 @@ use super::jobs::follow::{Outcome, conclude, detach_on_interrupt, follow_visibly
 use super::jobs::wait::deadline;
 use super::output::{Fields, Output, member, printable, size};
 use super::remote::RemoteArgs;
+use super::spec_file::{parse, read_text, upload_data};
 use crate::config::Config;
 
 #[derive(Clone, Debug, clap::Args)]
@@ -32,7 +32,8 @@ Exit codes: 0 succeeded (or submitted, without --wait), 10 the job's gate failed
 21 the spec was refused, 30 cancelled, 40 paused, 50 --timeout passed, 130 interrupted (the job
 goes on), 1 anything else.")]
 pub struct Args {
-    /// The job spec, a JSON or TOML file, or - for JSON on standard input
+    /// The job spec, a JSON, YAML or TOML file, or - for JSON on standard input; data sets in it may be files of this
+    /// machine (`./rows.jsonl`), which are uploaded once
     spec: PathBuf,
     /// Follow the job to its end
     #[arg(long)]
@@ -69,9 +70,10 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
         let text = read_text(&args.spec)?;
         let mut spec = match parse(&args.spec, &text) {
             Ok(spec) => spec,
-            Err(detail) => return Ok(refuse(output, &invalid(&detail))),
+            Err(refused) => return Ok(refuse(output, &refused)),
         };
         args.set.iter().try_for_each(|assignment| assignment.apply(&mut spec))?;
+        upload_data(client, &args.spec, &mut spec)?;
         if let Some(how) = args.dry_run {
             return dry_run(client, output, how, &spec);
         }
@@ -159,27 +161,4 @@ fn refused(output: Output, error: anyhow::Error) -> anyhow::Result<ExitCode> {
 fn refuse(output: Output, refused: &Refused) -> ExitCode {
     output.refusal(refused);
     ExitCode::from(exit::REFUSED)
-}
-
-/// A spec as JSON, or as TOML where its name ends so.
-fn parse(path: &Path, text: &str) -> Result<Value, String> {
-    if path.extension().is_some_and(|ending| ending == "toml") {
-        return toml::from_str(text).map_err(|error| format!("{} is not valid TOML: {error}", path.display()));
-    }
-    serde_json::from_str(text).map_err(|error| format!("{} is not valid JSON: {error}", path.display()))
-}
-
-/// A refusal that needs no server.
-fn invalid(detail: &str) -> Refused {
-    let body = json!({"code": "invalid_json", "detail": detail});
-    Refused::new(400, body.to_string().as_bytes(), false)
-}
-
-pub fn read_text(path: &Path) -> anyhow::Result<String> {
-    if path == Path::new("-") {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text)?;
-        return Ok(text);
-    }
-    std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }

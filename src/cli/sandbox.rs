@@ -7,6 +7,7 @@ use anyhow::{anyhow, bail};
 use rustix::process::{Resource, Signal, set_parent_process_death_signal};
 
 use super::limits::{bound, step_back};
+use crate::api::datasets::prompts::RowPrompts;
 use crate::api::jobs::preflight::PromptCheck;
 use crate::api::models::import::ModelTrial;
 use crate::api::sandbox::{FAILED, Task, perform};
@@ -50,6 +51,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Judging::NAME => || perform::<Judging>(stdin(), stdout()),
         Audit::NAME => || perform::<Audit>(stdin(), stdout()),
         PromptCheck::NAME => || perform::<PromptCheck>(stdin(), stdout()),
+        RowPrompts::NAME => || perform::<RowPrompts>(stdin(), stdout()),
         ModelTrial::NAME => || perform::<ModelTrial>(stdin(), stdout()),
         other => bail!("there is no task `{other}`"),
     };

@@ -11,7 +11,7 @@ use super::assignment::json_argument;
 use super::client::{Client, escape};
 use super::output::{Output, Table, age, member};
 use super::remote::{PageArgs, RemoteArgs, items, tell_more};
-use super::run::read_text;
+use super::spec_file::read_text;
 use crate::config::Config;
 
 #[derive(Debug, clap::Args)]

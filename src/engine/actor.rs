@@ -299,5 +299,7 @@ fn rollout(sample: u32, completion: Completion, score: Option<&Score>) -> Rollou
         finish: completion.finish,
         status: score.map(|score| score.status),
         reward: score.map_or(0.0, |score| score.reward),
+        entropies: completion.entropies,
+        detail: score.and_then(|score| score.detail.clone()),
     }
 }

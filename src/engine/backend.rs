@@ -329,6 +329,9 @@ pub trait Head: Storage {
         of_divergence: Option<(&[f32], &Self::Array, &TeacherView)>,
     ) -> Result<Self::Array>;
 
+    /// The numbers of an array.
+    fn to_host(&self, array: &Self::Array) -> Result<Vec<f32>>;
+
     /// Draws a token from each of the given rows of `logits: [N, vocabulary]`, with a number in `[0, 1)` each.
     fn draw(
         &self,

@@ -84,6 +84,29 @@ fn choose_with(
     Choice { token: token as u32, logprob: values[token] - log_sum - mass.ln() as f32, entropy }
 }
 
+/// The most probable tokens of the distribution that [`choose`] draws from, at most `count`, with their
+/// log-probabilities; the most probable first.
+pub fn most_probable(logits: &[f32], spec: &SamplingSpec, count: usize) -> Vec<(u32, f32)> {
+    let scaled = spec.temperature != 0.0 && spec.temperature != 1.0;
+    let inverse = if scaled { (1.0 / spec.temperature) as f32 } else { 1.0 };
+    let values: Vec<f32> = logits.iter().map(|x| x * inverse).collect();
+    let log_sum = add_up(&values, &mut Vec::new()).log_sum;
+    let (mut ranks, mut log_mass) = (Vec::new(), 0.0);
+    if spec.temperature == 0.0 || (spec.top_k == 0 && spec.top_p >= 1.0) {
+        ranks.extend(values.iter().zip(0..).map(|(value, token)| rank(*value, token)));
+    } else {
+        truncate(&values, log_sum, spec, &mut ranks);
+        let mass: f64 = ranks.iter().map(|rank| f64::from((values[token_of(*rank)] - log_sum).exp())).sum();
+        log_mass = mass.ln() as f32;
+    }
+    if count < ranks.len() {
+        ranks.select_nth_unstable(count);
+        ranks.truncate(count);
+    }
+    ranks.sort_unstable();
+    ranks.into_iter().map(token_of).map(|token| (token as u32, values[token] - log_sum - log_mass)).collect()
+}
+
 /// The normaliser of a row; leaves the mass of every piece of the vocabulary in `pieces`.
 fn add_up(values: &[f32], pieces: &mut Vec<f64>) -> Normaliser {
     pieces.clear();
@@ -293,6 +316,24 @@ mod tests {
         let ranks: Vec<u64> = values.iter().flat_map(|value| [rank(*value, 3), rank(*value, 70_000)]).collect();
         assert!(ranks.is_sorted_by(|a, b| a < b));
         assert!(ranks.iter().map(|rank| token_of(*rank)).eq([3, 70_000].repeat(values.len())));
+    }
+
+    #[test]
+    fn the_most_probable_tokens_are_those_that_are_drawn_with_the_same_log_probabilities() {
+        let specs = [spec(1.0, 1.0, 0), spec(0.7, 1.0, 0), spec(2.0, 0.8, 0), spec(1.0, 1.0, 2), spec(0.0, 1.0, 0)];
+        for spec in specs {
+            let best = most_probable(&LOGITS, &spec, 3);
+            assert!(best.is_sorted_by(|a, b| a.1 >= b.1), "{best:?}");
+            assert_eq!(best.iter().map(|(token, _)| *token).collect::<Vec<_>>(), [1, 2, 0][..best.len()]);
+            let all = most_probable(&LOGITS, &spec, 99);
+            let mass: f64 = all.iter().map(|(_, logprob)| f64::from(logprob.exp())).sum();
+            assert!((mass - 1.0).abs() < 1e-6, "{spec:?} {mass}");
+            for uniform in [0.0, 0.5, 0.9, 0.999] {
+                let chosen = choose(&LOGITS, &spec, || uniform);
+                let listed = all.iter().find(|(token, _)| *token == chosen.token).map(|(_, logprob)| *logprob);
+                assert_eq!(listed, Some(chosen.logprob), "{spec:?}");
+            }
+        }
     }
 
     #[test]

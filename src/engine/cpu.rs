@@ -375,6 +375,10 @@ impl Head for Cpu {
         Ok(logits)
     }
 
+    fn to_host(&self, array: &Buffer) -> Result<Vec<f32>> {
+        Ok(array.to_vec())
+    }
+
     fn draw(
         &self,
         (logits, vocabulary): (&Buffer, usize),

@@ -101,8 +101,9 @@ fn is_clipped(log_ratio: f64, credit: f32, clip: Clip) -> bool {
     (credit > 0.0 && ratio > 1.0 + clip.high) || (credit < 0.0 && ratio < 1.0 - clip.low)
 }
 
-/// The completions that a step is taken on; `judged` when there is a verifier.
-pub fn completions(groups: &[&RolloutGroup], judged: bool) -> Statistics {
+/// The completions that a step is taken on; `judged` when there is a verifier. `special` are the tokens that are no text,
+/// in order.
+pub fn completions(groups: &[&RolloutGroup], judged: bool, special: &[u32]) -> Statistics {
     let rollouts: Vec<_> = groups.iter().flat_map(|g| &g.rollouts).collect();
     if rollouts.is_empty() {
         return Vec::new();
@@ -110,9 +111,12 @@ pub fn completions(groups: &[&RolloutGroup], judged: bool) -> Statistics {
     let count = rollouts.len() as f64;
     let tokens: f64 = rollouts.iter().map(|r| r.tokens.len() as f64).sum();
     let cut = rollouts.iter().filter(|r| r.finish == FinishReason::Length).count();
+    let is_marked = |tokens: &[u32]| tokens.iter().any(|token| special.binary_search(token).is_ok());
+    let marked = rollouts.iter().filter(|r| is_marked(&r.tokens)).count();
     let mut metrics = vec![
         ("completion/tokens_mean", tokens / count),
         ("completion/truncated", cut as f64 / count),
+        ("completion/special_tokens", marked as f64 / count),
         ("entropy/mean", token_entropy(groups)),
     ];
     if judged {
@@ -190,12 +194,13 @@ mod tests {
     #[test]
     fn groups_are_counted_by_what_their_rewards_say() {
         let groups = [group(&[1.0, 0.0]), group(&[0.0, 0.0])];
-        let metrics = completions(&groups.iter().collect::<Vec<_>>(), true);
+        let metrics = completions(&groups.iter().collect::<Vec<_>>(), true, &[0, 7]);
+        assert_eq!(value(&metrics, "completion/special_tokens"), 0.5, "the first of each group is token 0");
         assert_eq!(value(&metrics, "reward/zero_spread"), 0.5);
         assert_eq!(value(&metrics, "pass/at_1"), 0.25);
         assert_eq!(value(&metrics, "pass/at_group"), 0.5);
         assert_eq!(value(&metrics, "entropy/mean"), 0.5);
-        let unjudged = completions(&groups.iter().collect::<Vec<_>>(), false);
+        let unjudged = completions(&groups.iter().collect::<Vec<_>>(), false, &[]);
         assert!(unjudged.iter().all(|(name, _)| !name.starts_with("reward")));
     }
 }

@@ -14,7 +14,8 @@ use super::device::Device;
 use super::error::EngineError;
 use super::model::decoder::Decoder;
 use super::random::{Purpose, Stream};
-use super::sampler::{Request, Sampler, UnderWay};
+use super::rows::Packed;
+use super::sampler::{Completion, Request, Sampler, UnderWay};
 use crate::dataset::Message;
 use crate::job::digest::sha256_hex;
 use crate::job::inference::{
@@ -29,6 +30,8 @@ use crate::text::tokenizer::TextTokenizer;
 const SCRATCH_SEED: u64 = 0;
 /// What completions are computed in.
 const PRECISION: Precision = Precision::F32;
+/// Tokens with their alternatives in one message.
+const LISTED_AT_ONCE: usize = 256;
 
 /// Why an order has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -144,6 +147,9 @@ impl<B: Backend> Model<B> {
                 let (tokens, logprobs) = (&completion.tokens[..], &completion.behavior_logprobs[..]);
                 let seen = Seen { place: *place, text: &completion.text, held: 0, tokens, logprobs };
                 self.advance(order, seen, &mut told[*place], &mut tell)?;
+                if order.top_logprobs > 0 {
+                    self.tell_alternatives(order, &spec, &requests[*place], (*place, completion), &mut tell)?;
+                }
                 let tokens = tokens.len() as u64;
                 tell(Some(Reply::Ended { choice: *place as u32, finish: completion.finish, tokens }))?;
             }
@@ -170,11 +176,11 @@ impl<B: Backend> Model<B> {
         let until = seen.text.len() - seen.held;
         let text = seen.text.get(told.bytes..until).unwrap_or_default();
         let mut tokens = Vec::new();
-        if order.logprobs {
+        if order.logprobs && order.top_logprobs == 0 {
             let ends = &self.decoder.config().eos_token_ids;
             let drawn = seen.tokens.iter().zip(seen.logprobs).skip(told.tokens);
             for (token, logprob) in drawn.filter(|(token, _)| !ends.contains(token)) {
-                tokens.push(DrawnToken { text: self.tokenizer.decode(&[*token], false)?, logprob: *logprob });
+                tokens.push(DrawnToken { text: self.text(*token)?, logprob: *logprob, top: Vec::new() });
             }
         }
         *told = Told { bytes: told.bytes.max(until), tokens: seen.tokens.len() };
@@ -182,6 +188,46 @@ impl<B: Backend> Model<B> {
             return Ok(());
         }
         tell(Some(Reply::Piece(Piece { choice: seen.place as u32, text: text.to_owned(), tokens })))
+    }
+
+    /// Tells the tokens of a choice that has ended, each with the most probable ones in its place: what one pass over all
+    /// of it gives, as the sampler's logits are those of a pass over the whole.
+    fn tell_alternatives(
+        &self,
+        order: &Order,
+        spec: &SamplingSpec,
+        request: &Request,
+        (place, completion): (usize, &Completion),
+        tell: &mut impl FnMut(Option<Reply>) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let Completion { tokens, behavior_logprobs, .. } = completion;
+        let read: Vec<u32> = request.tokens.iter().chain(tokens).copied().collect();
+        let positions: Vec<u32> = (0..read.len() as u32).collect();
+        let hidden =
+            self.decoder.hidden(Packed { tokens: &read, positions: &positions, boundaries: &[0, read.len()] })?;
+        let rows = &positions[request.tokens.len() - 1..read.len() - 1];
+        tell(None)?;
+        let best = self.decoder.most_probable(&hidden, rows, spec, order.top_logprobs as usize)?;
+        let ends = &self.decoder.config().eos_token_ids;
+        let drawn = tokens.iter().zip(behavior_logprobs).zip(best).filter(|((token, _), _)| !ends.contains(token));
+        let listed = drawn.map(|((token, logprob), best)| {
+            let top = best.into_iter().map(|(token, logprob)| Ok((self.text(token)?, logprob)));
+            Ok(DrawnToken {
+                text: self.text(*token)?,
+                logprob: *logprob,
+                top: top.collect::<Result<_, EngineError>>()?,
+            })
+        });
+        let listed: Vec<DrawnToken> = listed.collect::<Result<_, EngineError>>()?;
+        for tokens in listed.chunks(LISTED_AT_ONCE) {
+            let piece = Piece { choice: place as u32, text: String::new(), tokens: tokens.to_vec() };
+            tell(Some(Reply::Piece(piece)))?;
+        }
+        Ok(())
+    }
+
+    fn text(&self, token: u32) -> Result<String, EngineError> {
+        Ok(self.tokenizer.decode(&[token], false)?)
     }
 
     /// The tokens of the order's prompts.
@@ -271,6 +317,7 @@ mod tests {
             stop: Vec::new(),
             seed: 5,
             logprobs: false,
+            top_logprobs: 0,
         }
     }
 

@@ -130,6 +130,8 @@ pub(super) mod tests {
             finish: FinishReason::Stop,
             status: Some(ScoreStatus::Ok),
             reward: *reward,
+            entropies: Vec::new(),
+            detail: None,
         };
         RolloutGroup {
             row: 0,

@@ -174,6 +174,8 @@ pub fn read(directory: &Path) -> Result<Vec<RolloutGroup>, EngineError> {
             finish: line.finish,
             status: line.status,
             reward: line.reward.unwrap_or_default(),
+            entropies: Vec::new(),
+            detail: None,
         };
         if let Some(group) = groups.last_mut() {
             group.rollouts.push(rollout);

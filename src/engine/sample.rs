@@ -9,6 +9,7 @@ use super::device::on_device;
 use super::error::EngineError;
 use super::random::{Purpose, Stream};
 use super::report::Reporter;
+use super::rollout::RolloutGroup;
 use super::rollout_set;
 use super::visits::Visits;
 use crate::dataset::Dataset;
@@ -59,7 +60,7 @@ fn sample_on<B: Backend>(
             phase: Phase::Sampling,
         };
         reporter.phase(Phase::Sampling, 0)?;
-        let groups = actor.roll_out(&request, reporter)?;
+        let groups: Vec<_> = actor.roll_out(&request, reporter)?.into_iter().map(RolloutGroup::bare).collect();
         if job.actor.collective.is_first() {
             rollout_set::keep_part(&job.actor.directory, part, &groups)?;
         }

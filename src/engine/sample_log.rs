@@ -1,23 +1,27 @@
 //! A bounded sample of what a training job samples, for people to look at: some completions of each round, in the job's
 //! folder, for as long as the job is kept.
 //!
-//! There is a file a round. When there are too many, or they are too large, every other one goes, so that the sample
-//! becomes sparse where it is old and stays dense where it is new. Nothing depends on it: it is not synced, and a round
-//! that cannot be written is left out.
+//! There is a file a round, which is written again when steps have trained on what it holds. When there are too many, or
+//! they are too large, every other one goes, so that the sample becomes sparse where it is old and stays dense where it is
+//! new. Nothing depends on it: it is not synced, and a round that cannot be written is left out.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::rollout::RolloutGroup;
-use crate::job::SampledGroup;
 use crate::job::rollout_set::SAMPLE_FOLDER;
+use crate::job::{Learned, SampledGroup};
 
 /// Rounds and bytes of a job's sample.
 const MOST_ROUNDS: usize = 1024;
 const MOST_BYTES: u64 = 256 << 20;
-/// Bytes of one round.
+/// Bytes of one round, as it was sampled; what steps say of it comes to about half as much again.
 const MOST_ROUND_BYTES: usize = 16 << 20;
+/// How often a round is written again while its steps are taken.
+const REWRITTEN: Duration = Duration::from_secs(5);
 
 /// The sample of a job.
 #[derive(Debug)]
@@ -27,6 +31,19 @@ pub struct SampleLog {
     per_step: u64,
     /// The rounds that are there, with their bytes, in order.
     rounds: Vec<(u64, u64)>,
+    /// The round that is trained on.
+    open: Option<Open>,
+}
+
+/// A round of which steps still say what they made.
+#[derive(Debug)]
+struct Open {
+    round: u64,
+    /// With each group of the sample the one that is trained on.
+    groups: Vec<(Arc<RolloutGroup>, SampledGroup)>,
+    written: Instant,
+    /// Whether a step has said something since.
+    stale: bool,
 }
 
 impl SampleLog {
@@ -40,50 +57,68 @@ impl SampleLog {
         };
         let mut rounds: Vec<(u64, u64)> = fs::read_dir(&folder).into_iter().flatten().filter_map(round).collect();
         rounds.sort_unstable();
-        Self { folder, per_step: u64::from(per_step), rounds }
+        Self { folder, per_step: u64::from(per_step), rounds, open: None }
     }
 
-    /// Keeps some groups of a round of so many steps, evenly spread over it; `piece` is the text of a token.
-    pub fn keep(&mut self, round: u64, steps: u64, groups: &[RolloutGroup], piece: impl Fn(u32) -> String) {
-        if self.per_step == 0 || groups.is_empty() {
-            return;
-        }
+    /// Keeps some groups of a round of so many steps, evenly spread over it; `piece` is the text of a token. Gives all of
+    /// them back to train on, without what only people look at.
+    pub fn keep(
+        &mut self,
+        round: u64,
+        steps: u64,
+        groups: Vec<RolloutGroup>,
+        piece: impl Fn(u32) -> String,
+    ) -> Vec<Arc<RolloutGroup>> {
         let size = groups.iter().map(|group| group.rollouts.len()).max().unwrap_or_default().max(1) as u64;
         let most = groups.len() as u64;
-        let wanted = self.per_step.saturating_mul(steps).div_ceil(size).clamp(1, most);
-        let chosen = (0..wanted).map(|number| &groups[(number * most / wanted) as usize]);
-        if let Err(error) = self.write(round, chosen, piece).and_then(|bytes| self.add(round, bytes)) {
+        let wanted = self.per_step.saturating_mul(steps).div_ceil(size).min(most);
+        let chosen = (0..wanted).map(|number| (number * most / wanted) as usize);
+        let mut bytes = 0;
+        let fits = |(_, group): &(usize, SampledGroup)| {
+            bytes += serde_json::to_vec(group).map_or(0, |text| text.len());
+            bytes <= MOST_ROUND_BYTES
+        };
+        let sampled = chosen.map(|index| (index, sampled(&groups[index], &piece))).take_while(fits);
+        let sampled: Vec<(usize, SampledGroup)> = sampled.collect();
+        let groups: Vec<_> = groups.into_iter().map(RolloutGroup::bare).map(Arc::new).collect();
+        if wanted > 0 {
+            let groups = sampled.into_iter().map(|(index, kept)| (Arc::clone(&groups[index]), kept)).collect();
+            self.open = Some(Open { round, groups, written: Instant::now(), stale: true });
+            self.write_open();
+        }
+        groups
+    }
+
+    /// Notes what a step made of a completion, if that is in the sample; `reference` is its log-probability under the
+    /// reference, for groups that came without.
+    pub fn learned(&mut self, group: &Arc<RolloutGroup>, rollout: usize, learned: Learned, reference: &[f32]) {
+        let Some(open) = &mut self.open else { return };
+        let Some((_, kept)) = open.groups.iter_mut().find(|(trained, _)| Arc::ptr_eq(trained, group)) else { return };
+        kept.learned.resize(kept.group.rollouts.len(), None);
+        if let (Some(place), Some(rollout)) = (kept.learned.get_mut(rollout), kept.group.rollouts.get_mut(rollout)) {
+            *place = Some(learned);
+            reference.clone_into(&mut rollout.reference_logprobs);
+            open.stale = true;
+        }
+        if open.written.elapsed() >= REWRITTEN {
+            self.write_open();
+        }
+    }
+
+    /// Lets go of the round that was trained on.
+    pub fn end_round(&mut self) {
+        self.write_open();
+        self.open = None;
+    }
+
+    fn write_open(&mut self) {
+        let Some(open) = self.open.as_mut().filter(|open| open.stale) else { return };
+        (open.stale, open.written) = (false, Instant::now());
+        let round = open.round;
+        let written = write(&self.folder, &path(&self.folder, round), open.groups.iter().map(|(_, kept)| kept));
+        if let Err(error) = written.and_then(|bytes| self.add(round, bytes)) {
             tracing::warn!(%error, folder = %self.folder.display(), "a sample of the completions cannot be kept");
         }
-    }
-
-    fn path(&self, round: u64) -> PathBuf {
-        self.folder.join(format!("{round:09}.jsonl"))
-    }
-
-    fn write<'a>(
-        &self,
-        round: u64,
-        groups: impl Iterator<Item = &'a RolloutGroup>,
-        piece: impl Fn(u32) -> String,
-    ) -> io::Result<u64> {
-        let mut lines = Vec::new();
-        for group in groups {
-            let before = lines.len();
-            let pieces = |rollout: &super::rollout::Rollout| rollout.tokens.iter().map(|token| piece(*token)).collect();
-            let pieces = group.rollouts.iter().map(pieces).collect();
-            serde_json::to_writer(&mut lines, &SampledGroup { group: group.clone(), pieces })?;
-            lines.push(b'\n');
-            if lines.len() > MOST_ROUND_BYTES {
-                lines.truncate(before);
-                break;
-            }
-        }
-        fs::create_dir_all(&self.folder)?;
-        let (path, temporary) = (self.path(round), self.folder.join("tmp"));
-        fs::File::create(&temporary)?.write_all(&lines)?;
-        fs::rename(&temporary, &path)?;
-        Ok(lines.len() as u64)
     }
 
     /// Remembers a round that was written, and makes room.
@@ -99,11 +134,36 @@ impl SampleLog {
             let dropped: Vec<u64> = dropped.into_iter().map(|(_, (round, _))| *round).collect();
             self.rounds = kept.into_iter().map(|(_, round)| *round).collect();
             for round in dropped {
-                fs::remove_file(self.path(round))?;
+                fs::remove_file(path(&self.folder, round))?;
             }
         }
         Ok(())
     }
+}
+
+/// The file of a round.
+fn path(folder: &Path, round: u64) -> PathBuf {
+    folder.join(format!("{round:09}.jsonl"))
+}
+
+fn sampled(group: &RolloutGroup, piece: impl Fn(u32) -> String) -> SampledGroup {
+    let pieces = |rollout: &super::rollout::Rollout| rollout.tokens.iter().map(|token| piece(*token)).collect();
+    let pieces = group.rollouts.iter().map(pieces).collect();
+    SampledGroup { group: group.clone(), pieces, learned: Vec::new() }
+}
+
+/// Writes a round, and says how many bytes that are.
+fn write<'a>(folder: &Path, path: &Path, groups: impl Iterator<Item = &'a SampledGroup>) -> io::Result<u64> {
+    let mut lines = Vec::new();
+    for group in groups {
+        serde_json::to_writer(&mut lines, group)?;
+        lines.push(b'\n');
+    }
+    fs::create_dir_all(folder)?;
+    let temporary = folder.join("tmp");
+    fs::File::create(&temporary)?.write_all(&lines)?;
+    fs::rename(&temporary, path)?;
+    Ok(lines.len() as u64)
 }
 
 #[cfg(test)]
@@ -116,7 +176,7 @@ mod tests {
     }
 
     fn lines(job: &Path, round: u64) -> Vec<SampledGroup> {
-        let text = fs::read_to_string(SampleLog::open(job, 64).path(round)).unwrap();
+        let text = fs::read_to_string(path(&job.join(SAMPLE_FOLDER), round)).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
@@ -126,7 +186,8 @@ mod tests {
         let groups: Vec<RolloutGroup> =
             (0..100).map(|row| RolloutGroup { row, ..group(&[1.0, 0.0, 0.0, 1.0]) }).collect();
         let mut log = SampleLog::open(job.path(), 64);
-        log.keep(0, 1, &groups, |token| format!("<{token}>"));
+        let trained = log.keep(0, 1, groups.clone(), |token| format!("<{token}>"));
+        assert!(trained.iter().zip(&groups).all(|(trained, group)| **trained == *group));
         let kept = lines(job.path(), 0);
         assert_eq!(
             kept.iter().map(|kept| kept.group.row).collect::<Vec<_>>(),
@@ -135,10 +196,11 @@ mod tests {
         assert_eq!(kept[0].group, groups[0]);
         let texts: Vec<String> = groups[0].rollouts[1].tokens.iter().map(|token| format!("<{token}>")).collect();
         assert_eq!(kept[0].pieces[1], texts);
-        log.keep(1, 30, &groups, |_| String::new());
+        log.keep(1, 30, groups.clone(), |_| String::new());
         assert_eq!(lines(job.path(), 1).len(), 100, "no more than there are");
-        SampleLog::open(job.path(), 0).keep(2, 1, &groups, |_| String::new());
-        log.keep(2, 1, &[], |_| String::new());
+        let trained = SampleLog::open(job.path(), 0).keep(2, 1, groups, |_| String::new());
+        assert_eq!(trained.len(), 100, "all are trained on, though none is in the sample");
+        log.keep(2, 1, Vec::new(), |_| String::new());
         assert_eq!(rounds(job.path()), [0, 1]);
     }
 
@@ -148,12 +210,12 @@ mod tests {
         let groups = [group(&[1.0])];
         let mut log = SampleLog::open(job.path(), 1);
         for round in 0..3000 {
-            log.keep(round, 1, &groups, |_| String::new());
+            log.keep(round, 1, groups.to_vec(), |_| String::new());
         }
         // A resumed attempt repeats a few, and goes on with what is there.
         let mut log = SampleLog::open(job.path(), 1);
         for round in 2990..3010 {
-            log.keep(round, 1, &groups, |_| String::new());
+            log.keep(round, 1, groups.to_vec(), |_| String::new());
         }
         let kept = rounds(job.path());
         assert!(kept.len() <= MOST_ROUNDS && kept.len() > MOST_ROUNDS / 4, "{}", kept.len());
@@ -167,10 +229,37 @@ mod tests {
         let job = tempfile::tempdir().unwrap();
         let long = |row| RolloutGroup { row, text: "x".repeat(1 << 20), ..group(&[1.0]) };
         let groups: Vec<RolloutGroup> = (0..40).map(long).collect();
-        SampleLog::open(job.path(), 64).keep(0, 1, &groups, |_| String::new());
+        SampleLog::open(job.path(), 64).keep(0, 1, groups.clone(), |_| String::new());
         assert_eq!(lines(job.path(), 0).len(), 15);
         let file = job.path().join("file");
         fs::write(&file, "").unwrap();
-        SampleLog::open(&file, 64).keep(0, 1, &groups, |_| String::new());
+        SampleLog::open(&file, 64).keep(0, 1, groups, |_| String::new());
+    }
+
+    #[test]
+    fn what_steps_make_of_completions_is_written_beside_them_and_entropies_stay_in_the_sample() {
+        let job = tempfile::tempdir().unwrap();
+        let mut groups = vec![group(&[1.0, 0.0]), group(&[0.0, 1.0])];
+        for rollout in groups.iter_mut().flat_map(|group| &mut group.rollouts) {
+            rollout.entropies = vec![0.5];
+        }
+        let mut log = SampleLog::open(job.path(), 2);
+        let trained = log.keep(4, 1, groups, |_| String::new());
+        assert!(trained.iter().flat_map(|group| &group.rollouts).all(|rollout| rollout.entropies.is_empty()));
+        assert_eq!(lines(job.path(), 4)[0].group.rollouts[1].entropies, [0.5]);
+        let learned = |step, credit| Learned { step, credit: vec![credit], policy_logprobs: vec![-0.25] };
+        log.learned(&trained[0], 1, learned(9, 0.5), &[-2.0]);
+        log.learned(&trained[0], 1, learned(10, -0.5), &[-2.0]);
+        log.learned(&trained[1], 0, learned(10, 3.0), &[]);
+        log.learned(&Arc::new(group(&[1.0])), 0, learned(10, 4.0), &[]);
+        assert_eq!(lines(job.path(), 4)[0].learned, [], "not with every step");
+        log.end_round();
+        let kept = lines(job.path(), 4);
+        assert_eq!(kept.len(), 1, "two completions of a step are one group");
+        assert_eq!(kept[0].learned, [None, Some(learned(10, -0.5))]);
+        assert_eq!(kept[0].group.rollouts[1].reference_logprobs, [-2.0]);
+        log.learned(&trained[0], 0, learned(11, 1.0), &[]);
+        log.end_round();
+        assert_eq!(lines(job.path(), 4), kept, "the round is over");
     }
 }

@@ -15,8 +15,8 @@ use super::rollout::{RolloutGroup, sequences};
 use super::schedule::learning_rate;
 use super::trainer::{Metrics, Trainer};
 use super::visits::Visits;
-use crate::job::NewEvent;
 use crate::job::event::LogDetail;
+use crate::job::{Learned, NewEvent};
 use crate::objective::math::mean;
 use crate::objective::{Group, Objective, StepStatistics, StepTotals};
 
@@ -48,6 +48,8 @@ impl StepGroup {
 pub(super) struct StepBatch {
     pub sequences: Vec<Sequence>,
     solve_rates: Vec<f64>,
+    /// Of each sequence the number of its group in the step and its own in the group.
+    origins: Vec<(usize, usize)>,
 }
 
 impl<B: Backend> Trainer<'_, B> {
@@ -131,7 +133,9 @@ impl<B: Backend> Trainer<'_, B> {
             metrics
         } else {
             self.add_reference(&mut batch.sequences, reporter)?;
-            self.learn(&batch, reporter)?
+            let (metrics, measured) = self.learn(&batch, reporter)?;
+            self.show(groups, &batch, &measured);
+            metrics
         };
         self.say_notes(reporter)?;
         let seconds = began.elapsed().as_secs_f64();
@@ -181,24 +185,25 @@ impl<B: Backend> Trainer<'_, B> {
     /// The step's sequences with their credit; those that the objective leaves out are not among them.
     pub(super) fn credited(&self, objective: &dyn Objective, groups: &[StepGroup]) -> StepBatch {
         let mut batch = StepBatch::default();
-        for group in groups {
+        for (number, group) in groups.iter().enumerate() {
             match group {
                 StepGroup::Given(sequence) => {
                     batch.sequences.push(sequence.clone());
                     batch.solve_rates.push(0.0);
+                    batch.origins.push((number, 0));
                 }
                 StepGroup::Fresh(group) | StepGroup::Stored(group) if !group.rollouts.is_empty() => {
                     let rewards = group.rewards();
                     let ratios = if objective.needs().reference { group.reference_log_ratios() } else { Vec::new() };
                     let credits = objective.credit(&Group { rewards: &rewards, reference_log_ratios: &ratios });
-                    let kept = sequences(group).zip(credits).filter_map(|(mut sequence, credit)| {
-                        sequence.credit = credit? as f32;
-                        Some(sequence)
-                    });
-                    let before = batch.sequences.len();
-                    batch.sequences.extend(kept);
-                    let added = batch.sequences.len() - before;
-                    batch.solve_rates.extend(std::iter::repeat_n(group.solve_rate(), added));
+                    let solve_rate = group.solve_rate();
+                    for (own, (mut sequence, credit)) in sequences(group).zip(credits).enumerate() {
+                        let Some(credit) = credit else { continue };
+                        sequence.credit = credit as f32;
+                        batch.sequences.push(sequence);
+                        batch.solve_rates.push(solve_rate);
+                        batch.origins.push((number, own));
+                    }
                 }
                 StepGroup::Fresh(_) | StepGroup::Stored(_) => {}
             }
@@ -264,7 +269,7 @@ impl<B: Backend> Trainer<'_, B> {
     }
 
     /// Forward, backward and update.
-    fn learn(&mut self, batch: &StepBatch, reporter: &dyn Reporter) -> Result<Metrics, EngineError> {
+    fn learn(&mut self, batch: &StepBatch, reporter: &dyn Reporter) -> Result<(Metrics, Measured), EngineError> {
         let totals = totals(&batch.sequences);
         let normalizer = self.objective.normalizer(&totals);
         let mut gradients = B::Gradients::default();
@@ -282,7 +287,22 @@ impl<B: Backend> Trainer<'_, B> {
         ];
         metrics.extend(measure::masses(&batch.sequences, &batch.solve_rates, &measured.credit));
         metrics.extend(measure::distances(&batch.sequences, &measured, self.objective.clip()));
-        Ok(metrics)
+        Ok((metrics, measured))
+    }
+
+    /// Shows in the sample of completions what the step that was just taken made of them.
+    fn show(&mut self, groups: &[StepGroup], batch: &StepBatch, measured: &Measured) {
+        let mut end = 0;
+        for (sequence, (group, own)) in batch.sequences.iter().zip(&batch.origins) {
+            let tokens = end..end + sequence.completion.len();
+            end = tokens.end;
+            let part = |values: &[f32]| values.get(tokens.clone()).unwrap_or_default().to_vec();
+            let (credit, policy_logprobs) = (part(&measured.credit), part(&measured.policy_logprobs));
+            if let StepGroup::Fresh(group) = &groups[*group] {
+                let learned = Learned { step: self.step + 1, credit, policy_logprobs };
+                self.sample.learned(group, *own, learned, &sequence.reference_logprobs);
+            }
+        }
     }
 
     /// The summed loss of the sequences under `objective`, not divided by anything; its gradient is added to
@@ -359,7 +379,7 @@ impl<B: Backend> Trainer<'_, B> {
         if sampled.is_empty() {
             return Vec::new();
         }
-        let mut metrics = measure::completions(&sampled, self.is_judged());
+        let mut metrics = measure::completions(&sampled, self.is_judged(), &self.special_tokens);
         let scored: Vec<_> = sampled.iter().map(|group| group.scored()).collect();
         metrics.extend(self.objective.round_report(&scored));
         let count = |groups: &mut dyn Iterator<Item = &RolloutGroup>| groups.map(|g| g.rollouts.len()).sum::<usize>();
@@ -371,6 +391,11 @@ impl<B: Backend> Trainer<'_, B> {
         }
         let fresh: Vec<&RolloutGroup> = groups.iter().filter(|g| !stored(g)).filter_map(StepGroup::sampled).collect();
         if !fresh.is_empty() {
+            if self.is_judged() {
+                let asked = fresh.len() * self.plan.group_size as usize;
+                let kept = count(&mut fresh.iter().copied());
+                metrics.push(("verifier/errors", 1.0 - kept as f64 / asked.max(1) as f64));
+            }
             let age: u64 = fresh.iter().map(|group| self.step - 1 - group.step).sum();
             metrics.push(("rollout/staleness", age as f64 / fresh.len() as f64));
         }

@@ -249,16 +249,16 @@ impl<B: Backend> Trainer<'_, B> {
         let tokens = groups.iter().flat_map(|group| &group.rollouts).map(|rollout| rollout.tokens.len()).sum();
         self.sampled = Some((began.elapsed().as_secs_f64(), tokens));
         self.fill_reference(&mut groups, reporter)?;
-        if self.ranks().is_first() {
-            if self.keeps() {
-                rollout_set::keep_part(&job.actor.directory, round, &groups)?;
-            } else {
-                let steps = self.plan.steps_of(round).count() as u64;
-                let piece = |token| self.actor.tokenizer.decode(&[token], false).unwrap_or_default();
-                self.sample.keep(round, steps, &groups, piece);
-            }
+        let groups: Vec<_> = if self.ranks().is_first() && !self.keeps() {
+            let steps = self.plan.steps_of(round).count() as u64;
+            let piece = |token| self.actor.tokenizer.decode(&[token], false).unwrap_or_default();
+            self.sample.keep(round, steps, groups, piece)
+        } else {
+            groups.into_iter().map(RolloutGroup::bare).map(Arc::new).collect()
+        };
+        if self.ranks().is_first() && self.keeps() {
+            rollout_set::keep_part(&job.actor.directory, round, &groups)?;
         }
-        let groups: Vec<_> = groups.into_iter().map(Arc::new).collect();
         self.report_round(round, &groups, reporter)?;
         self.rollouts = groups;
         if self.plan.steps_of(round).count() as u64 >= CHECKPOINTED_ROUND {
@@ -304,6 +304,7 @@ impl<B: Backend> Trainer<'_, B> {
             let detail = LogDetail::Gaps { round: round + 1, groups: groups.len() as u64, gaps };
             reporter.event(NewEvent::log(message, detail))?;
         }
+        self.sample.end_round();
         self.rollouts.clear();
         Ok(())
     }

@@ -75,6 +75,8 @@ pub struct Trainer<'a, B: Backend> {
     pub(super) report: Map<String, Value>,
     /// The scored completions of the round under way.
     pub(super) rollouts: Vec<Arc<RolloutGroup>>,
+    /// Tokens that are no text and end no completion, in order.
+    pub(super) special_tokens: Vec<u32>,
     /// What is kept of completions for people.
     pub(super) sample: SampleLog,
     /// The stored completions that are trained on beside them or instead of them.
@@ -113,6 +115,8 @@ impl<'a, B: Backend> Trainer<'a, B> {
                 memory::micro_batch_tokens(config, count, job.spec.train.recompute, backend.as_ref())? as usize
             }
         };
+        let ends = &actor.weights.config().eos_token_ids;
+        let special = actor.tokenizer.special_tokens().into_iter().filter(|token| !ends.contains(token));
         // All ranks cut their batches at the same places.
         let all = job.actor.collective.gather_values(micro_batch_tokens)?;
         let micro_batch_tokens = all.into_iter().min().unwrap_or(micro_batch_tokens);
@@ -124,6 +128,7 @@ impl<'a, B: Backend> Trainer<'a, B> {
             evaluations: Vec::new(),
             report: Map::new(),
             rollouts: Vec::new(),
+            special_tokens: special.collect(),
             sampled: None,
             sample: SampleLog::open(&job.actor.directory, job.spec.rollouts.sample),
             said: BTreeSet::new(),

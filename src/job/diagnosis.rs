@@ -23,6 +23,10 @@ const LEAST_ESS: f64 = 0.3;
 const MOST_WITHOUT_SPREAD: f64 = 0.6;
 /// Most completions that end at the length limit, as a share.
 const MOST_TRUNCATED: f64 = 0.2;
+/// Most completions with a special token before their end, as a share.
+const MOST_SPECIAL: f64 = 0.01;
+/// Most completions that a verifier cannot judge, as a share.
+const MOST_UNJUDGED: f64 = 0.02;
 /// What is left of the early entropy when it has collapsed.
 const COLLAPSED: f64 = 0.2;
 /// A policy that solves as much has earned its low entropy, as a share.
@@ -47,6 +51,8 @@ names!(
         Truncated = "truncated",
         EntropyCollapse = "entropy_collapse",
         LengthWithoutReward = "length_without_reward",
+        SpecialTokens = "special_tokens",
+        VerifierErrors = "verifier_errors",
     }
 );
 
@@ -104,7 +110,7 @@ pub struct Suggestion {
 }
 
 /// The metrics that rules look at.
-pub const METRICS: [&str; 10] = [
+pub const METRICS: [&str; 12] = [
     "grad/norm",
     "kl/behavior",
     "kl/reference",
@@ -115,12 +121,14 @@ pub const METRICS: [&str; 10] = [
     "reward/zero_spread",
     "completion/tokens_mean",
     "completion/truncated",
+    "completion/special_tokens",
+    "verifier/errors",
 ];
 
 type Rule = fn(&Observed) -> Option<Diagnosis>;
 
 /// In the order in which one would look.
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 10] = [
     learning_rate_too_high,
     kl_spike,
     gradient_spike,
@@ -129,6 +137,8 @@ const RULES: [Rule; 8] = [
     truncated,
     entropy_collapse,
     length_without_reward,
+    special_tokens,
+    verifier_errors,
 ];
 
 /// All that is wrong as far as the metrics show.
@@ -272,6 +282,37 @@ fn length_without_reward(observed: &Observed) -> Option<Diagnosis> {
     })
 }
 
+fn special_tokens(observed: &Observed) -> Option<Diagnosis> {
+    let curve = observed.curve("completion/special_tokens")?;
+    let late = curve.late();
+    (late > MOST_SPECIAL).then(|| Diagnosis {
+        code: DiagnosisCode::SpecialTokens,
+        message: format!(
+            "{:.1} % of the completions hold special tokens, which are no text: the policy has left what it was taught",
+            100.0 * late
+        ),
+        evidence: vec![curve.evidence("completion/special_tokens", late, MOST_SPECIAL)],
+        suggestion: observed.gentler(),
+    })
+}
+
+fn verifier_errors(observed: &Observed) -> Option<Diagnosis> {
+    let curve = observed.curve("verifier/errors")?;
+    let late = curve.late();
+    (late > MOST_UNJUDGED).then(|| Diagnosis {
+        code: DiagnosisCode::VerifierErrors,
+        message: format!(
+            "{:.1} % of the completions have no verdict, because the verifier fails or takes too long; they are left out",
+            100.0 * late
+        ),
+        evidence: vec![curve.evidence("verifier/errors", late, MOST_UNJUDGED)],
+        suggestion: Suggestion {
+            message: String::from("audit the verifier on the rows of the data set, or give it more time"),
+            patch: Vec::new(),
+        },
+    })
+}
+
 impl Observed<'_> {
     fn curve(&self, name: &str) -> Option<&Curve> {
         self.curves.get(name).filter(|curve| !curve.values.is_empty())
@@ -384,7 +425,7 @@ mod tests {
     #[test]
     fn a_healthy_job_has_no_diagnosis_and_neither_has_one_without_metrics() {
         assert_eq!(codes(&[]), [""; 0]);
-        let healthy: [Series; 10] = [
+        let healthy: [Series; 12] = [
             ("grad/norm", |i| 1.0 + (i % 3) as f64),
             ("kl/behavior", |i| 0.01 * (1 + i % 2) as f64),
             ("kl/reference", |i| 0.1 * i as f64),
@@ -395,6 +436,8 @@ mod tests {
             ("reward/zero_spread", |_| 0.3),
             ("completion/tokens_mean", |i| 4.0 + i as f64),
             ("completion/truncated", |_| 0.1),
+            ("completion/special_tokens", |i| if i == 3 { 0.02 } else { 0.0 }),
+            ("verifier/errors", |i| if i == 3 { 0.1 } else { 0.0 }),
         ];
         assert_eq!(codes(&healthy), [""; 0]);
         assert!(healthy.iter().all(|(name, _)| METRICS.contains(name)));
@@ -403,7 +446,7 @@ mod tests {
     #[test]
     fn each_rule_finds_what_it_is_for() {
         let spike: fn(usize) -> f64 = |i| if i == 9 { 16.0 } else { 0.5 };
-        let cases: [(&[&str], &[Series]); 12] = [
+        let cases: [(&[&str], &[Series]); 14] = [
             (&["kl_spike"], &[("kl/behavior", spike)]),
             (&["kl_spike"], &[("kl/reference", |i| if i == 3 { 6.4 } else { 0.02 })]),
             (&[], &[("kl/behavior", |i| if i == 3 { 0.4 } else { 0.001 })]),
@@ -418,6 +461,8 @@ mod tests {
             (&["no_spread"], &[("reward/zero_spread", |_| 0.7), ("reward/solve_rate", |_| 0.1)]),
             (&["truncated"], &[("completion/truncated", |_| 0.25)]),
             (&["entropy_collapse"], &[("entropy/mean", |i| 0.5_f64.powi(i as i32)), ("reward/solve_rate", |_| 0.4)]),
+            (&["special_tokens"], &[("completion/special_tokens", |i| 0.002 * i as f64)]),
+            (&["verifier_errors"], &[("verifier/errors", |_| 0.05)]),
             (&["length_without_reward"], &[("completion/tokens_mean", |i| 4.0 + i as f64), ("reward/mean", |_| 0.3)]),
         ];
         for (expected, series) in cases {

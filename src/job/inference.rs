@@ -31,6 +31,8 @@ pub struct Order {
     pub seed: u64,
     /// Whether pieces carry their tokens with log-probabilities.
     pub logprobs: bool,
+    /// The most probable tokens in each place, which tokens carry then; those come with the end of their choice.
+    pub top_logprobs: u32,
 }
 
 /// The longest completion for whoever does not say.
@@ -96,6 +98,9 @@ pub struct DrawnToken {
     pub text: String,
     /// Under the distribution it was drawn from; for greedy choices under the model's own.
     pub logprob: f32,
+    /// The most probable tokens in its place, under the same distribution.
+    #[serde(default)]
+    pub top: Vec<(String, f32)>,
 }
 
 /// Why there is no answer.
@@ -205,7 +210,7 @@ mod tests {
             cut in 1..60_usize,
         ) {
             let piece = |text: &String| {
-                let tokens = vec![DrawnToken { text: text.clone(), logprob: -0.1 }];
+                let tokens = vec![DrawnToken { text: text.clone(), logprob: -0.1, top: vec![(String::from("b"), -0.2)] }];
                 Reply::Piece(Piece { choice: 3, text: text.clone(), tokens })
             };
             let sent: Vec<Reply> = texts.iter().map(piece).collect();

@@ -194,6 +194,20 @@ pub const METRICS: &[Metric] = &[
         meaning: "The share of completions that ended at `max_new_tokens` or at the end of the context.",
     },
     Metric {
+        name: "completion/special_tokens",
+        unit: "share",
+        when: "sampled completions",
+        meaning: "The share of completions with a special token before their end: a mark of turns or of padding, a \
+            reserved token.",
+    },
+    Metric {
+        name: "verifier/errors",
+        unit: "share",
+        when: "completions that the job sampled, with a verifier",
+        meaning: "The share of the completions sampled for the step's prompts that the verifier could not judge, by an \
+            error or out of time; they are left out.",
+    },
+    Metric {
         name: "entropy/mean",
         unit: "nats per token",
         when: "sampled completions",

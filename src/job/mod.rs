@@ -41,6 +41,6 @@ pub use id::{
     PartId, RolloutSetId, UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId, WorkerId,
 };
 pub(crate) use kinds::kinds;
-pub use rollout_set::{Rollout, RolloutGroup, RolloutLine, RolloutSummary, SampledGroup, ScoreStatus};
+pub use rollout_set::{Learned, Rollout, RolloutGroup, RolloutLine, RolloutSummary, SampledGroup, ScoreStatus};
 pub use status::{Failure, FailureKind, JobKind, JobStatus, Phase, RolloutSetStatus, UploadStatus};
 pub use time::Timestamp;

@@ -55,6 +55,12 @@ pub struct Rollout {
     pub status: Option<ScoreStatus>,
     /// 0 without a verifier.
     pub reward: f64,
+    /// Entropy at each token, in nats; empty in what is kept to learn from.
+    #[serde(default)]
+    pub entropies: Vec<f32>,
+    /// One sentence of the verifier: why there is no ordinary verdict.
+    #[serde(default)]
+    pub detail: Option<String>,
 }
 
 /// The scored completions of one prompt, as training checkpoints and the parts of a set in the making hold them, one
@@ -72,6 +78,14 @@ pub struct RolloutGroup {
 }
 
 impl RolloutGroup {
+    /// The group without what only people look at.
+    pub fn bare(mut self) -> Self {
+        for rollout in &mut self.rollouts {
+            (rollout.entropies, rollout.detail) = (Vec::new(), None);
+        }
+        self
+    }
+
     /// The lines that the group is in a complete set, of which it is group `number`.
     pub fn lines(&self, number: u64) -> impl Iterator<Item = RolloutLine> {
         self.rollouts.iter().map(move |rollout| RolloutLine {
@@ -93,7 +107,7 @@ impl RolloutGroup {
     }
 }
 
-/// A group with the texts of its tokens, as the sample of a job's completions holds it.
+/// A group with what people want to see of its tokens, as the sample of a job's completions holds it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SampledGroup {
     #[serde(flatten)]
@@ -101,6 +115,20 @@ pub struct SampledGroup {
     /// Of each completion the text of each token; empty in what is kept for other ends.
     #[serde(default)]
     pub pieces: Vec<Vec<String>>,
+    /// Of each completion what the last step that trained on it made of it; empty before there is one.
+    #[serde(default)]
+    pub learned: Vec<Option<Learned>>,
+}
+
+/// What a step made of a completion, token by token.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Learned {
+    /// The step, counted from 1.
+    pub step: u64,
+    /// What each token was credited with.
+    pub credit: Vec<f32>,
+    /// Log-probability of each token under the policy before the step.
+    pub policy_logprobs: Vec<f32>,
 }
 
 /// One completion of a rollout set, as it is stored, browsed and downloaded.

@@ -1,5 +1,7 @@
 //! What clients write in the place of an id: a name, the newest of a name (`nightly@latest`), the newest of all (`@latest`),
-//! or the first digits of an id.
+//! or the first digits of an id. A checkpoint is called after its job: `ft:nightly` is the job's model, or as long as there
+//! is none its newest checkpoint, and `ft:nightly:step-60` the one of a step. What stands before the job is not looked at,
+//! so that the model it began with can be told (`ft:arith-tiny:nightly:step-60`).
 //!
 //! Names need not be unique. One that several things have is refused and not guessed.
 
@@ -23,9 +25,16 @@ pub trait Identified: FromStr<Err = InvalidId> + Send + Sync {
     const CALLED: Option<Called> = None;
 }
 
-/// How something is found by what it is called. The statements take a text and a project.
+/// How something is found by what it is called.
 #[derive(Clone, Copy, Debug)]
-pub struct Called {
+pub enum Called {
+    ByName(Named),
+    AfterItsJob,
+}
+
+/// What has a name. The statements take a text and a project.
+#[derive(Clone, Copy, Debug)]
+pub struct Named {
     what: &'static str,
     prefix: &'static str,
     by_name: &'static str,
@@ -36,7 +45,7 @@ pub struct Called {
 macro_rules! called {
     ($($id:ident = $what:literal in $table:literal of $whose:literal),+ $(,)?) => {$(
         impl Identified for $id {
-            const CALLED: Option<Called> = Some(Called {
+            const CALLED: Option<Called> = Some(Called::ByName(Named {
                 what: $what,
                 prefix: $id::PREFIX,
                 by_name: concat!("select id from ", $table, " where name = $1 and ", $whose, " order by id desc limit 2"),
@@ -44,7 +53,7 @@ macro_rules! called {
                     "select id from ", $table, " where id >= $1 and id < $1 || '~' and ", $whose, " order by id limit 2"
                 ),
                 newest: concat!("select id from ", $table, " where $1 = '' and ", $whose, " order by id desc limit 1"),
-            });
+            }));
         }
     )+};
 }
@@ -57,8 +66,11 @@ called! {
     VerifierId = "verifier" in "verifier" of "project = $2",
 }
 
+impl Identified for CheckpointId {
+    const CALLED: Option<Called> = Some(Called::AfterItsJob);
+}
+
 impl Identified for ApiKeyId {}
-impl Identified for CheckpointId {}
 impl Identified for DatasetVersionId {}
 impl Identified for EvaluationId {}
 impl Identified for FileId {}
@@ -74,7 +86,11 @@ impl Store {
             Ok(id) => return Ok(id),
             Err(malformed) => malformed,
         };
-        let Some(called) = T::CALLED else { return Err(StoreError::NotFound { what: "id", id: malformed.text }) };
+        let called = match T::CALLED {
+            Some(Called::ByName(called)) => called,
+            Some(Called::AfterItsJob) => return super::read("id", &Box::pin(self.after_its_job(text)).await?),
+            None => return Err(StoreError::NotFound { what: "id", id: malformed.text }),
+        };
         let newest_of = text.strip_suffix(LATEST);
         let (statement, wanted) = match newest_of {
             Some("") => (called.newest, ""),
@@ -96,9 +112,31 @@ impl Store {
             [id, ..] => super::read("id", id),
         }
     }
+
+    /// The checkpoint that is called after its job.
+    async fn after_its_job(&self, text: &str) -> Result<String> {
+        let unknown = || StoreError::NotFound { what: "checkpoint", id: text.to_owned() };
+        let (before, last) = text.strip_prefix("ft:").ok_or_else(unknown)?.rsplit_once(':').unwrap_or(("", text));
+        if last.parse::<CheckpointId>().is_ok() {
+            return Ok(last.to_owned());
+        }
+        let step: Option<i64> = last.strip_prefix("step-").and_then(|step| step.parse().ok());
+        let named = if step.is_some() { before } else { text };
+        let job: JobId = self.called(named.rsplit(':').next().unwrap_or_default()).await?;
+        let found = sqlx::query_scalar(
+            "select artifact.id from artifact join job on job.id = job_id
+             where job_id = $1 and project = $2 and artifact.kind in ('inference', 'training')
+                 and ($3 is null or artifact.step = $3)
+             order by artifact.kind, artifact.step desc limit 1",
+        )
+        .bind(job.to_string())
+        .bind(self.own_project())
+        .bind(step);
+        found.fetch_optional(&self.readers).await?.ok_or_else(unknown)
+    }
 }
 
-impl Called {
+impl Named {
     fn begins_an_id(&self, text: &str) -> bool {
         text.strip_prefix(self.prefix).is_some_and(|digits| {
             (LEAST_DIGITS..32).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_hexdigit())

@@ -66,6 +66,14 @@ impl Store {
 
     /// Uses a link up. The key that it stands for, if it was good.
     pub async fn use_session_link(&self, secret: &str, now: Timestamp) -> Result<Option<ApiKeyRow>> {
+        // Wrong codes are turned away before the one connection that writes.
+        let known = sqlx::query("select 1 from session where digest = $1 and kind = 'link'")
+            .bind(sha256_hex(secret.as_bytes()))
+            .fetch_optional(&self.readers)
+            .await?;
+        if known.is_none() {
+            return Ok(None);
+        }
         let mut tx = self.begin().await?;
         let key: Option<String> = sqlx::query_scalar(
             "delete from session where digest = $1 and kind = 'link' and expires_at > $2 returning key_id",

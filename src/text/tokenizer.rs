@@ -63,6 +63,14 @@ impl TextTokenizer {
         self.tokenizer.decode(ids, skip_special).map_err(TokenizerError::Decode)
     }
 
+    /// The ids of tokens that are no text, in order: marks of turns, of padding, reserved ones.
+    pub fn special_tokens(&self) -> Vec<u32> {
+        let added = self.tokenizer.get_added_tokens_decoder();
+        let mut special: Vec<u32> = added.into_iter().filter(|(_, token)| token.special).map(|(id, _)| id).collect();
+        special.sort_unstable();
+        special
+    }
+
     pub fn token_to_id(&self, token: &str) -> Option<u32> {
         self.tokenizer.token_to_id(token)
     }

@@ -42,6 +42,7 @@ impl Program {
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_anneal"));
         command.args(arguments).current_dir(self.folder.path()).env("ANNEAL_SERVER", &self.base);
+        command.env("ANNEAL_PROFILES", self.folder.path().join("profiles.toml")).env_remove("ANNEAL_PROFILE");
         command.env_remove("ANNEAL_API_KEY").env_remove("http_proxy").stdin(Stdio::null());
         command
     }

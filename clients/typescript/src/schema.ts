@@ -331,6 +331,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/dataset-versions/{id}/prompts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * See rows as a model reads them
+         * @description Each row as the prompt that a job without a `prompt` section of its own makes of it, token by token.
+         */
+        get: operations["list_row_prompts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/dataset-versions/{id}/rows": {
         parameters: {
             query?: never;
@@ -364,7 +384,8 @@ export interface paths {
         /**
          * Upload a data set
          * @description The body is JSON Lines: one JSON object per line. It is streamed to disk and checked on the way; an error names
-         *     the row, and nothing is kept of a file with a broken one.
+         *     the row, and nothing is kept of a file with a broken one. A large file is better sent in parts (`/v1/uploads`), which can
+         *     be sent again one by one, and named here when it is complete; it can be deleted then.
          */
         post: operations["create_dataset"];
         delete?: never;
@@ -1078,12 +1099,35 @@ export interface paths {
          * Browse the completions that a job samples
          * @description The newest step first, also while the job runs. All completions are there for jobs that keep them, which training jobs
          *     do with `"rollouts": {"keep": true}`, and rollout sets always. Of other training jobs there is a sample: 64 completions
-         *     of each step, or `rollouts.sample`, as far as 256 MiB and 1024 rounds go, sparser where it is old. `last_id` is the
-         *     `after` of the next page; a page may be shorter than asked for when completions are long.
+         *     of each step, or `rollouts.sample`, as far as 256 MiB and 1024 rounds go, sparser where it is old. What a step made of
+         *     its completions shows in it some seconds later. `last_id` is the `after` of the next page; a page may be shorter than
+         *     asked for when completions are long.
          */
         get: operations["job_rollouts"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{id}/rollouts/judge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Judge kept completions with another verifier
+         * @description To see what a changed verifier would have said of what a job sampled for one prompt, with the row of the data set that
+         *     the job read. Nothing is kept: `POST /v1/rollout-sets/{id}/regrade` makes a new set, and a fork of the job trains with
+         *     the other verifier.
+         */
+        post: operations["judge_rollouts"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2419,7 +2463,7 @@ export interface components {
         /** @description A conversation to go on with. */
         ChatRequest: {
             /**
-             * @description A model (`mdl_...`, `builtin:arith-tiny`) or a finished checkpoint (`ckpt_...`, also as `ft:...:ckpt_...`).
+             * @description A model (`mdl_...`, `builtin:arith-tiny`) or a finished checkpoint (`ckpt_...`, or `ft:JOB` by its job).
              * @example builtin:arith-tiny
              */
             model: string;
@@ -2461,6 +2505,12 @@ export interface components {
              *     model's own.
              */
             logprobs?: boolean | null;
+            /**
+             * Format: int32
+             * @description Give so many of the most probable tokens in each place as well, with `logprobs` true. In a stream they come with
+             *     the end of their choice.
+             */
+            top_logprobs?: number | null;
             /** @description Answer with server-sent events. */
             stream?: boolean | null;
             stream_options?: components["schemas"]["StreamOptions"] | null;
@@ -2694,7 +2744,7 @@ export interface components {
         CompletionLogprobs: {
             tokens: string[];
             token_logprobs: number[];
-            /** @description Always null. */
+            /** @description In each place the most probable tokens with their log-probabilities; null where none were asked for. */
             top_logprobs?: Record<string, never>[] | null;
             /** @description Where each token begins, in characters of the tokens before. */
             text_offset: number[];
@@ -2702,7 +2752,7 @@ export interface components {
         /** @description Prompts to go on with. */
         CompletionRequest: {
             /**
-             * @description A model (`mdl_...`, `builtin:arith-tiny`) or a finished checkpoint (`ckpt_...`, also as `ft:...:ckpt_...`).
+             * @description A model (`mdl_...`, `builtin:arith-tiny`) or a finished checkpoint (`ckpt_...`, or `ft:JOB` by its job).
              * @example builtin:arith-tiny
              */
             model: string;
@@ -2737,8 +2787,9 @@ export interface components {
             seed?: number | null;
             /**
              * Format: int32
-             * @description Only 0: give the log-probability of every token, under the distribution it was drawn from; at temperature 0
-             *     under the model's own.
+             * @description Give the log-probability of every token, under the distribution it was drawn from (at temperature 0 under the
+             *     model's own), and those of so many of the most probable tokens in its place. In a stream these come with the end of
+             *     their choice.
              */
             logprobs?: number | null;
             /** @description Answer with server-sent events. */
@@ -3165,7 +3216,7 @@ export interface components {
          * @description What is wrong with a job.
          * @enum {string}
          */
-        DiagnosisCode: "learning_rate_too_high" | "kl_spike" | "gradient_spike" | "low_ess" | "no_spread" | "truncated" | "entropy_collapse" | "length_without_reward";
+        DiagnosisCode: "learning_rate_too_high" | "kl_spike" | "gradient_spike" | "low_ess" | "no_spread" | "truncated" | "entropy_collapse" | "length_without_reward" | "special_tokens" | "verifier_errors";
         /** @description A number that a diagnosis rests on. */
         DiagnosisEvidence: {
             /** @example completion/truncated */
@@ -4327,6 +4378,10 @@ export interface components {
         JobRollout: {
             /** @constant */
             object: "job.rollout";
+            /** @description Its place in the listing. */
+            id: string;
+            /** @description The same for all completions that were sampled together for a prompt. */
+            group: string;
             /**
              * Format: int64
              * @description Optimizer steps that the sampling policy had taken.
@@ -4343,6 +4398,14 @@ export interface components {
             completion: string;
             /** @description What the verifier compared; null where it took nothing out of the completion. */
             answer?: string | null;
+            /**
+             * Format: double
+             * @description The highest reward of the completions for its prompt less the lowest.
+             */
+            spread: number;
+            /** @description Number of tokens. */
+            length: number;
+            /** @description Empty with `light`, as `logprobs` is. */
             tokens: number[];
             /** @description Log-probability of each token under the distribution it was drawn from. */
             logprobs: number[];
@@ -4360,10 +4423,23 @@ export interface components {
              * @description Null without a verifier.
              */
             reward?: number | null;
+            /** @description Why there is no ordinary verdict, in one sentence. */
+            detail?: string | null;
             /** @description The text of each token; null where all completions are kept, which the model's tokenizer tells of. */
             pieces?: string[] | null;
+            /** @description Entropy at each token, in nats; null where all completions are kept. */
+            entropies?: number[] | null;
             /** @description Log-probability of each token under the model that the job started from; null where it was not computed. */
             reference_logprobs?: number[] | null;
+            /**
+             * Format: int64
+             * @description The last step, counted from 1, that trained on it; null before there was one, or where all completions are kept.
+             */
+            trained_step?: number | null;
+            /** @description What that step credited each token with. */
+            credit?: number[] | null;
+            /** @description Log-probability of each token under the policy before that step. */
+            policy_logprobs?: number[] | null;
         };
         /** @description One page of a list. */
         JobRolloutList: {
@@ -4540,6 +4616,23 @@ export interface components {
         /** @description Any JSON object. */
         JsonObject: {
             [key: string]: unknown;
+        };
+        /** @description Which completions to judge, and with what. */
+        JudgeRollouts: {
+            /** @description The `group` of completions in `GET /v1/jobs/{id}/rollouts`. */
+            group: string;
+            /** @description A verifier or the id of one, as in a job. */
+            verifier: components["schemas"]["JsonObject"];
+        };
+        JudgedRollout: {
+            /** @description The completion, as `GET /v1/jobs/{id}/rollouts` names it. */
+            id: string;
+            /**
+             * Format: double
+             * @description What the job gave; null without a verifier.
+             */
+            reward_before?: number | null;
+            verdict: components["schemas"]["TestVerdict"];
         };
         /** @description The newest value of a metric. */
         LastMetric: {
@@ -5703,6 +5796,14 @@ export interface components {
              */
             reward?: number | null;
         };
+        /** @description What another verifier says of the completions of a prompt. */
+        RolloutJudgement: {
+            /** @constant */
+            object: "job.rollouts.judgement";
+            /** @description How many rewards are not those that the job has given. */
+            changed: number;
+            data: components["schemas"]["JudgedRollout"][];
+        };
         /** @description One page of a list. */
         RolloutList: {
             /** @constant */
@@ -5930,6 +6031,28 @@ export interface components {
             /** @description Fill a share of every step from a stored rollout set. */
             mix?: components["schemas"]["MixSpec"] | null;
         };
+        /** @description A row as a model reads it. */
+        RowPrompt: {
+            /** @constant */
+            object?: "dataset.prompt";
+            /** @description The number of the row, counted from 0. */
+            row: number;
+            /** @description The prompt with the model's chat template around it; null where none can be made. */
+            text?: string | null;
+            /** @description The text of each token. */
+            pieces: string[];
+            /** @description Why no prompt can be made. */
+            error?: string | null;
+        };
+        /** @description One page of a list. */
+        RowPromptList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["RowPrompt"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
         /** @description A grader and what it shall judge. */
         RunGrader: {
             grader: components["schemas"]["JsonObject"];
@@ -6113,8 +6236,16 @@ export interface components {
             logprob: number;
             /** @description Null where the token is a part of a character. */
             bytes?: number[] | null;
-            /** @description Always empty. */
-            top_logprobs: Record<string, never>[];
+            /** @description The most probable tokens in its place, as many as were asked for. */
+            top_logprobs: components["schemas"]["TopLogprob"][];
+        };
+        /** @description A token that might have stood in a place. */
+        TopLogprob: {
+            token: string;
+            /** Format: float */
+            logprob: number;
+            /** @description Null where the token is a part of a character. */
+            bytes?: number[] | null;
         };
         /** @description How much is trained. */
         TrainSpec: {
@@ -7969,6 +8100,76 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_row_prompts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The model or checkpoint that is to read them; by default `builtin:arith-tiny`.
+                 * @example builtin:arith-tiny
+                 */
+                model?: string;
+                /** @description The first row, counted from 0. */
+                offset?: number;
+                /** @description Rows, 1 to 50. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The version */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RowPromptList"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such version. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            /** @description No such model, or its tokenizer or template cannot be used. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_dataset_rows: {
         parameters: {
             query?: {
@@ -8072,6 +8273,11 @@ export interface operations {
             query?: {
                 /** @description A name for people. */
                 name?: string;
+                /**
+                 * @description A file that was uploaded before, whose rows they are; there is no body then.
+                 * @example file-0198f6c2a7d47e0c8f6f0d9f0e6b5a31
+                 */
+                file?: string;
                 /** @description Column with the prompt: text, or an array of `{role, content}`. Default `prompt`, or else `messages`. */
                 prompt_column?: string;
                 /** @description Column with the expected answer. Default `answer`. */
@@ -8083,8 +8289,8 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description JSON Lines */
-        requestBody: {
+        /** @description JSON Lines; none with `file` */
+        requestBody?: {
             content: {
                 "application/jsonl": string;
             };
@@ -8139,6 +8345,16 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            /** @description No such file. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
             413: {
                 headers: {
@@ -11079,10 +11295,17 @@ export interface operations {
             query?: {
                 /** @description Only completions behind this one: the `last_id` of the page before. */
                 after?: string;
-                /** @description Completions to return, 1 to 100. */
+                /** @description Completions to return, 1 to 1000. */
                 limit?: number;
+                /**
+                 * @description `newest` (the default), `highest_reward`, `lowest_reward`, `longest`, `shortest` or `widest_spread`: first the
+                 *     completions of prompts whose rewards differ most. All but the first order the newest 100,000 that fit.
+                 */
+                sort?: string;
                 /** @description Only completions sampled after this many optimizer steps. */
                 step?: number;
+                /** @description Only completions sampled after at most this many optimizer steps: what step 40 may have trained on is `39`. */
+                max_step?: number;
                 /** @description Only completions for this row of the data set, counted from 0. */
                 prompt?: number;
                 /** @description Only completions with at least this reward. */
@@ -11095,6 +11318,12 @@ export interface operations {
                 status?: string;
                 /** @description Only completions that ended in this way: `stop` or `length`. */
                 finish?: string;
+                /** @description Only completions of this group, as `group` of a completion names it. */
+                group?: string;
+                /** @description Only completions of prompts whose completions got different rewards. */
+                mixed_groups?: boolean;
+                /** @description Leaves out what is told token by token. */
+                light?: boolean;
             };
             header?: never;
             path: {
@@ -11151,6 +11380,91 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    judge_rollouts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JudgeRollouts"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RolloutJudgement"];
+                };
+            };
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such job. Codes: `not_found`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The job does not keep its completions, or has just put them elsewhere. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
         };
     };
     verify_resume: {

@@ -30,7 +30,7 @@ pub struct ColumnParams {
 }
 
 impl ColumnParams {
-    fn columns(self) -> Columns {
+    pub fn columns(self) -> Columns {
         let default = Columns::default();
         Columns {
             prompt: self.prompt_column.unwrap_or(default.prompt),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::parameters::{Neutral, Parameters, StreamOptions, Texts, is_empty, is_false, is_zero, read};
+use super::parameters::{Neutral, Parameters, StreamOptions, Texts, is_empty, is_false, read};
 use super::stream::{self, Chunks};
 use super::{Usage, Whole, collect, finish, model, refused};
 use crate::api::access::Access;
@@ -34,11 +34,6 @@ const NEUTRAL: &[Neutral] = &[
         detail: "only `text` is supported",
     },
     Neutral {
-        name: "top_logprobs",
-        asks_nothing: is_zero,
-        detail: "only 0 is supported; `logprobs` has the chosen tokens",
-    },
-    Neutral {
         name: "modalities",
         asks_nothing: |value| *value == serde_json::json!(["text"]),
         detail: "only text is supported",
@@ -52,7 +47,7 @@ const NEUTRAL: &[Neutral] = &[
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChatRequest {
-    /// A model (`mdl_...`, `builtin:arith-tiny`) or a finished checkpoint (`ckpt_...`, also as `ft:...:ckpt_...`).
+    /// A model (`mdl_...`, `builtin:arith-tiny`) or a finished checkpoint (`ckpt_...`, or `ft:JOB` by its job).
     #[schema(example = "builtin:arith-tiny")]
     model: String,
     messages: Vec<ChatMessage>,
@@ -78,6 +73,10 @@ pub struct ChatRequest {
     /// Give the log-probability of every token, under the distribution it was drawn from; at temperature 0 under the
     /// model's own.
     logprobs: Option<bool>,
+    /// Give so many of the most probable tokens in each place as well, with `logprobs` true. In a stream they come with
+    /// the end of their choice.
+    #[schema(minimum = 0, maximum = 20)]
+    top_logprobs: Option<u32>,
     /// Answer with server-sent events.
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
@@ -213,18 +212,28 @@ struct TokenLogprob {
     logprob: f32,
     /// Null where the token is a part of a character.
     bytes: Option<Vec<u8>>,
-    /// Always empty.
-    #[schema(value_type = Vec<Object>)]
-    top_logprobs: [(); 0],
+    /// The most probable tokens in its place, as many as were asked for.
+    top_logprobs: Vec<TopLogprob>,
+}
+
+/// A token that might have stood in a place.
+#[derive(Debug, Serialize, ToSchema)]
+struct TopLogprob {
+    token: String,
+    logprob: f32,
+    /// Null where the token is a part of a character.
+    bytes: Option<Vec<u8>>,
 }
 
 impl ChatLogprobs {
     fn of(tokens: Vec<DrawnToken>) -> Self {
-        let content = tokens.into_iter().map(|DrawnToken { text, logprob }| TokenLogprob {
-            bytes: (!text.contains(char::REPLACEMENT_CHARACTER)).then(|| text.clone().into_bytes()),
-            token: text,
-            logprob,
-            top_logprobs: [],
+        let bytes = |text: &str| (!text.contains(char::REPLACEMENT_CHARACTER)).then(|| text.as_bytes().to_vec());
+        let top = |(token, logprob): (String, f32)| TopLogprob { bytes: bytes(&token), token, logprob };
+        let content = tokens.into_iter().map(|drawn| TokenLogprob {
+            bytes: bytes(&drawn.text),
+            token: drawn.text,
+            logprob: drawn.logprob,
+            top_logprobs: drawn.top.into_iter().map(top).collect(),
         });
         Self { content: content.collect(), refusal: None }
     }
@@ -282,6 +291,10 @@ impl ChatRequest {
             let detail = "is another name of `max_completion_tokens`; send one of them";
             return Err(refused(vec![FieldError::new("/max_tokens", "invalid_value", detail)]));
         }
+        let (logprobs, top_logprobs) = (self.logprobs == Some(true), self.top_logprobs.unwrap_or(0));
+        if top_logprobs > 0 && !logprobs {
+            return Err(refused(vec![FieldError::new("/top_logprobs", "invalid_value", "needs `logprobs` true")]));
+        }
         Ok(Parameters {
             max_tokens: self.max_completion_tokens.or(self.max_tokens),
             temperature: self.temperature,
@@ -289,7 +302,8 @@ impl ChatRequest {
             n: self.n,
             stop: self.stop,
             seed: self.seed,
-            logprobs: self.logprobs == Some(true),
+            logprobs,
+            top_logprobs,
             stream: self.stream,
             stream_options: self.stream_options,
             user: self.user,

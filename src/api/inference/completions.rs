@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::parameters::{Neutral, Parameters, StreamOptions, Texts, UNSUPPORTED, is_empty, is_false, read};
+use super::parameters::{Neutral, Parameters, StreamOptions, Texts, is_empty, is_false, read};
 use super::stream::{self, Chunks};
 use super::{Usage, Whole, collect, finish, model, refused};
 use crate::api::access::Access;
@@ -32,7 +31,7 @@ const NEUTRAL: &[Neutral] = &[
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CompletionRequest {
-    /// A model (`mdl_...`, `builtin:arith-tiny`) or a finished checkpoint (`ckpt_...`, also as `ft:...:ckpt_...`).
+    /// A model (`mdl_...`, `builtin:arith-tiny`) or a finished checkpoint (`ckpt_...`, or `ft:JOB` by its job).
     #[schema(example = "builtin:arith-tiny")]
     model: String,
     /// A text, or up to 16 of them.
@@ -53,9 +52,10 @@ pub struct CompletionRequest {
     stop: Option<Texts>,
     /// Equal requests with equal seeds have equal answers.
     seed: Option<i64>,
-    /// Only 0: give the log-probability of every token, under the distribution it was drawn from; at temperature 0
-    /// under the model's own.
-    #[schema(minimum = 0, maximum = 0)]
+    /// Give the log-probability of every token, under the distribution it was drawn from (at temperature 0 under the
+    /// model's own), and those of so many of the most probable tokens in its place. In a stream these come with the end of
+    /// their choice.
+    #[schema(minimum = 0, maximum = 20)]
     logprobs: Option<u32>,
     /// Answer with server-sent events.
     stream: Option<bool>,
@@ -103,9 +103,9 @@ struct CompletionChoice {
 struct CompletionLogprobs {
     tokens: Vec<String>,
     token_logprobs: Vec<f32>,
-    /// Always null.
+    /// In each place the most probable tokens with their log-probabilities; null where none were asked for.
     #[schema(value_type = Option<Vec<Object>>)]
-    top_logprobs: Option<Value>,
+    top_logprobs: Option<Vec<BTreeMap<String, f32>>>,
     /// Where each token begins, in characters of the tokens before.
     text_offset: Vec<usize>,
 }
@@ -119,6 +119,11 @@ impl CompletionLogprobs {
             *offset += token.text.chars().count();
             lists.tokens.push(token.text);
             lists.token_logprobs.push(token.logprob);
+            if !token.top.is_empty() {
+                // Parts of characters look alike; the most probable one counts.
+                let top = token.top.into_iter().rev().collect();
+                lists.top_logprobs.get_or_insert_default().push(top);
+            }
         }
         lists
     }
@@ -148,10 +153,6 @@ impl CompletionLogprobs {
     )
 )]
 pub async fn create_completion(Access(app): Access, JsonBody(body): JsonBody) -> Result<Response, Problem> {
-    if body["logprobs"].as_u64().is_some_and(|most| most > 0) {
-        let detail = "`logprobs`: only 0 is supported, which gives the chosen tokens";
-        return Err(refused(vec![FieldError::new("/logprobs", UNSUPPORTED, detail)]));
-    }
     let request: CompletionRequest = read(body, NEUTRAL)?;
     let model = model(&app, &request.model).await?;
     let name = request.model.clone();
@@ -192,6 +193,7 @@ impl CompletionRequest {
             stop: self.stop,
             seed: self.seed,
             logprobs: self.logprobs.is_some(),
+            top_logprobs: self.logprobs.unwrap_or(0),
             stream: self.stream,
             stream_options: self.stream_options,
             user: self.user,

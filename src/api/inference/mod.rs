@@ -14,8 +14,8 @@ use utoipa::ToSchema;
 use super::App;
 use super::error::Problem;
 use super::resolve;
+use crate::job::FieldError;
 use crate::job::inference::{DrawnToken, Fault, FaultCode, FinishReason, Reply};
-use crate::job::{CheckpointId, FieldError};
 use dispatch::Answer;
 
 /// Tokens that were read and drawn.
@@ -43,13 +43,8 @@ struct Model {
     fingerprint: String,
 }
 
-/// Finds the model that a request names: a model, a finished checkpoint, or a checkpoint by a name of the form
-/// `ft:...:ckpt_...`.
-async fn model(app: &App, asked: &str) -> Result<Model, Problem> {
-    let name = match asked.rsplit_once(':') {
-        Some((rest, last)) if rest.starts_with("ft:") && last.parse::<CheckpointId>().is_ok() => last,
-        _ => asked,
-    };
+/// Finds the model that a request names.
+async fn model(app: &App, name: &str) -> Result<Model, Problem> {
     match resolve::model(&app.store, name, 0, ("/model", "model_not_found")).await? {
         Ok(model) => {
             let digest = model.digest.trim_start_matches("sha256:");

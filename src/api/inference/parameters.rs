@@ -61,6 +61,7 @@ pub struct Parameters {
     pub stop: Option<Texts>,
     pub seed: Option<i64>,
     pub logprobs: bool,
+    pub top_logprobs: u32,
     pub stream: Option<bool>,
     pub stream_options: Option<StreamOptions>,
     pub user: Option<String>,
@@ -105,6 +106,7 @@ impl Parameters {
             stop,
             seed: self.seed.map_or_else(|| uuid::Uuid::new_v4().as_u64_pair().1, i64::cast_unsigned),
             logprobs: self.logprobs,
+            top_logprobs: self.top_logprobs,
         };
         Ok((order, streamed))
     }

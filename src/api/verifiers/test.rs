@@ -56,9 +56,9 @@ pub struct VerifierTest {
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-struct TestVerdict {
+pub struct TestVerdict {
     /// Null where there is none.
-    reward: Option<f64>,
+    pub reward: Option<f64>,
     /// `ok`, `unparsable` (nothing to judge; the reward counts), `error` or `timeout`.
     status: &'static str,
     /// What was compared.

@@ -71,6 +71,10 @@ impl Head for Cuda {
         Ok(out)
     }
 
+    fn to_host(&self, array: &Memory) -> Result<Vec<f32>> {
+        Ok(self.download(array)?)
+    }
+
     fn draw(
         &self,
         logits: (&Memory, usize),

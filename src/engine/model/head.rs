@@ -10,12 +10,15 @@ use std::ops::Range;
 use super::cache::KvCache;
 use super::decoder::Decoder;
 use crate::engine::backend::{Backend, CachedRows, Output};
-use crate::engine::choice::{Choice, Draws};
+use crate::engine::choice::{Choice, Draws, most_probable};
 use crate::engine::error::EngineError;
 use crate::engine::ops::logprob::Reading;
 use crate::engine::rows::CachedRow;
 use crate::job::spec::SamplingSpec;
 use crate::objective::TeacherView;
+
+/// Bytes of logits from which most probable tokens are read at a time.
+const LISTED_BYTES: usize = 64 << 20;
 
 /// A model to compare with.
 #[derive(Debug)]
@@ -158,6 +161,24 @@ impl<B: Backend> Decoder<B> {
     pub fn row_logits(&self, hidden: &B::Array, rows: &[u32]) -> Result<B::Array, EngineError> {
         let states = self.backend.gather(hidden, self.config().hidden_size, rows)?;
         self.project(&self.head, &states, Output::Sum, true)
+    }
+
+    /// The most probable tokens after each of the given rows of `hidden: [N, hidden]`, at most `count`, as draws by `spec`
+    /// would take them; see [`most_probable`].
+    pub fn most_probable(
+        &self,
+        hidden: &B::Array,
+        rows: &[u32],
+        spec: &SamplingSpec,
+        count: usize,
+    ) -> Result<Vec<Vec<(u32, f32)>>, EngineError> {
+        let vocabulary = self.config().vocab_size;
+        let mut all = Vec::with_capacity(rows.len());
+        for rows in rows.chunks((LISTED_BYTES / (size_of::<f32>() * vocabulary)).max(1)) {
+            let logits = self.backend.to_host(&self.row_logits(hidden, rows)?)?;
+            all.extend(logits.chunks_exact(vocabulary).map(|row| most_probable(row, spec, count)));
+        }
+        Ok(all)
     }
 
     /// Draws a token from each of the given rows of `logits: [N, vocabulary]`.

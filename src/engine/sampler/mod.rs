@@ -63,7 +63,9 @@ pub struct Completion {
     pub tokens: Vec<u32>,
     /// Log-probability of each token under the distribution it was drawn from.
     pub behavior_logprobs: Vec<f32>,
-    /// Entropy of the model's distribution (temperature 1, whole vocabulary), in nats, summed over the tokens.
+    /// Entropy of the model's distribution (temperature 1, whole vocabulary) at each token, in nats.
+    pub entropies: Vec<f32>,
+    /// Their sum.
     pub entropy_sum: f64,
     pub finish: FinishReason,
     /// Text without special tokens, cut before a stop text.
@@ -169,6 +171,7 @@ impl<B: Backend> Sampler<'_, B> {
         let done = &mut state.done;
         done.tokens.push(chosen.token);
         done.behavior_logprobs.push(chosen.logprob);
+        done.entropies.push(chosen.entropy);
         done.entropy_sum += f64::from(chosen.entropy);
         if self.decoder.config().eos_token_ids.contains(&chosen.token) {
             done.finish = FinishReason::Stop;
@@ -214,6 +217,7 @@ impl Active {
         let done = Completion {
             tokens: Vec::new(),
             behavior_logprobs: Vec::new(),
+            entropies: Vec::new(),
             entropy_sum: 0.0,
             finish: FinishReason::Length,
             text: String::new(),

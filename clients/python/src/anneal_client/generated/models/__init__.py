@@ -140,6 +140,8 @@ from .job_status import JobStatus
 from .job_tables import JobTables
 from .job_waiting import JobWaiting
 from .json_object import JsonObject
+from .judge_rollouts import JudgeRollouts
+from .judged_rollout import JudgedRollout
 from .last_metric import LastMetric
 from .leakage import Leakage
 from .learning_rate_schedule import LearningRateSchedule
@@ -209,6 +211,7 @@ from .reported_warning import ReportedWarning
 from .resource_spec import ResourceSpec
 from .role import Role
 from .rollout import Rollout
+from .rollout_judgement import RolloutJudgement
 from .rollout_list import RolloutList
 from .rollout_set import RolloutSet
 from .rollout_set_added import RolloutSetAdded
@@ -218,6 +221,8 @@ from .rollout_set_spec import RolloutSetSpec
 from .rollout_set_status import RolloutSetStatus
 from .rollout_set_summary import RolloutSetSummary
 from .rollout_spec import RolloutSpec
+from .row_prompt import RowPrompt
+from .row_prompt_list import RowPromptList
 from .run_grader import RunGrader
 from .sampling_spec import SamplingSpec
 from .session import Session
@@ -232,7 +237,7 @@ from .test_completion import TestCompletion
 from .test_verdict import TestVerdict
 from .test_verifier import TestVerifier
 from .token_logprob import TokenLogprob
-from .token_logprob_top_logprobs_item import TokenLogprobTopLogprobsItem
+from .top_logprob import TopLogprob
 from .train_spec import TrainSpec
 from .try_verifier import TryVerifier
 from .update_job import UpdateJob
@@ -413,6 +418,8 @@ __all__ = (
     "JobTables",
     "JobWaiting",
     "JsonObject",
+    "JudgedRollout",
+    "JudgeRollouts",
     "LastMetric",
     "Leakage",
     "LearningRateSchedule",
@@ -482,6 +489,7 @@ __all__ = (
     "ResourceSpec",
     "Role",
     "Rollout",
+    "RolloutJudgement",
     "RolloutList",
     "RolloutSet",
     "RolloutSetAdded",
@@ -491,6 +499,8 @@ __all__ = (
     "RolloutSetStatus",
     "RolloutSetSummary",
     "RolloutSpec",
+    "RowPrompt",
+    "RowPromptList",
     "RunGrader",
     "SamplingSpec",
     "Session",
@@ -505,7 +515,7 @@ __all__ = (
     "TestVerdict",
     "TestVerifier",
     "TokenLogprob",
-    "TokenLogprobTopLogprobsItem",
+    "TopLogprob",
     "TrainSpec",
     "TryVerifier",
     "UpdateJob",

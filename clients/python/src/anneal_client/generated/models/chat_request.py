@@ -23,8 +23,8 @@ class ChatRequest:
     """ A conversation to go on with.
 
         Attributes:
-            model (str): A model (`mdl_...`, `builtin:arith-tiny`) or a finished checkpoint (`ckpt_...`, also as
-                `ft:...:ckpt_...`).
+            model (str): A model (`mdl_...`, `builtin:arith-tiny`) or a finished checkpoint (`ckpt_...`, or `ft:JOB` by its
+                job).
             messages (list[ChatMessage]):
             max_completion_tokens (int | None | Unset): The longest completion in tokens; without it what fits into the
                 context, up to 256.
@@ -38,6 +38,9 @@ class ChatRequest:
             logprobs (bool | None | Unset): Give the log-probability of every token, under the distribution it was drawn
                 from; at temperature 0 under the
                 model's own.
+            top_logprobs (int | None | Unset): Give so many of the most probable tokens in each place as well, with
+                `logprobs` true. In a stream they come with
+                the end of their choice.
             stream (bool | None | Unset): Answer with server-sent events.
             stream_options (None | StreamOptions | Unset):
             user (None | str | Unset): Taken and not used.
@@ -54,6 +57,7 @@ class ChatRequest:
     stop: list[str] | None | str | Unset = UNSET
     seed: int | None | Unset = UNSET
     logprobs: bool | None | Unset = UNSET
+    top_logprobs: int | None | Unset = UNSET
     stream: bool | None | Unset = UNSET
     stream_options: None | StreamOptions | Unset = UNSET
     user: None | str | Unset = UNSET
@@ -121,6 +125,12 @@ class ChatRequest:
         else:
             logprobs = self.logprobs
 
+        top_logprobs: int | None | Unset
+        if isinstance(self.top_logprobs, Unset):
+            top_logprobs = UNSET
+        else:
+            top_logprobs = self.top_logprobs
+
         stream: bool | None | Unset
         if isinstance(self.stream, Unset):
             stream = UNSET
@@ -171,6 +181,8 @@ class ChatRequest:
             field_dict["seed"] = seed
         if logprobs is not UNSET:
             field_dict["logprobs"] = logprobs
+        if top_logprobs is not UNSET:
+            field_dict["top_logprobs"] = top_logprobs
         if stream is not UNSET:
             field_dict["stream"] = stream
         if stream_options is not UNSET:
@@ -277,6 +289,15 @@ class ChatRequest:
 
         logprobs = _parse_logprobs(d.pop("logprobs", UNSET))
 
+        def _parse_top_logprobs(data: object) -> int | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(int | None | Unset, data)
+
+        top_logprobs = _parse_top_logprobs(d.pop("top_logprobs", UNSET))
+
         def _parse_stream(data: object) -> bool | None | Unset:
             if data is None:
                 return data
@@ -340,6 +361,7 @@ class ChatRequest:
             stop=stop,
             seed=seed,
             logprobs=logprobs,
+            top_logprobs=top_logprobs,
             stream=stream,
             stream_options=stream_options,
             user=user,

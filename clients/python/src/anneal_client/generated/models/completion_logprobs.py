@@ -24,7 +24,8 @@ class CompletionLogprobs:
             tokens (list[str]):
             token_logprobs (list[float]):
             text_offset (list[int]): Where each token begins, in characters of the tokens before.
-            top_logprobs (list[CompletionLogprobsTopLogprobsType0Item] | None | Unset): Always null.
+            top_logprobs (list[CompletionLogprobsTopLogprobsType0Item] | None | Unset): In each place the most probable
+                tokens with their log-probabilities; null where none were asked for.
      """
 
     tokens: list[str]

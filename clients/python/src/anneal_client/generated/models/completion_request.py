@@ -22,8 +22,8 @@ class CompletionRequest:
     """ Prompts to go on with.
 
         Attributes:
-            model (str): A model (`mdl_...`, `builtin:arith-tiny`) or a finished checkpoint (`ckpt_...`, also as
-                `ft:...:ckpt_...`).
+            model (str): A model (`mdl_...`, `builtin:arith-tiny`) or a finished checkpoint (`ckpt_...`, or `ft:JOB` by its
+                job).
             prompt (list[str] | str): One text, or several.
             max_tokens (int | None | Unset): The longest completion in tokens; without it what fits into the context, up to
                 256.
@@ -33,9 +33,11 @@ class CompletionRequest:
             n (int | None | Unset): Completions to make of each prompt.
             stop (list[str] | None | str | Unset): Up to 4 texts that end a completion and are left out of it.
             seed (int | None | Unset): Equal requests with equal seeds have equal answers.
-            logprobs (int | None | Unset): Only 0: give the log-probability of every token, under the distribution it was
-                drawn from; at temperature 0
-                under the model's own.
+            logprobs (int | None | Unset): Give the log-probability of every token, under the distribution it was drawn from
+                (at temperature 0 under the
+                model's own), and those of so many of the most probable tokens in its place. In a stream these come with the end
+                of
+                their choice.
             stream (bool | None | Unset): Answer with server-sent events.
             stream_options (None | StreamOptions | Unset):
             user (None | str | Unset): Taken and not used.

@@ -8,7 +8,9 @@ class DiagnosisCode(StrEnum):
     LENGTH_WITHOUT_REWARD = "length_without_reward"
     LOW_ESS = "low_ess"
     NO_SPREAD = "no_spread"
+    SPECIAL_TOKENS = "special_tokens"
     TRUNCATED = "truncated"
+    VERIFIER_ERRORS = "verifier_errors"
 
     def __str__(self) -> str:
         return str(self.value)

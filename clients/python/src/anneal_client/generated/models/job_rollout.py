@@ -20,30 +20,44 @@ class JobRollout:
 
         Attributes:
             object_ (Literal['job.rollout']):
+            id (str): Its place in the listing.
+            group (str): The same for all completions that were sampled together for a prompt.
             step (int): Optimizer steps that the sampling policy had taken.
             row (int): Number of the row in its data set, counted from 0.
             sample (int): Number of the completion among those for its prompt.
             prompt (str):
             completion (str):
-            tokens (list[int]):
+            spread (float): The highest reward of the completions for its prompt less the lowest.
+            length (int): Number of tokens.
+            tokens (list[int]): Empty with `light`, as `logprobs` is.
             logprobs (list[float]): Log-probability of each token under the distribution it was drawn from.
             entropy_sum (float): Entropy of the model's distribution at temperature 1, in nats, summed over the tokens.
             finish (str): `stop` or `length`.
             answer (None | str | Unset): What the verifier compared; null where it took nothing out of the completion.
             status (None | str | Unset): `ok` or `unparsable`; null without a verifier.
             reward (float | None | Unset): Null without a verifier.
+            detail (None | str | Unset): Why there is no ordinary verdict, in one sentence.
             pieces (list[str] | None | Unset): The text of each token; null where all completions are kept, which the
                 model's tokenizer tells of.
+            entropies (list[float] | None | Unset): Entropy at each token, in nats; null where all completions are kept.
             reference_logprobs (list[float] | None | Unset): Log-probability of each token under the model that the job
                 started from; null where it was not computed.
+            trained_step (int | None | Unset): The last step, counted from 1, that trained on it; null before there was one,
+                or where all completions are kept.
+            credit (list[float] | None | Unset): What that step credited each token with.
+            policy_logprobs (list[float] | None | Unset): Log-probability of each token under the policy before that step.
      """
 
     object_: Literal['job.rollout']
+    id: str
+    group: str
     step: int
     row: int
     sample: int
     prompt: str
     completion: str
+    spread: float
+    length: int
     tokens: list[int]
     logprobs: list[float]
     entropy_sum: float
@@ -51,12 +65,21 @@ class JobRollout:
     answer: None | str | Unset = UNSET
     status: None | str | Unset = UNSET
     reward: float | None | Unset = UNSET
+    detail: None | str | Unset = UNSET
     pieces: list[str] | None | Unset = UNSET
+    entropies: list[float] | None | Unset = UNSET
     reference_logprobs: list[float] | None | Unset = UNSET
+    trained_step: int | None | Unset = UNSET
+    credit: list[float] | None | Unset = UNSET
+    policy_logprobs: list[float] | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         object_ = self.object_
+
+        id = self.id
+
+        group = self.group
 
         step = self.step
 
@@ -67,6 +90,10 @@ class JobRollout:
         prompt = self.prompt
 
         completion = self.completion
+
+        spread = self.spread
+
+        length = self.length
 
         tokens = self.tokens
 
@@ -94,6 +121,12 @@ class JobRollout:
         else:
             reward = self.reward
 
+        detail: None | str | Unset
+        if isinstance(self.detail, Unset):
+            detail = UNSET
+        else:
+            detail = self.detail
+
         pieces: list[str] | None | Unset
         if isinstance(self.pieces, Unset):
             pieces = UNSET
@@ -102,6 +135,15 @@ class JobRollout:
 
         else:
             pieces = self.pieces
+
+        entropies: list[float] | None | Unset
+        if isinstance(self.entropies, Unset):
+            entropies = UNSET
+        elif isinstance(self.entropies, list):
+            entropies = self.entropies
+
+        else:
+            entropies = self.entropies
 
         reference_logprobs: list[float] | None | Unset
         if isinstance(self.reference_logprobs, Unset):
@@ -112,15 +154,43 @@ class JobRollout:
         else:
             reference_logprobs = self.reference_logprobs
 
+        trained_step: int | None | Unset
+        if isinstance(self.trained_step, Unset):
+            trained_step = UNSET
+        else:
+            trained_step = self.trained_step
+
+        credit: list[float] | None | Unset
+        if isinstance(self.credit, Unset):
+            credit = UNSET
+        elif isinstance(self.credit, list):
+            credit = self.credit
+
+        else:
+            credit = self.credit
+
+        policy_logprobs: list[float] | None | Unset
+        if isinstance(self.policy_logprobs, Unset):
+            policy_logprobs = UNSET
+        elif isinstance(self.policy_logprobs, list):
+            policy_logprobs = self.policy_logprobs
+
+        else:
+            policy_logprobs = self.policy_logprobs
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({
             "object": object_,
+            "id": id,
+            "group": group,
             "step": step,
             "row": row,
             "sample": sample,
             "prompt": prompt,
             "completion": completion,
+            "spread": spread,
+            "length": length,
             "tokens": tokens,
             "logprobs": logprobs,
             "entropy_sum": entropy_sum,
@@ -132,10 +202,20 @@ class JobRollout:
             field_dict["status"] = status
         if reward is not UNSET:
             field_dict["reward"] = reward
+        if detail is not UNSET:
+            field_dict["detail"] = detail
         if pieces is not UNSET:
             field_dict["pieces"] = pieces
+        if entropies is not UNSET:
+            field_dict["entropies"] = entropies
         if reference_logprobs is not UNSET:
             field_dict["reference_logprobs"] = reference_logprobs
+        if trained_step is not UNSET:
+            field_dict["trained_step"] = trained_step
+        if credit is not UNSET:
+            field_dict["credit"] = credit
+        if policy_logprobs is not UNSET:
+            field_dict["policy_logprobs"] = policy_logprobs
 
         return field_dict
 
@@ -146,6 +226,10 @@ class JobRollout:
         if object_ != 'job.rollout':
             raise ValueError(f"object must match const 'job.rollout', got '{object_}'")
 
+        id = d.pop("id")
+
+        group = d.pop("group")
+
         step = d.pop("step")
 
         row = d.pop("row")
@@ -155,6 +239,10 @@ class JobRollout:
         prompt = d.pop("prompt")
 
         completion = d.pop("completion")
+
+        spread = d.pop("spread")
+
+        length = d.pop("length")
 
         tokens = cast(list[int], d.pop("tokens"))
 
@@ -191,6 +279,15 @@ class JobRollout:
 
         reward = _parse_reward(d.pop("reward", UNSET))
 
+        def _parse_detail(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        detail = _parse_detail(d.pop("detail", UNSET))
+
         def _parse_pieces(data: object) -> list[str] | None | Unset:
             if data is None:
                 return data
@@ -207,6 +304,23 @@ class JobRollout:
             return cast(list[str] | None | Unset, data)
 
         pieces = _parse_pieces(d.pop("pieces", UNSET))
+
+        def _parse_entropies(data: object) -> list[float] | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, list):
+                    raise TypeError()
+                entropies_type_0 = cast(list[float], data)
+
+                return entropies_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(list[float] | None | Unset, data)
+
+        entropies = _parse_entropies(d.pop("entropies", UNSET))
 
         def _parse_reference_logprobs(data: object) -> list[float] | None | Unset:
             if data is None:
@@ -225,13 +339,60 @@ class JobRollout:
 
         reference_logprobs = _parse_reference_logprobs(d.pop("reference_logprobs", UNSET))
 
+        def _parse_trained_step(data: object) -> int | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(int | None | Unset, data)
+
+        trained_step = _parse_trained_step(d.pop("trained_step", UNSET))
+
+        def _parse_credit(data: object) -> list[float] | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, list):
+                    raise TypeError()
+                credit_type_0 = cast(list[float], data)
+
+                return credit_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(list[float] | None | Unset, data)
+
+        credit = _parse_credit(d.pop("credit", UNSET))
+
+        def _parse_policy_logprobs(data: object) -> list[float] | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, list):
+                    raise TypeError()
+                policy_logprobs_type_0 = cast(list[float], data)
+
+                return policy_logprobs_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(list[float] | None | Unset, data)
+
+        policy_logprobs = _parse_policy_logprobs(d.pop("policy_logprobs", UNSET))
+
         job_rollout = cls(
             object_=object_,
+            id=id,
+            group=group,
             step=step,
             row=row,
             sample=sample,
             prompt=prompt,
             completion=completion,
+            spread=spread,
+            length=length,
             tokens=tokens,
             logprobs=logprobs,
             entropy_sum=entropy_sum,
@@ -239,8 +400,13 @@ class JobRollout:
             answer=answer,
             status=status,
             reward=reward,
+            detail=detail,
             pieces=pieces,
+            entropies=entropies,
             reference_logprobs=reference_logprobs,
+            trained_step=trained_step,
+            credit=credit,
+            policy_logprobs=policy_logprobs,
         )
 
         job_rollout.additional_properties = d

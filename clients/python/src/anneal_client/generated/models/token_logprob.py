@@ -12,7 +12,7 @@ from ..types import UNSET, Unset
 from typing import cast
 
 if TYPE_CHECKING:
-  from ..models.token_logprob_top_logprobs_item import TokenLogprobTopLogprobsItem
+  from ..models.top_logprob import TopLogprob
 
 T = TypeVar("T", bound="TokenLogprob")
 
@@ -23,18 +23,18 @@ class TokenLogprob:
         Attributes:
             token (str):
             logprob (float):
-            top_logprobs (list[TokenLogprobTopLogprobsItem]): Always empty.
+            top_logprobs (list[TopLogprob]): The most probable tokens in its place, as many as were asked for.
             bytes_ (list[int] | None | Unset): Null where the token is a part of a character.
      """
 
     token: str
     logprob: float
-    top_logprobs: list[TokenLogprobTopLogprobsItem]
+    top_logprobs: list[TopLogprob]
     bytes_: list[int] | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        from ..models.token_logprob_top_logprobs_item import TokenLogprobTopLogprobsItem # noqa: PLC0415
+        from ..models.top_logprob import TopLogprob # noqa: PLC0415
         token = self.token
 
         logprob = self.logprob
@@ -67,7 +67,7 @@ class TokenLogprob:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.token_logprob_top_logprobs_item import TokenLogprobTopLogprobsItem # noqa: PLC0415
+        from ..models.top_logprob import TopLogprob # noqa: PLC0415
         d = dict(src_dict)
         token = d.pop("token")
 
@@ -76,7 +76,7 @@ class TokenLogprob:
         top_logprobs = []
         _top_logprobs = d.pop("top_logprobs")
         for top_logprobs_item_data in (_top_logprobs):
-            top_logprobs_item = TokenLogprobTopLogprobsItem.from_dict(top_logprobs_item_data)
+            top_logprobs_item = TopLogprob.from_dict(top_logprobs_item_data)
 
             top_logprobs.append(top_logprobs_item)
 

@@ -17,8 +17,9 @@ from typing import cast
 
 def _get_kwargs(
     *,
-    body: File,
+    body: File | Unset = UNSET,
     name: str | Unset = UNSET,
+    file: str | Unset = UNSET,
     prompt_column: str | Unset = UNSET,
     answer_column: str | Unset = UNSET,
     completion_column: str | Unset = UNSET,
@@ -29,6 +30,8 @@ def _get_kwargs(
     params: dict[str, Any] = {}
 
     params["name"] = name
+
+    params["file"] = file
 
     params["prompt_column"] = prompt_column
 
@@ -44,7 +47,8 @@ def _get_kwargs(
         "params": params,
     }
 
-    _kwargs["content"] = body.payload
+    if not isinstance(body, Unset):
+        _kwargs["content"] = body.payload
     headers["Content-Type"] = "application/jsonl"
 
     _kwargs["headers"] = headers
@@ -70,6 +74,11 @@ def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Res
         response_403 = Problem.from_dict(response.json())
 
         return response_403
+
+    if response.status_code == 404:
+        response_404 = Problem.from_dict(response.json())
+
+        return response_404
 
     if response.status_code == 413:
         response_413 = Problem.from_dict(response.json())
@@ -117,8 +126,9 @@ def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Res
 def sync_detailed(
     *,
     client: AuthenticatedClient | Client,
-    body: File,
+    body: File | Unset = UNSET,
     name: str | Unset = UNSET,
+    file: str | Unset = UNSET,
     prompt_column: str | Unset = UNSET,
     answer_column: str | Unset = UNSET,
     completion_column: str | Unset = UNSET,
@@ -128,14 +138,17 @@ def sync_detailed(
 
      The body is JSON Lines: one JSON object per line. It is streamed to disk and checked on the way; an
     error names
-    the row, and nothing is kept of a file with a broken one.
+    the row, and nothing is kept of a file with a broken one. A large file is better sent in parts
+    (`/v1/uploads`), which can
+    be sent again one by one, and named here when it is complete; it can be deleted then.
 
     Args:
         name (str | Unset):
+        file (str | Unset):
         prompt_column (str | Unset):
         answer_column (str | Unset):
         completion_column (str | Unset):
-        body (File):
+        body (File | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -148,6 +161,7 @@ def sync_detailed(
     kwargs = _get_kwargs(
         body=body,
 name=name,
+file=file,
 prompt_column=prompt_column,
 answer_column=answer_column,
 completion_column=completion_column,
@@ -163,8 +177,9 @@ completion_column=completion_column,
 def sync(
     *,
     client: AuthenticatedClient | Client,
-    body: File,
+    body: File | Unset = UNSET,
     name: str | Unset = UNSET,
+    file: str | Unset = UNSET,
     prompt_column: str | Unset = UNSET,
     answer_column: str | Unset = UNSET,
     completion_column: str | Unset = UNSET,
@@ -174,14 +189,17 @@ def sync(
 
      The body is JSON Lines: one JSON object per line. It is streamed to disk and checked on the way; an
     error names
-    the row, and nothing is kept of a file with a broken one.
+    the row, and nothing is kept of a file with a broken one. A large file is better sent in parts
+    (`/v1/uploads`), which can
+    be sent again one by one, and named here when it is complete; it can be deleted then.
 
     Args:
         name (str | Unset):
+        file (str | Unset):
         prompt_column (str | Unset):
         answer_column (str | Unset):
         completion_column (str | Unset):
-        body (File):
+        body (File | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -195,6 +213,7 @@ def sync(
         client=client,
 body=body,
 name=name,
+file=file,
 prompt_column=prompt_column,
 answer_column=answer_column,
 completion_column=completion_column,
@@ -204,8 +223,9 @@ completion_column=completion_column,
 async def asyncio_detailed(
     *,
     client: AuthenticatedClient | Client,
-    body: File,
+    body: File | Unset = UNSET,
     name: str | Unset = UNSET,
+    file: str | Unset = UNSET,
     prompt_column: str | Unset = UNSET,
     answer_column: str | Unset = UNSET,
     completion_column: str | Unset = UNSET,
@@ -215,14 +235,17 @@ async def asyncio_detailed(
 
      The body is JSON Lines: one JSON object per line. It is streamed to disk and checked on the way; an
     error names
-    the row, and nothing is kept of a file with a broken one.
+    the row, and nothing is kept of a file with a broken one. A large file is better sent in parts
+    (`/v1/uploads`), which can
+    be sent again one by one, and named here when it is complete; it can be deleted then.
 
     Args:
         name (str | Unset):
+        file (str | Unset):
         prompt_column (str | Unset):
         answer_column (str | Unset):
         completion_column (str | Unset):
-        body (File):
+        body (File | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -235,6 +258,7 @@ async def asyncio_detailed(
     kwargs = _get_kwargs(
         body=body,
 name=name,
+file=file,
 prompt_column=prompt_column,
 answer_column=answer_column,
 completion_column=completion_column,
@@ -250,8 +274,9 @@ completion_column=completion_column,
 async def asyncio(
     *,
     client: AuthenticatedClient | Client,
-    body: File,
+    body: File | Unset = UNSET,
     name: str | Unset = UNSET,
+    file: str | Unset = UNSET,
     prompt_column: str | Unset = UNSET,
     answer_column: str | Unset = UNSET,
     completion_column: str | Unset = UNSET,
@@ -261,14 +286,17 @@ async def asyncio(
 
      The body is JSON Lines: one JSON object per line. It is streamed to disk and checked on the way; an
     error names
-    the row, and nothing is kept of a file with a broken one.
+    the row, and nothing is kept of a file with a broken one. A large file is better sent in parts
+    (`/v1/uploads`), which can
+    be sent again one by one, and named here when it is complete; it can be deleted then.
 
     Args:
         name (str | Unset):
+        file (str | Unset):
         prompt_column (str | Unset):
         answer_column (str | Unset):
         completion_column (str | Unset):
-        body (File):
+        body (File | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -282,6 +310,7 @@ async def asyncio(
         client=client,
 body=body,
 name=name,
+file=file,
 prompt_column=prompt_column,
 answer_column=answer_column,
 completion_column=completion_column,

@@ -18,13 +18,18 @@ def _get_kwargs(
     *,
     after: str | Unset = UNSET,
     limit: int | Unset = UNSET,
+    sort: str | Unset = UNSET,
     step: int | Unset = UNSET,
+    max_step: int | Unset = UNSET,
     prompt: int | Unset = UNSET,
     min_reward: float | Unset = UNSET,
     max_reward: float | Unset = UNSET,
     q: str | Unset = UNSET,
     status: str | Unset = UNSET,
     finish: str | Unset = UNSET,
+    group: str | Unset = UNSET,
+    mixed_groups: bool | Unset = UNSET,
+    light: bool | Unset = UNSET,
 
 ) -> dict[str, Any]:
 
@@ -34,7 +39,11 @@ def _get_kwargs(
 
     params["limit"] = limit
 
+    params["sort"] = sort
+
     params["step"] = step
+
+    params["max_step"] = max_step
 
     params["prompt"] = prompt
 
@@ -47,6 +56,12 @@ def _get_kwargs(
     params["status"] = status
 
     params["finish"] = finish
+
+    params["group"] = group
+
+    params["mixed_groups"] = mixed_groups
+
+    params["light"] = light
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -123,13 +138,18 @@ def sync_detailed(
     client: AuthenticatedClient | Client,
     after: str | Unset = UNSET,
     limit: int | Unset = UNSET,
+    sort: str | Unset = UNSET,
     step: int | Unset = UNSET,
+    max_step: int | Unset = UNSET,
     prompt: int | Unset = UNSET,
     min_reward: float | Unset = UNSET,
     max_reward: float | Unset = UNSET,
     q: str | Unset = UNSET,
     status: str | Unset = UNSET,
     finish: str | Unset = UNSET,
+    group: str | Unset = UNSET,
+    mixed_groups: bool | Unset = UNSET,
+    light: bool | Unset = UNSET,
 
 ) -> Response[JobRolloutList | Problem]:
     """ Browse the completions that a job samples
@@ -139,20 +159,27 @@ def sync_detailed(
     do with `"rollouts": {"keep": true}`, and rollout sets always. Of other training jobs there is a
     sample: 64 completions
     of each step, or `rollouts.sample`, as far as 256 MiB and 1024 rounds go, sparser where it is old.
-    `last_id` is the
-    `after` of the next page; a page may be shorter than asked for when completions are long.
+    What a step made of
+    its completions shows in it some seconds later. `last_id` is the `after` of the next page; a page
+    may be shorter than
+    asked for when completions are long.
 
     Args:
         id (str):
         after (str | Unset):
         limit (int | Unset):
+        sort (str | Unset):
         step (int | Unset):
+        max_step (int | Unset):
         prompt (int | Unset):
         min_reward (float | Unset):
         max_reward (float | Unset):
         q (str | Unset):
         status (str | Unset):
         finish (str | Unset):
+        group (str | Unset):
+        mixed_groups (bool | Unset):
+        light (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -166,13 +193,18 @@ def sync_detailed(
         id=id,
 after=after,
 limit=limit,
+sort=sort,
 step=step,
+max_step=max_step,
 prompt=prompt,
 min_reward=min_reward,
 max_reward=max_reward,
 q=q,
 status=status,
 finish=finish,
+group=group,
+mixed_groups=mixed_groups,
+light=light,
 
     )
 
@@ -188,13 +220,18 @@ def sync(
     client: AuthenticatedClient | Client,
     after: str | Unset = UNSET,
     limit: int | Unset = UNSET,
+    sort: str | Unset = UNSET,
     step: int | Unset = UNSET,
+    max_step: int | Unset = UNSET,
     prompt: int | Unset = UNSET,
     min_reward: float | Unset = UNSET,
     max_reward: float | Unset = UNSET,
     q: str | Unset = UNSET,
     status: str | Unset = UNSET,
     finish: str | Unset = UNSET,
+    group: str | Unset = UNSET,
+    mixed_groups: bool | Unset = UNSET,
+    light: bool | Unset = UNSET,
 
 ) -> JobRolloutList | Problem | None:
     """ Browse the completions that a job samples
@@ -204,20 +241,27 @@ def sync(
     do with `"rollouts": {"keep": true}`, and rollout sets always. Of other training jobs there is a
     sample: 64 completions
     of each step, or `rollouts.sample`, as far as 256 MiB and 1024 rounds go, sparser where it is old.
-    `last_id` is the
-    `after` of the next page; a page may be shorter than asked for when completions are long.
+    What a step made of
+    its completions shows in it some seconds later. `last_id` is the `after` of the next page; a page
+    may be shorter than
+    asked for when completions are long.
 
     Args:
         id (str):
         after (str | Unset):
         limit (int | Unset):
+        sort (str | Unset):
         step (int | Unset):
+        max_step (int | Unset):
         prompt (int | Unset):
         min_reward (float | Unset):
         max_reward (float | Unset):
         q (str | Unset):
         status (str | Unset):
         finish (str | Unset):
+        group (str | Unset):
+        mixed_groups (bool | Unset):
+        light (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -232,13 +276,18 @@ def sync(
 client=client,
 after=after,
 limit=limit,
+sort=sort,
 step=step,
+max_step=max_step,
 prompt=prompt,
 min_reward=min_reward,
 max_reward=max_reward,
 q=q,
 status=status,
 finish=finish,
+group=group,
+mixed_groups=mixed_groups,
+light=light,
 
     ).parsed
 
@@ -248,13 +297,18 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
     after: str | Unset = UNSET,
     limit: int | Unset = UNSET,
+    sort: str | Unset = UNSET,
     step: int | Unset = UNSET,
+    max_step: int | Unset = UNSET,
     prompt: int | Unset = UNSET,
     min_reward: float | Unset = UNSET,
     max_reward: float | Unset = UNSET,
     q: str | Unset = UNSET,
     status: str | Unset = UNSET,
     finish: str | Unset = UNSET,
+    group: str | Unset = UNSET,
+    mixed_groups: bool | Unset = UNSET,
+    light: bool | Unset = UNSET,
 
 ) -> Response[JobRolloutList | Problem]:
     """ Browse the completions that a job samples
@@ -264,20 +318,27 @@ async def asyncio_detailed(
     do with `"rollouts": {"keep": true}`, and rollout sets always. Of other training jobs there is a
     sample: 64 completions
     of each step, or `rollouts.sample`, as far as 256 MiB and 1024 rounds go, sparser where it is old.
-    `last_id` is the
-    `after` of the next page; a page may be shorter than asked for when completions are long.
+    What a step made of
+    its completions shows in it some seconds later. `last_id` is the `after` of the next page; a page
+    may be shorter than
+    asked for when completions are long.
 
     Args:
         id (str):
         after (str | Unset):
         limit (int | Unset):
+        sort (str | Unset):
         step (int | Unset):
+        max_step (int | Unset):
         prompt (int | Unset):
         min_reward (float | Unset):
         max_reward (float | Unset):
         q (str | Unset):
         status (str | Unset):
         finish (str | Unset):
+        group (str | Unset):
+        mixed_groups (bool | Unset):
+        light (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -291,13 +352,18 @@ async def asyncio_detailed(
         id=id,
 after=after,
 limit=limit,
+sort=sort,
 step=step,
+max_step=max_step,
 prompt=prompt,
 min_reward=min_reward,
 max_reward=max_reward,
 q=q,
 status=status,
 finish=finish,
+group=group,
+mixed_groups=mixed_groups,
+light=light,
 
     )
 
@@ -313,13 +379,18 @@ async def asyncio(
     client: AuthenticatedClient | Client,
     after: str | Unset = UNSET,
     limit: int | Unset = UNSET,
+    sort: str | Unset = UNSET,
     step: int | Unset = UNSET,
+    max_step: int | Unset = UNSET,
     prompt: int | Unset = UNSET,
     min_reward: float | Unset = UNSET,
     max_reward: float | Unset = UNSET,
     q: str | Unset = UNSET,
     status: str | Unset = UNSET,
     finish: str | Unset = UNSET,
+    group: str | Unset = UNSET,
+    mixed_groups: bool | Unset = UNSET,
+    light: bool | Unset = UNSET,
 
 ) -> JobRolloutList | Problem | None:
     """ Browse the completions that a job samples
@@ -329,20 +400,27 @@ async def asyncio(
     do with `"rollouts": {"keep": true}`, and rollout sets always. Of other training jobs there is a
     sample: 64 completions
     of each step, or `rollouts.sample`, as far as 256 MiB and 1024 rounds go, sparser where it is old.
-    `last_id` is the
-    `after` of the next page; a page may be shorter than asked for when completions are long.
+    What a step made of
+    its completions shows in it some seconds later. `last_id` is the `after` of the next page; a page
+    may be shorter than
+    asked for when completions are long.
 
     Args:
         id (str):
         after (str | Unset):
         limit (int | Unset):
+        sort (str | Unset):
         step (int | Unset):
+        max_step (int | Unset):
         prompt (int | Unset):
         min_reward (float | Unset):
         max_reward (float | Unset):
         q (str | Unset):
         status (str | Unset):
         finish (str | Unset):
+        group (str | Unset):
+        mixed_groups (bool | Unset):
+        light (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -357,12 +435,17 @@ async def asyncio(
 client=client,
 after=after,
 limit=limit,
+sort=sort,
 step=step,
+max_step=max_step,
 prompt=prompt,
 min_reward=min_reward,
 max_reward=max_reward,
 q=q,
 status=status,
 finish=finish,
+group=group,
+mixed_groups=mixed_groups,
+light=light,
 
     )).parsed

@@ -1,0 +1,153 @@
+//! The completions in a file, prompt by prompt, from its end.
+
+use std::io::{self, Read, Seek};
+
+use serde::Deserialize;
+
+use crate::api::lines::{Line, LinesFromEnd};
+use crate::job::{Learned, RolloutLine, SampledGroup};
+
+/// A completion with what is known beside it.
+#[derive(Debug)]
+pub struct Shown {
+    pub line: RolloutLine,
+    /// How much the rewards of its group differ.
+    pub spread: f64,
+    /// Not of a complete set.
+    pub sampled: Option<Sampled>,
+}
+
+/// What a sample knows more of a completion.
+#[derive(Debug, Default)]
+pub struct Sampled {
+    pub pieces: Option<Vec<String>>,
+    pub entropies: Option<Vec<f32>>,
+    pub reference_logprobs: Option<Vec<f32>>,
+    pub learned: Option<Learned>,
+    pub detail: Option<String>,
+}
+
+/// The completions that were sampled together for a prompt.
+#[derive(Debug)]
+pub struct Group {
+    /// Its place: where its last line ends, or its number counted from 1.
+    pub end: u64,
+    pub completions: Vec<Shown>,
+}
+
+/// How a file holds groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A completion a line, group after group, never changed.
+    Set,
+    /// A group a line, never changed.
+    Part,
+    /// A group a line; what it tells of each becomes more. Places are numbers of lines, and the file is read whole.
+    Sample,
+}
+
+/// Reads groups backwards.
+#[derive(Debug)]
+pub struct GroupsFromEnd<F> {
+    lines: Lines<F>,
+    form: Form,
+    /// The line that ended the group before, of another one.
+    next: Option<(Line, u64)>,
+}
+
+#[derive(Debug)]
+enum Lines<F> {
+    FromEnd(LinesFromEnd<F>),
+    Numbered(Vec<Line>),
+}
+
+impl<F: Read + Seek> Lines<F> {
+    fn next(&mut self) -> io::Result<Option<Line>> {
+        match self {
+            Self::FromEnd(lines) => lines.next(),
+            Self::Numbered(lines) => Ok(lines.pop()),
+        }
+    }
+}
+
+/// The number of the group that a line of a set belongs to.
+#[derive(Deserialize)]
+struct Head {
+    group: u64,
+}
+
+impl<F: Read + Seek> GroupsFromEnd<F> {
+    /// The groups before the place `end`, by default the end of the file; see [`LinesFromEnd::open`].
+    pub fn open(mut file: F, form: Form, end: Option<u64>) -> io::Result<Self> {
+        let lines = match form {
+            Form::Set | Form::Part => Lines::FromEnd(LinesFromEnd::open(file, end)?),
+            Form::Sample => {
+                let mut all = Vec::new();
+                file.read_to_end(&mut all)?;
+                let before = usize::try_from(end.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
+                let texts = all.strip_suffix(b"\n").unwrap_or(&all).split(|byte| *byte == b'\n');
+                let numbered = texts.zip(1..).map(|(text, end)| Line { end, text: text.to_vec() });
+                Lines::Numbered(numbered.take(before).filter(|line| !line.text.is_empty()).collect())
+            }
+        };
+        Ok(Self { lines, form, next: None })
+    }
+
+    /// The last group that was not given out yet. Behind one that is broken reading goes on.
+    pub fn next(&mut self) -> io::Result<Option<io::Result<Group>>> {
+        if self.form == Form::Set {
+            return Ok(self.of_lines()?.map(Ok));
+        }
+        let Some(Line { end, text }) = self.lines.next()? else { return Ok(None) };
+        let group = serde_json::from_slice(&text).map(|group| Group { end, completions: shown(group) });
+        Ok(Some(group.map_err(io::Error::from)))
+    }
+
+    fn line(&mut self) -> io::Result<Option<(Line, u64)>> {
+        if let Some(line) = self.next.take() {
+            return Ok(Some(line));
+        }
+        let Some(line) = self.lines.next()? else { return Ok(None) };
+        let head: Head = serde_json::from_slice(&line.text)?;
+        Ok(Some((line, head.group)))
+    }
+
+    fn of_lines(&mut self) -> io::Result<Option<Group>> {
+        let Some((last, number)) = self.line()? else { return Ok(None) };
+        let (end, mut texts) = (last.end, vec![last.text]);
+        while let Some((line, group)) = self.line()? {
+            if group != number {
+                self.next = Some((line, group));
+                break;
+            }
+            texts.push(line.text);
+        }
+        let lines = texts.iter().rev().map(|text| serde_json::from_slice::<RolloutLine>(text));
+        let lines: Vec<RolloutLine> = lines.collect::<Result<_, _>>()?;
+        let spread = spread(lines.iter().filter_map(|line| line.reward));
+        let completions = lines.into_iter().map(|line| Shown { line, spread, sampled: None }).collect();
+        Ok(Some(Group { end, completions }))
+    }
+}
+
+fn shown(SampledGroup { mut group, pieces, learned }: SampledGroup) -> Vec<Shown> {
+    // The group's number in the set is not known yet, and not shown.
+    let lines: Vec<RolloutLine> = group.lines(0).collect();
+    let spread = spread(lines.iter().filter_map(|line| line.reward));
+    let (mut pieces, mut learned) = (pieces.into_iter(), learned.into_iter());
+    let sampled = group.rollouts.drain(..).map(|rollout| Sampled {
+        pieces: pieces.next(),
+        entropies: Some(rollout.entropies),
+        reference_logprobs: Some(rollout.reference_logprobs),
+        learned: learned.next().flatten(),
+        detail: rollout.detail,
+    });
+    lines.into_iter().zip(sampled).map(|(line, sampled)| Shown { line, spread, sampled: Some(sampled) }).collect()
+}
+
+/// The highest reward less the lowest; 0 for none.
+fn spread(rewards: impl Iterator<Item = f64>) -> f64 {
+    let (least, most) =
+        rewards.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), r| (r.min(least), r.max(most)));
+    (most - least).max(0.0)
+}
