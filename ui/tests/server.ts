@@ -53,13 +53,13 @@ export class Server {
   }
 
   /** Submits a short job of the built-in model. */
-  async job(change: Record<string, unknown> = {}) {
+  async job(change: Record<string, unknown> = {}, headers: Record<string, string> = {}) {
     const spec = {
       name: 'small', model: 'builtin:arith-tiny', dataset: { train: 'builtin:arithmetic', eval: 'builtin:arithmetic' }, verifier: { type: 'numeric' },
       objective: { type: 'bolt', beta: 0.25, group_size: 4, rounds: 2 }, sampling: { max_new_tokens: 6, batch_size: 64 },
       train: { steps: 6, prompts_per_step: 8 }, eval: { every_steps: 3, samples: 2, pass_at: [1, 2], prompts: 20 }, seed: 3, ...change,
     }
-    return (await this.ask('/v1/jobs', spec)).id as string
+    return (await this.ask('/v1/jobs', spec, headers)).id as string
   }
 
   async wait(id: string) {
@@ -83,6 +83,22 @@ export function watch(page: Page, server: Server) {
     if (url.protocol.startsWith('http') && url.origin !== server.base) wrong.push(`asked ${url.origin}`)
   })
   return wrong
+}
+
+/** What the shared worker has told a page, before the page has looked at it. */
+export async function overhear(page: Page) {
+  await page.addInitScript(() => {
+    const told = ((window as unknown as { told: unknown[] }).told = [])
+    const Native = window.SharedWorker
+    window.SharedWorker = class extends Native {
+      constructor(url: string | URL, options?: WorkerOptions) {
+        super(url, options)
+        this.port.addEventListener('message', (event) => (told as unknown[]).push(event.data))
+      }
+    }
+  })
+  type Told = { kind: string; type?: string; data?: { job?: string } }
+  return () => page.evaluate(() => (window as unknown as { told: Told[] }).told)
 }
 
 export const test = base.extend<object, { server: Server }>({

@@ -6,6 +6,10 @@ export type Message =
   | { kind: 'closed' }
   // Events may be missing: what was read before must be read again.
   | { kind: 'gap' }
+  // Somebody else may be signed in: what was heard before is not theirs.
+  | { kind: 'anew' }
+  // To the page that said `anew` itself: what comes from here on was heard afterwards.
+  | { kind: 'answered' }
   | { kind: 'event'; type: string; data: unknown }
 
 const TYPES = ['status', 'phase', 'progress', 'metrics', 'evaluation', 'checkpoint', 'rollout_set', 'log', 'devices', 'queue']
@@ -26,19 +30,30 @@ export function connect(tell: (message: Message) => void) {
   let pause = FIRST_PAUSE
   let open = false
   const begun = Date.now()
-  let idle: ReturnType<typeof setTimeout> | undefined
+  let idle = false
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let source: EventSource | undefined
+  let turn = 0
   const views = new Map<string, Message>()
 
   const begin = async () => {
-    idle = undefined
+    const mine = ++turn
+    idle = false
     if (broken) {
       const status = await fetch('/v1/sessions/current').then((answer) => answer.status, () => 0)
-      if (status === 401) return void (idle = setTimeout(begin, IDLE_PAUSE))
+      if (mine !== turn) return
+      if (status === 401) {
+        idle = true
+        return void (timer = setTimeout(begin, IDLE_PAUSE))
+      }
       if (status === 200 && ++failures > MOST_FAILURES) last = ''
     }
-    const after = last || 'latest'
-    const source = new EventSource(`/v1/events?stream=true&views=devices,queue&after=${encodeURIComponent(after)}`)
-    source.onopen = () => {
+    listen(last || 'latest')
+  }
+  const listen = (after: string) => {
+    const stream = new EventSource(`/v1/events?stream=true&views=devices,queue&after=${encodeURIComponent(after)}`)
+    source = stream
+    stream.onopen = () => {
       pause = FIRST_PAUSE
       failures = 0
       open = true
@@ -47,16 +62,16 @@ export function connect(tell: (message: Message) => void) {
       broken = false
       tell({ kind: 'open' })
     }
-    source.onerror = () => {
+    stream.onerror = () => {
       open = false
       broken = true
       tell({ kind: 'closed' })
-      source.close()
-      setTimeout(begin, pause)
+      stream.close()
+      timer = setTimeout(begin, pause)
       pause = Math.min(2 * pause, LONGEST_PAUSE)
     }
     for (const type of TYPES) {
-      source.addEventListener(type, (event: MessageEvent<string>) => {
+      stream.addEventListener(type, (event: MessageEvent<string>) => {
         if (event.lastEventId) last = event.lastEventId
         const message: Message = { kind: 'event', type, data: JSON.parse(event.data) }
         if (type === 'devices' || type === 'queue') views.set(type, message)
@@ -64,18 +79,25 @@ export function connect(tell: (message: Message) => void) {
       })
     }
   }
+  /** Whoever is signed in now, the place in the log and the views of before mean nothing to them. */
+  const anew = () => {
+    clearTimeout(timer)
+    source?.close()
+    open = false
+    broken = true
+    last = ''
+    failures = 0
+    pause = FIRST_PAUSE
+    views.clear()
+    tell({ kind: 'anew' })
+    void begin()
+  }
   void begin()
   return {
     state: (): Message[] => [...(open ? [{ kind: 'open' } as Message] : []), ...views.values()],
-    /** Somebody has signed in, maybe somebody else, to whom the place in the log means nothing. */
-    again: () => {
-      if (idle === undefined) return
-      clearTimeout(idle)
-      last = ''
-      failures = 0
-      views.clear()
-      void begin()
-    },
+    anew,
+    /** A page has been opened, maybe because somebody has signed in. */
+    wake: () => idle && anew(),
   }
 }
 
@@ -88,11 +110,12 @@ if (typeof document === 'undefined') {
     const port = event.ports[0]
     if (!port) return
     ports.add(port)
-    connection.again()
-    // A tab says when it goes, and when somebody has signed in.
-    port.onmessage = (message: MessageEvent<'bye' | 'again'>) => {
-      if (message.data === 'bye') ports.delete(port)
-      else connection.again()
+    connection.wake()
+    // A tab says when it goes, and when somebody has signed in or out.
+    port.onmessage = (message: MessageEvent<'bye' | 'anew'>) => {
+      if (message.data === 'bye') return void ports.delete(port)
+      connection.anew()
+      port.postMessage({ kind: 'answered' } satisfies Message)
     }
     connection.state().forEach((message) => port.postMessage(message))
   }

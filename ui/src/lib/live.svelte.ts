@@ -14,9 +14,23 @@ export const live: Live = $state({ connected: false, devices: [], queue: null, g
 const listeners = new Set<(event: JobEvent) => void>()
 let waiting: (() => void)[] = []
 let begun = false
+/** How often we said that somebody signed in or out and were not answered yet; what comes before is of the earlier one. */
+let unanswered = 0
+
+/** What was heard was for somebody else. */
+function forget() {
+  live.connected = false
+  live.devices = []
+  live.queue = null
+}
 
 function hear(message: Message) {
-  if (message.kind === 'open') {
+  if (message.kind === 'answered') unanswered -= 1
+  else if (unanswered) return
+  else if (message.kind === 'anew') {
+    forget()
+    void look()
+  } else if (message.kind === 'open') {
     if (!live.connected && begun) void look()
     begun = true
     live.connected = true
@@ -36,21 +50,32 @@ function hear(message: Message) {
   }
 }
 
-let again: (() => void) | null = null
+let say: ((word: 'anew') => void) | null = null
 
-/** Begins to listen; when that has been said before, somebody has signed in again. */
+/** Begins to listen, if that was not said before. */
 export function start() {
-  if (again) return again()
+  if (say) return
   if (typeof SharedWorker === 'undefined') {
     const connection = connect(hear)
-    again = connection.again
+    say = () => {
+      connection.anew()
+      hear({ kind: 'answered' })
+    }
     return
   }
   const worker = new SharedWorker(new URL('./live-worker.ts', import.meta.url), { type: 'module', name: 'anneal-live' })
   worker.port.onmessage = (event: MessageEvent<Message>) => hear(event.data)
-  again = () => worker.port.postMessage('again')
+  say = (word) => worker.port.postMessage(word)
   addEventListener('pagehide', () => worker.port.postMessage('bye'))
   addEventListener('pageshow', (event) => event.persisted && location.reload())
+}
+
+/** Somebody has signed in or out: the connection is another's from now on, in all tabs. */
+export function anew() {
+  start()
+  unanswered += 1
+  forget()
+  say?.('anew')
 }
 
 /** Calls `listener` for each event of a job; the answer ends it. */

@@ -1,6 +1,7 @@
 // Who looks at the page. The key itself is never here: the browser has a cookie that scripts cannot read.
 
 import type { components } from '../../../clients/typescript/src/schema'
+import { anew } from './live.svelte'
 
 export type Session = components['schemas']['Session']
 
@@ -34,6 +35,7 @@ async function begin(body: { key: string } | { link: string }): Promise<string> 
   const headers = { 'Content-Type': 'application/json' }
   const answer = await fetch('/v1/sessions', { method: 'POST', headers, body: JSON.stringify(body) })
   if (!answer.ok) return ((await answer.json()) as { detail: string }).detail
+  anew()
   session.notice = ''
   await look()
   return ''
@@ -45,6 +47,7 @@ export const signIn = (key: string) => begin({ key })
 export async function signOut() {
   const answer = await fetch('/v1/sessions/current', { method: 'DELETE' }).catch(() => null)
   if (!answer?.ok && answer?.status !== 401) return alert('The server did not answer; you are still signed in.')
+  anew()
   lost()
   session.notice = ''
 }
