@@ -123,6 +123,8 @@ pub struct SettingArgs {
 #[derive(Clone, Debug)]
 pub struct Config {
     pub data_dir: PathBuf,
+    /// Whether somebody chose it.
+    pub names_data_dir: bool,
     pub listen: SocketAddr,
     pub devices: String,
     pub threads: usize,
@@ -151,8 +153,10 @@ impl Config {
             None if Path::new("anneal.toml").exists() => read(Path::new("anneal.toml"))?,
             None => SettingArgs::default(),
         };
+        let data_dir = args.data_dir.or(file.data_dir);
         let config = Self {
-            data_dir: args.data_dir.or(file.data_dir).unwrap_or_else(|| PathBuf::from("anneal-data")),
+            names_data_dir: data_dir.is_some(),
+            data_dir: data_dir.unwrap_or_else(|| PathBuf::from("anneal-data")),
             listen: args.listen.or(file.listen).unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 8080))),
             devices: args.devices.or(file.devices).unwrap_or_else(|| String::from("all")),
             threads: args.threads.or(file.threads).unwrap_or_else(cores),

@@ -433,6 +433,26 @@ sampling: {max_new_tokens: 4}
 }
 
 #[test]
+fn the_key_of_the_environment_goes_to_no_server_that_has_another() {
+    let none = || answer("200 OK", "", r#"{"object": "list", "data": [], "has_more": false}"#);
+    let (base, requests) = scripted((0..4).map(|_| none()).collect());
+    let program = Program::of("");
+    let run = |arguments: &[&str]| {
+        let said = program.command(arguments).env("ANNEAL_API_KEY", "of-environment").output().unwrap();
+        assert!(said.status.success(), "{said:?}");
+    };
+    let said = program.pipe(&["login", &base], "of-profile\n");
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    run(&["jobs", "list"]);
+    run(&["jobs", "list", "--api-key", "of-flag"]);
+    run(&["jobs", "list", "--server", &base]);
+    let keys = ["of-profile", "of-profile", "of-flag", "of-environment"];
+    for (request, key) in requests.join().unwrap().iter().zip(keys) {
+        assert!(request.contains(&format!("authorization: bearer {key}\r\n")), "{key}: {request}");
+    }
+}
+
+#[test]
 fn a_server_is_remembered_with_its_key_until_it_is_forgotten() {
     let program = Program::of("");
     let base = &SHARED.server.base;
@@ -445,8 +465,26 @@ fn a_server_is_remembered_with_its_key_until_it_is_forgotten() {
     assert_eq!(program.json(&["jobs", "get", finished_job()])["id"], finished_job());
     let elsewhere = program.run(&["jobs", "list", "--server", "127.0.0.1:1"]);
     assert_ne!(elsewhere.code, Some(0), "a server that is named counts more");
+    let by_flag = program.command(&["jobs", "list", "--profile", "lab"]).env("ANNEAL_SERVER", "127.0.0.1:1").output();
+    assert!(by_flag.unwrap().status.success(), "a flag counts more than a variable");
+    let both = program.run(&["jobs", "list", "--profile", "lab", "--server", base]);
+    assert!(both.code == Some(2) && both.err.contains("cannot be used with"), "{}", both.err);
+    let taken = program.pipe(&["login", "127.0.0.1:1", "--as", "lab"], "\n");
+    assert!(taken.code == Some(1) && taken.err.contains("--as NAME"), "{}", taken.err);
+    // A data directory that is named is this machine's; otherwise the server looks at its own disk.
+    let here = program.run(&["models", "import", "/nowhere", "--data-dir", &program.path("data")]);
+    assert!(here.code == Some(1) && here.err.contains("/nowhere: No such file"), "{}", here.err);
+    let there = program.run(&["models", "import", "/nowhere"]);
+    assert!(there.code == Some(1) && there.err.contains("import"), "{}", there.err);
+    assert!(!there.err.contains("No such file"), "{}", there.err);
+    let address = base.trim_start_matches("http://");
+    assert_eq!(program.pipe(&["login", base], "\n").code, Some(0));
+    assert_eq!(program.json(&["logout", "--profile", "lab"])["profile"], "lab");
+    assert_eq!(program.json(&["profiles"])["data"][0]["name"], address, "servers are called by name and port");
     assert_eq!(program.run(&["logout"]).code, Some(0));
     assert_eq!(program.json(&["profiles"])["data"], json!([]));
+    let none = program.run(&["jobs", "list", "--profile", "lab"]);
+    assert!(none.err.contains("`anneal login URL` makes one"), "{}", none.err);
     assert_eq!(program.run(&["logout"]).code, Some(1));
 }
 

@@ -59,9 +59,15 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
         Command::List(args) => args.remote.run(config, |client, output| list(client, output, args)),
         Command::Import(args) => {
             let output = Output { json: args.remote.json };
-            match args.remote.names_a_server() {
-                Ok(true) => args.remote.run(config, |client, output| import_by(client, output, args)),
-                Ok(false) => import_into(config, output, args).or_else(|error| output.failure(error)),
+            let by_server = || args.remote.run(config, |client, output| import_by(client, output, args));
+            let here = || import_into(config, output, args).or_else(|error| output.failure(error));
+            if args.remote.names_a_server() {
+                return by_server();
+            }
+            match args.remote.remembers_a_server() {
+                // A data directory that is named is this machine's.
+                Ok(true) if !config.names_data_dir => by_server(),
+                Ok(_) => here(),
                 Err(error) => output.failure(error),
             }
         }
@@ -92,15 +98,15 @@ fn list(client: &Client, output: Output, args: &ListArgs) -> anyhow::Result<Exit
 fn import_by(client: &Client, output: Output, args: &ImportArgs) -> anyhow::Result<ExitCode> {
     let path = std::path::absolute(&args.path)?;
     let model = client.post("/v1/models", &json!({"path": path, "name": args.name}))?;
-    output.answer(&model, || imported(&model));
+    output.answer(&model, || imported(&model, &format!("by {}", client.base())));
     Ok(ExitCode::SUCCESS)
 }
 
-fn imported(model: &Value) -> String {
+fn imported(model: &Value, whither: &str) -> String {
     let [id, parameters, context, format, source] =
         ["/id", "/parameters", "/context_length", "/format", "/source"].map(|pointer| member(model, pointer));
     format!(
-        "{id}\n  {parameters} parameters, context {context}, {format} from {source}\n  use it as \"model\": \"{id}\" in a \
+        "{id}\n  {parameters} parameters, context {context}, {format} from {source}, imported {whither}\n  use it as \"model\": \"{id}\" in a \
          job spec\n"
     )
 }
@@ -120,7 +126,7 @@ fn import_into(config: &Config, output: Output, args: &ImportArgs) -> anyhow::Re
             "weights_sha256": model.weights_sha256, "tokenizer_sha256": model.tokenizer_sha256,
             "bytes": model.bytes, "created_at": model.created_at.unix_seconds(),
         });
-        output.answer(&answer, || imported(&answer));
+        output.answer(&answer, || imported(&answer, &format!("into {}", config.data_dir.display())));
         Ok(ExitCode::SUCCESS)
     })
 }

@@ -95,6 +95,7 @@ impl Profiles {
         let Some(wanted) = name.or(self.present.as_deref()) else { return Ok(None) };
         match self.profile.get(wanted) {
             Some(profile) => Ok(Some(profile)),
+            None if self.profile.is_empty() => bail!("there is no profile `{wanted}`; `anneal login URL` makes one"),
             None => {
                 let known: Vec<&str> = self.profile.keys().map(String::as_str).collect();
                 bail!("there is no profile `{wanted}`; there are: {}", known.join(", "))
@@ -128,12 +129,17 @@ pub fn login(args: &LoginArgs) -> anyhow::Result<ExitCode> {
         let file = args.remote.profiles_file()?;
         let mut profiles = Profiles::read(&file)?;
         let server = base(&args.url);
-        let host = server.split("://").last().unwrap_or_default().split([':', '/']).next().unwrap_or_default();
-        let name = args.name.clone().unwrap_or_else(|| host.to_owned());
+        let name = args.name.clone().unwrap_or_else(|| address(&server).to_owned());
+        if let Some(other) = profiles.profile.get(&name).filter(|known| known.server != server) {
+            bail!("profile `{name}` is {}; call this server otherwise with --as NAME", other.server);
+        }
         let key = match args.remote.key() {
             Some(key) => Some(key),
             None => ask_for_key()?,
         };
+        if key.is_some() && !goes_unseen(&server) {
+            eprintln!("warning: a key goes to {server} in clear text, which others on the way can read; use https://");
+        }
         let me = Client::with_key(&server, key.clone()).get("/v1/sessions/current")?;
         profiles.profile.insert(name.clone(), Profile { server: server.clone(), api_key: key.map(|key| key.0) });
         profiles.present = Some(name.clone());
@@ -146,6 +152,20 @@ pub fn login(args: &LoginArgs) -> anyhow::Result<ExitCode> {
     run().or_else(|error| output.failure(error))
 }
 
+/// A server's name and port.
+fn address(server: &str) -> &str {
+    let rest = server.split_once("://").map_or(server, |(_, rest)| rest);
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    authority.rsplit_once('@').map_or(authority, |(_, address)| address)
+}
+
+/// Whether nobody else reads what is sent: over TLS, or within this machine.
+fn goes_unseen(server: &str) -> bool {
+    let address = address(server);
+    let of_this_machine = |host: &str| address == host || address.starts_with(&format!("{host}:"));
+    server.starts_with("https://") || ["localhost", "127.0.0.1", "[::1]"].into_iter().any(of_this_machine)
+}
+
 /// A key from the terminal, where it is not shown, or from a pipe; none where nothing is given.
 fn ask_for_key() -> anyhow::Result<Option<ApiKey>> {
     let text = if stdin().is_terminal() {
@@ -155,23 +175,28 @@ fn ask_for_key() -> anyhow::Result<Option<ApiKey>> {
         stdin().read_line(&mut line)?;
         line
     };
-    let text = text.trim();
-    Ok((!text.is_empty()).then(|| ApiKey(text.to_owned())))
+    Ok(ApiKey::given(&text))
 }
 
 pub fn logout(args: &LogoutArgs) -> anyhow::Result<ExitCode> {
-    let file = args.remote.profiles_file()?;
-    let mut profiles = Profiles::read(&file)?;
-    let Some(name) = args.name.clone().or_else(|| profiles.present.clone()) else {
-        bail!("no server is remembered");
+    let output = Output { json: args.remote.json };
+    let run = || {
+        let file = args.remote.profiles_file()?;
+        let mut profiles = Profiles::read(&file)?;
+        let named = args.name.as_deref().or(args.remote.profile_name());
+        let Some(name) = named.map(str::to_owned).or_else(|| profiles.present.clone()) else {
+            bail!("no server is remembered");
+        };
+        profiles.find(Some(&name))?;
+        profiles.profile.remove(&name);
+        profiles.present = profiles.present.filter(|present| *present != name);
+        profiles.write(&file)?;
+        output.answer(&json!({"profile": name}), || {
+            format!("{name} and its key are forgotten; the key itself goes on: `anneal keys revoke` ends it\n")
+        });
+        Ok(ExitCode::SUCCESS)
     };
-    if profiles.profile.remove(&name).is_none() {
-        bail!("there is no profile `{name}`");
-    }
-    profiles.present = profiles.present.filter(|present| *present != name);
-    profiles.write(&file)?;
-    eprintln!("{name} and its key are forgotten; the key itself goes on: `anneal keys revoke` ends it");
-    Ok(ExitCode::SUCCESS)
+    run().or_else(|error| output.failure(error))
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -229,7 +254,21 @@ mod tests {
         assert_eq!(read.find(None).unwrap(), Some(&lab));
         assert!(read.find(Some("home")).unwrap_err().to_string().contains("there are: lab"));
         assert!(!format!("{read:?}").contains("anneal_sk_x"), "keys are never shown");
+        assert!(Profiles::default().find(Some("home")).unwrap_err().to_string().contains("anneal login"));
         fs::write(&file, "profile = 3").unwrap();
         assert!(Profiles::read(&file).is_err());
+    }
+    #[test]
+    fn servers_are_called_by_name_and_port_and_keys_in_clear_text_are_told_of() {
+        let table = [
+            ("https://anneal.example.com/x", "anneal.example.com", true),
+            ("http://gpu-box:8080", "gpu-box:8080", false),
+            ("http://localhost:8080", "localhost:8080", true),
+            ("http://localhost.example.com", "localhost.example.com", false),
+            ("http://user@[::1]:8080/", "[::1]:8080", true),
+        ];
+        for (server, name, unseen) in table {
+            assert_eq!((address(server), goes_unseen(server)), (name, unseen), "{server}");
+        }
     }
 }

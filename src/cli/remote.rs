@@ -16,25 +16,47 @@ const HEADING: &str = "Server and output";
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct RemoteArgs {
-    /// The server [default: that of the profile, or http:// and the address `serve` listens on]
-    #[arg(long, env = "ANNEAL_SERVER", value_name = "URL", global = true, help_heading = HEADING)]
+    /// The server [env: ANNEAL_SERVER] [default: that of the profile, or http:// and the address `serve` listens on]
+    #[arg(long, value_name = "URL", global = true, help_heading = HEADING)]
     server: Option<String>,
-    /// What lets you in; better in ANNEAL_API_KEY than here, where other users of this machine can read it
-    #[arg(
-        long, env = "ANNEAL_API_KEY", hide_env_values = true, value_name = "KEY", global = true, help_heading = HEADING,
-        value_parser = |text: &str| Ok::<_, std::convert::Infallible>(ApiKey(text.to_owned()))
-    )]
+    /// What lets you in [default: the profile's, or else ANNEAL_API_KEY]; other users of this machine can read what
+    /// stands here
+    #[arg(long, value_name = "KEY", global = true, help_heading = HEADING, value_parser = key)]
     api_key: Option<ApiKey>,
-    /// A server that `anneal login` remembers [default: the one of the last login]
-    #[arg(long, env = "ANNEAL_PROFILE", value_name = "NAME", global = true, help_heading = HEADING)]
+    /// A server that `anneal login` remembers [env: ANNEAL_PROFILE] [default: the one of the last login]
+    #[arg(long, value_name = "NAME", global = true, conflicts_with = "server", help_heading = HEADING)]
     profile: Option<String>,
     /// Where it remembers them
     #[arg(long, env = "ANNEAL_PROFILES", value_name = "FILE", global = true, hide = true)]
     profiles: Option<PathBuf>,
+    #[command(flatten)]
+    environment: Environment,
     /// Write JSON to standard output: one document, or one a line where things come one by one; errors as JSON to
     /// standard error
     #[arg(long, global = true, help_heading = HEADING)]
     pub json: bool,
+}
+
+/// What variables say, which counts less than any flag.
+#[derive(Clone, Debug, clap::Args)]
+struct Environment {
+    #[arg(long = "environment-server", env = "ANNEAL_SERVER", global = true, hide = true)]
+    server: Option<String>,
+    #[arg(long = "environment-profile", env = "ANNEAL_PROFILE", global = true, hide = true)]
+    profile: Option<String>,
+    #[arg(
+        long = "environment-api-key", env = "ANNEAL_API_KEY", hide_env_values = true, global = true, hide = true,
+        value_parser = key
+    )]
+    api_key: Option<ApiKey>,
+}
+
+/// Which server is meant.
+enum Meant {
+    Named(String),
+    Remembered(Profile),
+    /// The one of this machine.
+    Own,
 }
 
 impl RemoteArgs {
@@ -54,19 +76,47 @@ impl RemoteArgs {
         file.context("there is no home directory; say in ANNEAL_PROFILES where profiles are kept")
     }
 
-    /// The key that was given, by flag or variable.
+    /// The key on the command line.
     pub fn key(&self) -> Option<ApiKey> {
-        self.api_key.as_ref().map(|key| ApiKey(key.0.trim().to_owned())).filter(|key| !key.0.is_empty())
+        let key = given_key(self.api_key.as_ref());
+        if key.is_some() && !self.json {
+            eprintln!(
+                "warning: other users of this machine can see a key on a command line; use ANNEAL_API_KEY instead"
+            );
+        }
+        key
     }
 
-    /// Whether a server was given, or is remembered as the present one.
-    pub fn names_a_server(&self) -> anyhow::Result<bool> {
-        Ok(given(self.server.as_ref()).is_some() || self.profile()?.is_some())
+    /// The profile that was named, by a flag or a variable.
+    pub fn profile_name(&self) -> Option<&str> {
+        given(self.profile.as_ref()).or(given(self.environment.profile.as_ref()))
     }
 
-    /// The profile that counts where no server was given.
-    fn profile(&self) -> anyhow::Result<Option<Profile>> {
-        let name = given(self.profile.as_ref());
+    /// Whether a server or a profile was named, by a flag or a variable.
+    pub fn names_a_server(&self) -> bool {
+        self.named_server().or(self.profile_name()).is_some()
+    }
+
+    /// Whether `anneal login` remembers a server as the present one.
+    pub fn remembers_a_server(&self) -> anyhow::Result<bool> {
+        Ok(self.remembered(None)?.is_some())
+    }
+
+    fn named_server(&self) -> Option<&str> {
+        given(self.server.as_ref()).or(given(self.environment.server.as_ref()))
+    }
+
+    /// A flag counts more than a variable, and a server more than a profile.
+    fn meant(&self) -> anyhow::Result<Meant> {
+        let flag = given(self.profile.as_ref());
+        if let Some(server) = self.named_server().filter(|_| flag.is_none()) {
+            return Ok(Meant::Named(base(server)));
+        }
+        Ok(self.remembered(self.profile_name())?.map_or(Meant::Own, Meant::Remembered))
+    }
+
+    /// The profile of this name, or else the present one.
+    fn remembered(&self, name: Option<&str>) -> anyhow::Result<Option<Profile>> {
         match self.profiles_file() {
             Ok(file) => Ok(Profiles::read(&file)?.find(name)?.cloned()),
             Err(error) if name.is_some() => Err(error),
@@ -75,20 +125,23 @@ impl RemoteArgs {
     }
 
     fn connect(&self, config: &Config) -> anyhow::Result<Client> {
-        let (base, remembered) = match given(self.server.as_ref()) {
-            Some(server) => (base(server), None),
-            None => match self.profile()? {
-                Some(profile) => (profile.server.clone(), profile.key()),
-                None => (config.own_url(), None),
-            },
+        let (base, remembered) = match self.meant()? {
+            Meant::Named(base) => (base, None),
+            Meant::Remembered(profile) => (profile.server.clone(), profile.key()),
+            Meant::Own => (config.own_url(), None),
         };
-        if !self.json && std::env::args_os().any(|argument| argument.to_string_lossy().starts_with("--api-key")) {
-            eprintln!(
-                "warning: other users of this machine can see a key on a command line; use ANNEAL_API_KEY instead"
-            );
-        }
-        Ok(Client::with_key(&base, self.key().or(remembered)))
+        // The key of a profile is that server's; the variable's may be another's.
+        let key = self.key().or(remembered).or_else(|| given_key(self.environment.api_key.as_ref()));
+        Ok(Client::with_key(&base, key))
     }
+}
+
+fn key(text: &str) -> Result<ApiKey, std::convert::Infallible> {
+    Ok(ApiKey(text.to_owned()))
+}
+
+fn given_key(key: Option<&ApiKey>) -> Option<ApiKey> {
+    key.and_then(|key| ApiKey::given(&key.0))
 }
 
 /// What a flag or a variable says; one that is set to nothing, as CI systems do with what they lack, says nothing.

@@ -12,7 +12,7 @@ use crate::config::Config;
 /// A completion with at least this reward has passed.
 const PASSES: f64 = 0.5;
 /// Just below it: the server's bounds are inclusive.
-const FAILS: f64 = 0.499_999;
+const FAILS: f64 = PASSES.next_down();
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

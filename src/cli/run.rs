@@ -16,7 +16,7 @@ use super::jobs::follow::{Outcome, conclude, detach_on_interrupt, follow_visibly
 use super::jobs::wait::deadline;
 use super::output::{Fields, Output, member, printable, size};
 use super::remote::RemoteArgs;
-use super::spec_file::{parse, read_text, upload_data};
+use super::spec_file::{parse, read_text, settle_paths, upload_data};
 use crate::config::Config;
 
 #[derive(Clone, Debug, clap::Args)]
@@ -51,7 +51,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     download: Option<PathBuf>,
     /// Make nothing, and say what would be made: `validate` checks the spec, `preflight` also tries the first rows and
-    /// estimates what the job needs
+    /// estimates what the job needs. Data of this machine is uploaded all the same
     #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, default_missing_value = "preflight",
           require_equals = true, conflicts_with_all = ["wait", "timeout", "download"])]
     dry_run: Option<DryRun>,
@@ -72,8 +72,9 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
             Ok(spec) => spec,
             Err(refused) => return Ok(refuse(output, &refused)),
         };
+        settle_paths(&args.spec, &mut spec)?;
         args.set.iter().try_for_each(|assignment| assignment.apply(&mut spec))?;
-        upload_data(client, &args.spec, &mut spec)?;
+        upload_data(client, &mut spec)?;
         if let Some(how) = args.dry_run {
             return dry_run(client, output, how, &spec);
         }

@@ -40,14 +40,22 @@ pub fn parse(path: &Path, text: &str) -> Result<Value, Refused> {
     })
 }
 
-/// Puts versions of data sets in the place of files of this machine, which are uploaded unless the server has them.
-/// Relative paths are below the folder of the spec.
-pub fn upload_data(client: &Client, spec_file: &Path, spec: &mut Value) -> anyhow::Result<()> {
-    let folder = if spec_file == Path::new("-") { None } else { spec_file.parent() };
+/// Puts paths that do not depend on the present folder in the place of those in a spec, which are relative to its own.
+pub fn settle_paths(spec_file: &Path, spec: &mut Value) -> anyhow::Result<()> {
+    let folder = spec_file.parent().filter(|_| spec_file != Path::new("-")).unwrap_or(Path::new(""));
     for pointer in DATA {
         let Some(member) = spec.pointer_mut(pointer) else { continue };
         let Some(path) = member.as_str().and_then(local) else { continue };
-        let path = folder.unwrap_or(Path::new("")).join(path);
+        *member = std::path::absolute(folder.join(path))?.to_string_lossy().into();
+    }
+    Ok(())
+}
+
+/// Puts versions of data sets in the place of files of this machine, which are uploaded unless the server has them.
+pub fn upload_data(client: &Client, spec: &mut Value) -> anyhow::Result<()> {
+    for pointer in DATA {
+        let Some(member) = spec.pointer_mut(pointer) else { continue };
+        let Some(path) = member.as_str().and_then(local) else { continue };
         let version = version_of(client, &path).with_context(|| format!("{pointer} of the spec"))?;
         *member = Value::String(version);
     }
@@ -94,6 +102,15 @@ mod tests {
             let refused = parse(Path::new(name), "model: [1").unwrap_err().to_string();
             assert!(refused.contains(form), "{refused}");
         }
+    }
+
+    #[test]
+    fn paths_in_a_spec_are_below_its_folder() {
+        let mut spec = json!({"dataset": {"train": "./rows", "eval": "builtin:arithmetic"}});
+        settle_paths(Path::new("/specs/job.yaml"), &mut spec).unwrap();
+        assert_eq!(spec, json!({"dataset": {"train": "/specs/rows", "eval": "builtin:arithmetic"}}));
+        settle_paths(Path::new("/elsewhere/job.yaml"), &mut spec).unwrap();
+        assert_eq!(spec["dataset"]["train"], "/specs/rows", "it is settled");
     }
 
     #[test]

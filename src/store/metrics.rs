@@ -1,6 +1,6 @@
 //! Metric series: written step by step, and read whole or in as many points as are asked for.
 //!
-//! Beside each value stand points for the 16, 256 and 4096 steps that it belongs to, written in the same transaction. A
+//! Beside each value stand points for the 8, 64, 512 and 4096 steps that it belongs to, written in the same transaction. A
 //! series of few steps passes by value for value; of a long one only its points are read, and values where it is cut
 //! within one. A long job's values are never all in memory.
 
@@ -15,8 +15,9 @@ use super::{ROWS, Result, Store, write_json};
 use crate::job::JobId;
 use crate::job::event::Named;
 
-/// How many steps stored points stand for; each a multiple of the one before.
-const WIDTHS: [u64; 3] = [16, 256, 4096];
+/// How many steps stored points stand for: [`FINER`] times as many as those before.
+const WIDTHS: [u64; 4] = [8, 64, 512, 4096];
+const FINER: u64 = 8;
 
 /// One metric over the steps.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,7 +55,7 @@ pub struct MetricQuery<'a> {
 
 impl Store {
     /// The series of a job, by name, each in at most `points` points: of equally many values in a row, or, of a range of
-    /// at least 16 steps a point, of equally many steps.
+    /// at least 8 steps a point, of equally many steps.
     pub async fn metrics(&self, job: JobId, query: &MetricQuery<'_>) -> Result<Vec<MetricSeries>> {
         // One transaction: a running job adds values between two statements.
         let mut tx = self.readers.begin().await?;
@@ -303,7 +304,7 @@ async fn add_to_points(connection: &mut SqliteConnection, job: JobId, step: i64,
         "insert into metric_rollup
              (job_id, width, name, bucket, value_count, value_sum, value_min, value_max, last_step)
          select job_id, width, name, step / width, 1, value, value, value, step
-         from metric, (select 16 as width union all select 256 union all select 4096)
+         from metric, (select 8 as width union all select 64 union all select 512 union all select 4096)
          where job_id = $1 and step = $2 and name in (select value from json_each($3))
          on conflict (job_id, width, name, bucket) do update set
              value_count = value_count + 1, value_sum = value_sum + excluded.value_sum,
@@ -332,17 +333,16 @@ async fn make_points_anew(connection: &mut SqliteConnection, job: JobId, step: i
          select job_id, $2, name, last_step / $2, sum(value_count), coalesce(sum(value_sum), 0.0), min(value_min),
                 max(value_max), max(last_step)
          from metric_rollup
-         where job_id = $1 and width = $2 / 16 and name in (select value from json_each($3)) and bucket between $4 and $5
+         where job_id = $1 and width = $2 / 8 and name in (select value from json_each($3)) and bucket between $4 and $5
          group by name";
-    for (width, narrower) in WIDTHS.into_iter().zip([1, 16, 256]) {
-        let (width, narrower) = (signed(width), signed(narrower));
-        let first = step / width * (width / narrower);
-        sqlx::query(if narrower == 1 { FROM_VALUES } else { FROM_POINTS })
+    for width in WIDTHS.map(signed) {
+        let first = step / width * signed(FINER);
+        sqlx::query(if width == signed(FINER) { FROM_VALUES } else { FROM_POINTS })
             .bind(job.to_string())
             .bind(width)
             .bind(names)
             .bind(first)
-            .bind(first + width / narrower - 1)
+            .bind(first + signed(FINER) - 1)
             .execute(&mut *connection)
             .await?;
     }
@@ -517,8 +517,12 @@ mod tests {
         let written = store.metrics(job, &query).await.unwrap();
         let mut tx = store.begin().await.unwrap();
         sqlx::query("drop table metric_rollup").execute(tx.connection()).await.unwrap();
-        let migration = include_str!("../../migrations/sqlite/0025_metric_rollups.sql");
-        sqlx::raw_sql(migration).execute(tx.connection()).await.unwrap();
+        for migration in [
+            include_str!("../../migrations/sqlite/0025_metric_rollups.sql"),
+            include_str!("../../migrations/sqlite/0029_finer_rollups.sql"),
+        ] {
+            sqlx::raw_sql(migration).execute(tx.connection()).await.unwrap();
+        }
         tx.commit().await.unwrap();
         assert_eq!(store.metrics(job, &query).await.unwrap(), written);
     }

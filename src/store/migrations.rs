@@ -43,6 +43,7 @@ migrations! {
     "0026_names",
     "0027_rollout_samples",
     "0028_sessions",
+    "0029_finer_rollups",
 }
 
 /// What brings a database up to date; all changes whose numbers are at most `last`.

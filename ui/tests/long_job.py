@@ -24,12 +24,12 @@ for number, name in enumerate(names):
     database.executemany("insert into metric (job_id, name, step, value) values (?, ?, ?, ?)", rows)
 database.execute(
     """insert into metric_rollup (job_id, width, name, bucket, value_count, value_sum, value_min, value_max, last_step)
-       select job_id, 16, name, step / 16, count(*), sum(value), min(value), max(value), max(step)
-       from metric where job_id = ? group by name, step / 16""", (job,))
-for narrow, wide in ((16, 256), (256, 4096)):
+       select job_id, 8, name, step / 8, count(*), sum(value), min(value), max(value), max(step)
+       from metric where job_id = ? group by name, step / 8""", (job,))
+for narrow, wide in ((8, 64), (64, 512), (512, 4096)):
     database.execute(
         """insert into metric_rollup (job_id, width, name, bucket, value_count, value_sum, value_min, value_max, last_step)
-           select job_id, ?, name, bucket / 16, sum(value_count), sum(value_sum), min(value_min), max(value_max), max(last_step)
-           from metric_rollup where job_id = ? and width = ? group by name, bucket / 16""", (wide, job, narrow))
+           select job_id, ?, name, bucket / 8, sum(value_count), sum(value_sum), min(value_min), max(value_max), max(last_step)
+           from metric_rollup where job_id = ? and width = ? group by name, bucket / 8""", (wide, job, narrow))
 database.execute("update job set step = ? where id = ?", (steps, job))
 database.commit()

@@ -62,6 +62,7 @@ test('a point of a chart leads to the completions of its step', async ({ page, s
   await expect(page.getByText(/reward \d/).first()).toBeVisible()
   await page.getByLabel('Verdict').selectOption('failed')
   await expect(page.locator('tr.group .strip i.pass')).toHaveCount(0)
+  await expect(page.locator('tr.group .strip i').first()).toBeVisible()
   expect(wrong).toEqual([])
 })
 

@@ -5,6 +5,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+
 import anneal_client as anneal
 
 client = anneal.Client(os.environ["ANNEAL_URL"], os.environ.get("ANNEAL_API_KEY"))
@@ -44,6 +47,19 @@ class Jobs(unittest.TestCase):
         again = job.fork({"op": "add", "path": "/seed", "value": 2})
         self.assertEqual(again.data["forked_from"], job.id)
         again.wait()
+
+    def test_a_notebook_shows_a_bar_that_moves(self) -> None:
+        shell = InteractiveShell.instance()
+        self.addCleanup(InteractiveShell.clear_instance)
+        shell.push({"job": client.jobs.create(SPEC)})
+        with capture_output() as seen:
+            shell.run_cell("job.watch();")
+        shown = [output for output in seen.outputs if "<progress" in output.data.get("text/html", "")]
+        self.assertGreater(len(shown), 1)
+        self.assertEqual(len({output.transient["display_id"] for output in shown}), 1, "it is one output")
+        self.assertEqual([output.update for output in shown], [False] + [True] * (len(shown) - 1))
+        self.assertIn('max="6" value="6"', shown[-1].data["text/html"])
+        self.assertNotIn("&lt;", shown[-1].data["text/html"])
 
     def test_what_goes_wrong_says_so(self) -> None:
         with self.assertRaises(anneal.ApiError) as refused:

@@ -11058,7 +11058,7 @@ export interface operations {
                 to_step?: number;
                 /**
                  * @description Most points per metric, 2 to 10000. In longer series each point stands for equally many values in a row; in a
-                 *     range of at least 16 steps a point, for equally many steps.
+                 *     range of at least 8 steps a point, for equally many steps.
                  */
                 points?: number;
                 /** @description `json` or `csv`. */
@@ -11616,7 +11616,7 @@ export interface operations {
                 to_step?: number;
                 /**
                  * @description Most points per metric, 2 to 10000. In longer series each point stands for equally many values in a row; in a
-                 *     range of at least 16 steps a point, for equally many steps.
+                 *     range of at least 8 steps a point, for equally many steps.
                  */
                 points?: number;
             };

@@ -31,7 +31,7 @@ pub struct SeriesParams {
     /// Last optimizer step.
     to_step: Option<u64>,
     /// Most points per metric, 2 to 10000. In longer series each point stands for equally many values in a row; in a
-    /// range of at least 16 steps a point, for equally many steps.
+    /// range of at least 8 steps a point, for equally many steps.
     #[serde(default = "default_points")]
     #[param(minimum = 2, maximum = 10000)]
     points: u64,

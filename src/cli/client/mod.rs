@@ -38,6 +38,14 @@ const MOST_ANSWER_BYTES: u64 = 1 << 30;
 #[derive(Clone)]
 pub struct ApiKey(pub String);
 
+impl ApiKey {
+    /// What a flag, a variable or a line says; nothing but blanks is none, which CI systems set for what they lack.
+    pub fn given(text: &str) -> Option<Self> {
+        let text = text.trim();
+        (!text.is_empty()).then(|| Self(text.to_owned()))
+    }
+}
+
 impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ApiKey(hidden)")
@@ -86,6 +94,11 @@ impl Client {
     }
 
     /// A client that shows `key` with every request.
+    /// The server's address.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
     pub fn with_key(base: &str, key: Option<ApiKey>) -> Self {
         let config = Agent::config_builder()
             .http_status_as_error(false)

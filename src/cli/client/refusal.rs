@@ -59,8 +59,10 @@ impl fmt::Display for Refused {
             write!(f, "\n  {}: {} ({})", text(&error["pointer"]), text(&error["detail"]), text(&error["code"]))?;
         }
         match (self.status, self.had_key) {
-            (401, false) => write!(f, "\n  this server asks for a key: --api-key KEY, or ANNEAL_API_KEY")?,
-            (401, true) => write!(f, "\n  the server does not accept the key of --api-key or ANNEAL_API_KEY")?,
+            (401, false) => write!(f, "\n  this server asks for a key: `anneal login URL`, or ANNEAL_API_KEY")?,
+            (401, true) => {
+                write!(f, "\n  the server does not accept the key of --api-key, `anneal login` or ANNEAL_API_KEY")?
+            }
             _ => {}
         }
         if let Some(request) = self.body["request_id"].as_str() {

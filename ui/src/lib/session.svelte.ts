@@ -47,6 +47,8 @@ export const signIn = (key: string) => begin({ key })
 export async function signOut() {
   const answer = await fetch('/v1/sessions/current', { method: 'DELETE' }).catch(() => null)
   if (!answer?.ok && answer?.status !== 401) return alert('The server did not answer; you are still signed in.')
+  // Names of files that were on their way are nobody else's business.
+  Object.keys(localStorage).filter((key) => key.startsWith('upload ')).forEach((key) => localStorage.removeItem(key))
   anew()
   lost()
   session.notice = ''

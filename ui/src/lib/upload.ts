@@ -2,6 +2,7 @@
 // browser for as long as the server keeps it, so that the same file goes on there after a reload.
 
 import { api, read, Refused } from './api'
+import { session } from './session.svelte'
 
 const PART = 16 << 20
 const MOST_TRIES = 6
@@ -9,39 +10,50 @@ const FIRST_PAUSE = 500
 /** The server keeps an upload for an hour. */
 const KEPT = 55 * 60_000
 
-type Kept = { id: string; parts: string[]; begun: number }
+/** Parts that have arrived, and the file that they have become when all have. */
+type Kept = { id: string; parts: string[]; begun: number; file?: string }
 
 /** What tells files apart as far as a browser says. */
 export type Named = { name: string; size: number; lastModified: number }
 
-const place = ({ name, size, lastModified }: Named) => `upload ${lastModified} ${size} ${name}`
+const mine = () => `upload ${session.who?.project ?? ''} `
+const place = ({ name, size, lastModified }: Named) => `${mine()}${lastModified} ${size} ${name}`
 
-function kept(file: Named): Kept | null {
+function at(key: string): Kept | null {
   try {
-    const found = JSON.parse(localStorage.getItem(place(file)) ?? 'null') as Kept | null
-    return found && Date.now() - found.begun < KEPT ? found : null
+    const found = JSON.parse(localStorage.getItem(key) ?? 'null') as Kept | null
+    if (found && Date.now() - found.begun < KEPT) return found
   } catch {
-    return null
+    // What cannot be read is not known.
   }
+  localStorage.removeItem(key)
+  return null
 }
+const remember = (file: Named, state: Kept) => localStorage.setItem(place(file), JSON.stringify(state))
 
-/** Which share of a file has arrived before, from 0 to 1. */
-export const arrived = (file: Named) => Math.min(1, ((kept(file)?.parts.length ?? 0) * PART) / Math.max(1, file.size))
+/** Which share of a file has arrived before, from 0 to 1. What the server keeps no longer is forgotten. */
+export function arrived(file: Named): number {
+  Object.keys(localStorage).filter((key) => key.startsWith('upload ')).forEach(at)
+  return Math.min(1, ((at(place(file))?.parts.length ?? 0) * PART) / Math.max(1, file.size))
+}
 
 /** Sends the content of a file, from where it stopped, and answers with the id that the file has then. */
 export async function send(file: Named, content: Blob, tell: (share: number) => void, stop: AbortSignal): Promise<string> {
   const begin = async (): Promise<Kept> => {
-    const body = { filename: file.name, purpose: 'fine-tune', bytes: content.size, mime_type: 'application/jsonl' }
+    // A file of which nothing is made goes by itself.
+    const expires_after = { anchor: 'created_at' as const, seconds: 3600 }
+    const body = { filename: file.name, purpose: 'fine-tune', bytes: content.size, mime_type: 'application/jsonl', expires_after }
     return { id: (await read(api.POST('/v1/uploads', { body, signal: stop }))).id, parts: [], begun: Date.now() }
   }
-  let state = kept(file) ?? (await begin())
   const count = Math.ceil(content.size / PART)
-  for (let anew = false; state.parts.length < count; ) {
-    localStorage.setItem(place(file), JSON.stringify(state))
-    tell((state.parts.length * PART) / content.size)
+  let state = at(place(file)) ?? (await begin())
+  for (let anew = false; !state.file; ) {
+    remember(file, state)
+    tell(Math.min(1, (state.parts.length * PART) / Math.max(1, content.size)))
     const from = state.parts.length * PART
     try {
-      state.parts.push(await part(state.id, content.slice(from, from + PART), stop))
+      if (state.parts.length < count) state.parts.push(await part(state.id, content.slice(from, from + PART), stop))
+      else state.file = await complete(state, stop)
     } catch (problem) {
       // The server does not know the upload any more.
       if (anew || !(problem instanceof Refused) || ![404, 409].includes(problem.status)) throw problem
@@ -49,31 +61,51 @@ export async function send(file: Named, content: Blob, tell: (share: number) => 
       state = await begin()
     }
   }
-  localStorage.setItem(place(file), JSON.stringify(state))
-  const done = await read(api.POST('/v1/uploads/{id}/complete', { params: { path: { id: state.id } }, body: { part_ids: state.parts }, signal: stop }))
-  localStorage.removeItem(place(file))
-  if (!done.file) throw new Error('The server says nothing of the file that it has put together.')
-  return done.file.id
+  remember(file, state)
+  return state.file
 }
 
-async function part(upload: string, data: Blob, stop: AbortSignal): Promise<string> {
+function part(upload: string, data: Blob, stop: AbortSignal): Promise<string> {
   const form = new FormData()
   form.append('data', data, 'part')
+  const body = { body: form as never, bodySerializer: (body: unknown) => body as FormData, signal: stop }
+  return patiently(async () => (await read(api.POST('/v1/uploads/{id}/parts', { params: { path: { id: upload } }, ...body }))).id, stop)
+}
+
+/** Puts the parts together, once however often it is asked for. */
+function complete({ id, parts }: Kept, stop: AbortSignal): Promise<string> {
+  const options = { params: { path: { id } }, body: { part_ids: parts }, headers: { 'Idempotency-Key': `complete-${id}` }, signal: stop }
+  return patiently(async () => {
+    const done = await read(api.POST('/v1/uploads/{id}/complete', options))
+    if (!done.file) throw new Error('The server says nothing of the file that it has put together.')
+    return done.file.id
+  }, stop)
+}
+
+/** Asks again where an answer was lost or is not ready. */
+async function patiently<T>(ask: () => Promise<T>, stop: AbortSignal): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
-      const made = api.POST('/v1/uploads/{id}/parts', { params: { path: { id: upload } }, body: form as never, bodySerializer: (body: unknown) => body as FormData, signal: stop })
-      return (await read(made)).id
+      return await ask()
     } catch (problem) {
-      const passes = problem instanceof Refused && (problem.status === 0 || problem.status >= 500 || problem.status === 429)
+      const passes = problem instanceof Refused && (problem.status === 0 || problem.status >= 500 || problem.status === 429 || problem.code === 'request_in_progress')
       if (stop.aborted || !passes || tries === MOST_TRIES) throw problem
-      await new Promise((rest) => setTimeout(rest, FIRST_PAUSE * 2 ** (tries - 1)))
+      await rest(FIRST_PAUSE * 2 ** (tries - 1), stop)
     }
   }
 }
 
+const rest = (time: number, stop: AbortSignal) => new Promise<void>((done) => {
+  const timer = setTimeout(done, time)
+  stop.addEventListener('abort', () => (clearTimeout(timer), done()), { once: true })
+})
+
 /** Lets go of what has arrived of a file. */
-export function forget(file: Named) {
-  const state = kept(file)
+export async function forget(file: Named) {
+  const state = at(place(file))
   localStorage.removeItem(place(file))
-  if (state) void api.POST('/v1/uploads/{id}/cancel', { params: { path: { id: state.id } } })
+  if (!state) return
+  const [uploads, files] = [{ params: { path: { id: state.id } } }, { params: { path: { id: state.file ?? '' } } }]
+  // What the server still has when this fails, it removes by itself.
+  await (state.file ? api.DELETE('/v1/files/{id}', files) : api.POST('/v1/uploads/{id}/cancel', uploads)).catch(() => {})
 }

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A completion's place, behind which a page begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A completion's place, behind which a page begins. Of places in the same files the later ones are greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor {
     /// In the one file of a complete set.
     pub complete: bool,

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Seek};
 
+use memchr::memmem::Finder;
 use serde::Deserialize;
 
 use crate::api::lines::{Line, LinesFromEnd};
@@ -51,6 +52,8 @@ pub enum Form {
 pub struct GroupsFromEnd<F> {
     lines: Lines<F>,
     form: Form,
+    /// Groups without this in their lines are passed over.
+    text: Option<Finder<'static>>,
     /// The line that ended the group before, of another one.
     next: Option<(Line, u64)>,
 }
@@ -90,7 +93,16 @@ impl<F: Read + Seek> GroupsFromEnd<F> {
                 Lines::Numbered(numbered.take(before).filter(|line| !line.text.is_empty()).collect())
             }
         };
-        Ok(Self { lines, form, next: None })
+        Ok(Self { lines, form, text: None, next: None })
+    }
+
+    /// Only the groups that have `text` in their lines.
+    pub fn with_text(self, text: Option<Finder<'static>>) -> Self {
+        Self { text, ..self }
+    }
+
+    fn holds_text(&self, line: &[u8]) -> bool {
+        self.text.as_ref().is_none_or(|text| text.find(line).is_some())
     }
 
     /// The last group that was not given out yet. Behind one that is broken reading goes on.
@@ -98,9 +110,13 @@ impl<F: Read + Seek> GroupsFromEnd<F> {
         if self.form == Form::Set {
             return Ok(self.of_lines()?.map(Ok));
         }
-        let Some(Line { end, text }) = self.lines.next()? else { return Ok(None) };
-        let group = serde_json::from_slice(&text).map(|group| Group { end, completions: shown(group) });
-        Ok(Some(group.map_err(io::Error::from)))
+        while let Some(Line { end, text }) = self.lines.next()? {
+            if self.holds_text(&text) {
+                let group = serde_json::from_slice(&text).map(|group| Group { end, completions: shown(group) });
+                return Ok(Some(group.map_err(io::Error::from)));
+            }
+        }
+        Ok(None)
     }
 
     fn line(&mut self) -> io::Result<Option<(Line, u64)>> {
@@ -113,15 +129,20 @@ impl<F: Read + Seek> GroupsFromEnd<F> {
     }
 
     fn of_lines(&mut self) -> io::Result<Option<Group>> {
-        let Some((last, number)) = self.line()? else { return Ok(None) };
-        let (end, mut texts) = (last.end, vec![last.text]);
-        while let Some((line, group)) = self.line()? {
-            if group != number {
-                self.next = Some((line, group));
-                break;
+        let (end, texts) = loop {
+            let Some((last, number)) = self.line()? else { return Ok(None) };
+            let (end, mut texts) = (last.end, vec![last.text]);
+            while let Some((line, group)) = self.line()? {
+                if group != number {
+                    self.next = Some((line, group));
+                    break;
+                }
+                texts.push(line.text);
             }
-            texts.push(line.text);
-        }
+            if texts.iter().any(|text| self.holds_text(text)) {
+                break (end, texts);
+            }
+        };
         let lines = texts.iter().rev().map(|text| serde_json::from_slice::<RolloutLine>(text));
         let lines: Vec<RolloutLine> = lines.collect::<Result<_, _>>()?;
         let spread = spread(lines.iter().filter_map(|line| line.reward));

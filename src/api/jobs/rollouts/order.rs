@@ -1,6 +1,7 @@
 //! Pages of completions in the order that was asked for.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::ControlFlow;
 
@@ -32,47 +33,46 @@ names!(
 pub struct Page {
     pub found: Vec<(Cursor, Shown)>,
     pub has_more: bool,
-    bytes: usize,
 }
 
-impl Page {
-    /// Takes a completion, if there is room for it.
-    fn take(&mut self, limit: usize, at: Cursor, shown: Shown) -> ControlFlow<()> {
-        if self.found.len() == limit || self.bytes > PAGE_BYTES {
-            self.has_more = true;
-            return ControlFlow::Break(());
-        }
-        self.bytes += shown.line.completion.len() + 48 * shown.line.tokens.len() + shown.line.prompt.len();
-        self.found.push((at, shown));
-        ControlFlow::Continue(())
-    }
+/// Where a completion stands in an order; what comes first is less. What is equal stays in the order of its age.
+#[derive(Clone, Copy, Debug)]
+struct Rank {
+    key: f64,
+    at: Cursor,
+}
+
+/// Takes completions as they come and keeps the first ones, as many as a page holds.
+#[derive(Debug)]
+struct First {
+    limit: usize,
+    kept: BTreeMap<Rank, Shown>,
+    bytes: usize,
+    left_out: bool,
 }
 
 impl Order {
     /// A page of the completions that are wanted, behind one of them.
     pub fn page(self, source: &Source, after: Option<Cursor>, limit: usize, wanted: &Wanted) -> io::Result<Page> {
-        let mut page = Page::default();
+        let mut first = First { limit, kept: BTreeMap::new(), bytes: 0, left_out: false };
         if self == Self::Newest {
-            source.walk(after, wanted, |at, shown| page.take(limit, at, shown))?;
-            return Ok(page);
+            source.walk(after, wanted, |at, shown| {
+                first.take(Rank { key: 0.0, at }, shown);
+                if first.left_out { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })?;
+            return Ok(first.page());
         }
-        let mut all: Vec<(f64, Cursor)> = Vec::new();
+        let after = after.map(|at| source.read(at).map(|shown| Rank { key: self.key(&shown), at })).transpose()?;
+        let mut ordered = 0;
         source.walk(None, wanted, |at, shown| {
-            all.push((self.key(&shown), at));
-            if all.len() < MOST_ORDERED { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        })?;
-        // What is equal stays in the order of its age.
-        all.sort_by(|(a, _), (b, _)| a.partial_cmp(b).unwrap_or(Ordering::Equal));
-        let begin = match after {
-            Some(after) => 1 + all.iter().position(|(_, at)| *at == after).ok_or(io::ErrorKind::NotFound)?,
-            None => 0,
-        };
-        for (_, at) in all.into_iter().skip(begin) {
-            if page.take(limit, at, source.read(at)?).is_break() {
-                break;
+            ordered += 1;
+            let rank = Rank { key: self.key(&shown), at };
+            if after.is_none_or(|after| rank > after) {
+                first.take(rank, shown);
             }
-        }
-        Ok(page)
+            if ordered < MOST_ORDERED { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        Ok(first.page())
     }
 
     /// Completions are ordered from the least key to the greatest.
@@ -89,3 +89,47 @@ impl Order {
         }
     }
 }
+
+impl First {
+    fn take(&mut self, rank: Rank, shown: Shown) {
+        self.bytes += stored_bytes(&shown);
+        self.kept.insert(rank, shown);
+        while let Some(last) = self.kept.last_entry() {
+            let before = self.bytes - stored_bytes(last.get());
+            if self.kept.len() <= self.limit && before <= PAGE_BYTES {
+                break;
+            }
+            self.kept.pop_last();
+            (self.bytes, self.left_out) = (before, true);
+        }
+    }
+
+    fn page(self) -> Page {
+        Page { found: self.kept.into_iter().map(|(rank, shown)| (rank.at, shown)).collect(), has_more: self.left_out }
+    }
+}
+
+/// About what a completion takes where it is stored.
+fn stored_bytes(Shown { line, .. }: &Shown) -> usize {
+    line.completion.len() + 48 * line.tokens.len() + line.prompt.len()
+}
+
+impl Ord for Rank {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key.total_cmp(&other.key).then(other.at.cmp(&self.at))
+    }
+}
+
+impl PartialOrd for Rank {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Rank {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Rank {}

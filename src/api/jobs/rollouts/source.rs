@@ -3,6 +3,8 @@
 use std::io::{self, Read, Seek};
 use std::ops::ControlFlow;
 
+use memchr::memmem::Finder;
+
 use super::cursor::Cursor;
 use super::groups::{Form, Group, GroupsFromEnd, Shown};
 use crate::api::rollout_sets::filter::{RolloutFilter, RolloutHead};
@@ -33,6 +35,13 @@ impl Wanted {
             && self.text.as_ref().is_none_or(|text| line.completion.contains(text) || line.prompt.contains(text))
             && self.status.is_none_or(|status| line.status == Some(status))
             && self.finish.is_none_or(|finish| line.finish == finish)
+    }
+
+    /// What a group that is wanted has in its lines as they are written; none where every group's step must be known.
+    fn needle(&self) -> Option<Finder<'static>> {
+        let text = self.text.as_ref().filter(|_| self.head.step.is_none() && self.group.is_none())?;
+        let written = serde_json::Value::from(text.as_str()).to_string();
+        Some(Finder::new(&written[1..written.len() - 1]).into_owned())
     }
 
     /// The greatest step of completions that may be wanted.
@@ -68,11 +77,9 @@ impl Source {
         let files: Vec<_> = files.collect();
         for (number, file) in self.not_newer(&files, wanted.newest())?.iter().rev() {
             let begin = after.filter(|after| after.file == *number);
-            let Some(mut groups) = self.groups(file, begin.map(|after| after.end))? else { continue };
-            // Only the group that the cursor names was shown in part.
-            let mut before = begin.map(|after| after.item);
+            let Some(groups) = self.groups(file, begin.map(|after| after.end))? else { continue };
+            let mut groups = groups.with_text(wanted.needle());
             while let Some(group) = groups.next()? {
-                let before = before.take().unwrap_or(usize::MAX);
                 let Group { end, completions } = match group {
                     Err(error) if self.sample => {
                         tracing::warn!(%error, "a line of a sample is broken");
@@ -85,6 +92,8 @@ impl Source {
                     // Steps only become fewer from here on.
                     return Ok(());
                 }
+                // Only the group that the cursor names was shown in part.
+                let before = begin.filter(|begin| begin.end == end).map_or(usize::MAX, |begin| begin.item);
                 let fits = |(item, shown): &(usize, Shown)| *item < before && wanted.holds(shown);
                 for (item, shown) in completions.into_iter().enumerate().rev().filter(fits) {
                     let at = Cursor { complete: self.complete, file: *number, end, item };

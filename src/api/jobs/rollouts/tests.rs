@@ -15,7 +15,8 @@ use crate::job::{JobId, RolloutGroup, ScoreStatus};
 use crate::store::Location;
 use crate::store::Store;
 
-/// Two parts of two prompts with three completions each; in the form of parts and in that of a set.
+/// Two parts of two prompts with three completions each; in the form of parts and in that of a set. A completion says its
+/// numbers in quotes.
 async fn sources(data: &std::path::Path) -> [Source; 2] {
     let (store, job) = (Store::open(data).await.unwrap(), JobId::generate());
     let folder = store.files().job(job).join(PARTS_FOLDER);
@@ -27,7 +28,7 @@ async fn sources(data: &std::path::Path) -> [Source; 2] {
         for row in 0..2_u64 {
             let rollouts: Vec<serde_json::Value> = (0..3)
                 .map(|sample| {
-                    json!({"sample": sample, "text": "t", "answer": null, "tokens": [1], "behavior_logprobs": [-0.5],
+                    json!({"sample": sample, "text": format!("\"{step}{row}{sample}\"\n"), "answer": null, "tokens": [1], "behavior_logprobs": [-0.5],
                            "reference_logprobs": [], "entropy_sum": 0.5, "finish": "stop", "status": "ok",
                            "reward": sample as f64 / 2.0})
                 })
@@ -87,6 +88,26 @@ async fn pages_of_any_size_show_everything_once_and_the_newest_step_first() {
             let filter = RolloutFilter { row: Some(0), max_reward: Some(0.0), ..RolloutFilter::default() };
             assert_eq!(walk(&source, limit, &filter), [(1, 0, 0), (0, 0, 0)], "{limit}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_text_is_found_as_it_was_written_also_behind_places_where_it_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    for source in sources(folder.path()).await {
+        let with = |text: &str| Wanted { text: Some(text.to_owned()), ..Wanted::default() };
+        for limit in 1..=4 {
+            let found = |text| walk_in(Order::Newest, &source, limit, &with(text));
+            assert_eq!(found("\"101\"\n"), [(1, 0, 1)], "{limit}");
+            assert_eq!(found("01"), [(1, 0, 1), (0, 1, 2), (0, 1, 1), (0, 1, 0), (0, 0, 1)], "{limit}");
+            assert_eq!(found("p").len(), 12, "prompts have texts, too");
+            assert!(found("101\\").is_empty(), "what is only in the file is not found");
+            let of_step = Wanted { head: RolloutFilter { step: Some(0), ..RolloutFilter::default() }, ..with("01\"") };
+            assert_eq!(walk_in(Order::Newest, &source, limit, &of_step), [(0, 0, 1)], "{limit}");
+        }
+        let last_of_step = Order::Newest.page(&source, None, 6, &Wanted::default()).unwrap().found[5].0;
+        let behind = Order::Newest.page(&source, Some(last_of_step), 6, &with("\"00")).unwrap();
+        assert_eq!(numbers(&behind), [(0, 0, 2), (0, 0, 1), (0, 0, 0)]);
     }
 }
 

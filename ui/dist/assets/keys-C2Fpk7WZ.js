@@ -1,0 +1,1 @@
+var e={get on(){return localStorage.getItem(`letters`)!==`off`},set on(e){localStorage.setItem(`letters`,e?`on`:`off`)}};function t(t){return t.target.matches(`input:not([type="checkbox"], [type="radio"], [type="range"]), select, textarea`)||!e.on||t.metaKey||t.ctrlKey||t.altKey}export{t as n,e as t};
