@@ -233,6 +233,8 @@ test('two projects see nothing of each other: no job, no data, no event', async 
         await page.goto(server.base + view)
         await expect(page.getByText('live', { exact: true })).toBeVisible()
         await expect(page.getByText('Loading …')).toHaveCount(0)
+        // What must not come has the time to.
+        await page.waitForTimeout(400)
         await expect(page.getByText(`of-${other.project}`)).toHaveCount(0)
         await expect(page.getByText(`of ${other.project}`)).toHaveCount(0)
       }

@@ -132,10 +132,16 @@ for (const theme of ['light', 'dark'] as const) {
 
 test('nothing runs over the edge at 320 pixels', async ({ page, server }) => {
   await page.setViewportSize({ width: 320, height: 700 })
-  for (const view of ['/jobs', '/new', '/data', '/operate', '/operate?tab=keys', '/docs/']) {
+  const found: string[] = []
+  const id = await server.job({ name: 'narrow' })
+  await server.wait(id)
+  const views = ['/jobs', `/jobs/${id}`, `/jobs/${id}/completions?colour=logprob`, '/compare', '/new', '/frontier', '/verifiers', '/data', '/models', '/playground', '/evaluations', '/operate', '/operate?tab=keys', '/help', '/docs/']
+  for (const view of views) {
     await page.goto(server.base + view)
     await page.waitForTimeout(300)
-    const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
-    expect(over, view).toBeLessThanOrEqual(0)
+    const over = await page.evaluate(() => [...document.querySelectorAll('main *')].filter((one) => one.getBoundingClientRect().right > innerWidth && !one.closest('.scroll, .window, .visually-hidden, pre, .u-wrap, svg')).map((one) => one.outerHTML.slice(0, 100)))
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
+    if (wide) found.push(`${view}: ${over.slice(0, 3).join(' | ')}`)
   }
+  expect(found).toEqual([])
 })
