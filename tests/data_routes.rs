@@ -463,6 +463,7 @@ fn some_completions_of_every_job_can_be_looked_at() {
     }
     assert!(all.iter().any(|rollout| rollout["trained_step"].is_u64()));
     let first_step = |rollout: &&Value| rollout["step"] == 0 && rollout["trained_step"] == 1;
+    assert!(all.iter().any(|rollout| first_step(&rollout)));
     for rollout in all.iter().filter(first_step) {
         assert_eq!(
             rollout["policy_logprobs"], rollout["logprobs"],

@@ -212,6 +212,8 @@ fn a_data_set_is_made_of_a_file_that_came_before_and_outlives_it() {
     let content = server.get(&format!("/v1/dataset-versions/{}/content", version["id"].as_str().unwrap()));
     assert_eq!(content.bytes, rows.as_bytes());
     assert_eq!(server.post_bytes(&format!("/v1/datasets?file={file}"), b"", &[]).status, 404);
+    let both = server.post_bytes(&format!("/v1/datasets?file={file}"), b"{\"prompt\": \"1+1=\"}", &[]);
+    assert_eq!((both.status, both.problem().as_str()), (400, "invalid_parameter"));
     let wrong = server.post_bytes("/v1/datasets?file=rows.jsonl", b"", &[]);
     assert_eq!((wrong.status, wrong.problem().as_str()), (400, "invalid_parameter"));
 }

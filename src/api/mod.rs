@@ -176,7 +176,7 @@ fn inputs_and_artifacts() -> Routes {
         .routes(routes!(datasets::version::get_dataset_version))
         .of(Kind::Downloads, routes!(datasets::content::download_dataset_version))
         .of(Kind::Downloads, routes!(datasets::rows::list_dataset_rows))
-        .of(Kind::Asks, routes!(datasets::prompts::list_row_prompts))
+        .of(Kind::Downloads, routes!(datasets::prompts::list_row_prompts))
         .routes(routes!(datasets::versions::create_dataset_version, datasets::list_versions::list_dataset_versions))
         .routes(routes!(models::import::import_model, models::list::list_models))
         .routes(routes!(models::get::get_model, models::delete::delete_model))

@@ -101,6 +101,10 @@ struct Seen<'a> {
     logprobs: &'a [f32],
 }
 
+/// Tokens of a prompt and its completion whose alternatives are told: they are read again in one pass, within which the
+/// device does nothing else.
+const MOST_RANKED: usize = 8192;
+
 impl<B: Backend> Model<B> {
     fn load(model: &Path, from_scratch: bool, backend: &Arc<B>) -> Result<Self, EngineError> {
         let (inspection, weights) = load_weights(model, from_scratch.then_some(SCRATCH_SEED), backend)?;
@@ -248,6 +252,16 @@ impl<B: Backend> Model<B> {
                 let message = format!(
                     "the prompt has {count} tokens and leaves no room for a completion in the model's context of \
                      {context} tokens; shorten it"
+                );
+                return Err(refused(FaultCode::ContextLengthExceeded, message));
+            }
+            let most = order.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS) as usize;
+            let length = tokens.len().saturating_add(most).min(context);
+            if order.top_logprobs > 0 && length > MOST_RANKED {
+                let message = format!(
+                    "`top_logprobs` are there for prompts and completions of at most {MOST_RANKED} tokens together, and \
+                     this prompt has {} of up to {length}; ask for fewer `max_tokens`, or leave them out",
+                    tokens.len()
                 );
                 return Err(refused(FaultCode::ContextLengthExceeded, message));
             }

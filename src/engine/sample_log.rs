@@ -100,9 +100,34 @@ impl SampleLog {
             reference.clone_into(&mut rollout.reference_logprobs);
             open.stale = true;
         }
-        if open.written.elapsed() >= REWRITTEN {
+    }
+
+    /// Writes what a step has said, if that was not done just before.
+    pub fn end_step(&mut self) {
+        if self.open.as_ref().is_some_and(|open| open.written.elapsed() >= REWRITTEN) {
             self.write_open();
         }
+    }
+
+    /// Writes what was said last, as training ends here for now.
+    pub fn flush(&mut self) {
+        self.write_open();
+    }
+
+    /// Goes on with a round that an earlier attempt has kept: `groups` is all that is trained on. One that cannot be read
+    /// stays as it is.
+    pub fn reopen(&mut self, round: u64, groups: &[Arc<RolloutGroup>]) {
+        let Ok(text) = fs::read_to_string(path(&self.folder, round)) else { return };
+        let Ok(kept) = text.lines().map(serde_json::from_str).collect::<Result<Vec<SampledGroup>, _>>() else { return };
+        let tokens = |group: &RolloutGroup| group.rollouts.iter().map(|one| one.tokens.clone()).collect::<Vec<_>>();
+        // Both are in the order in which they were sampled.
+        let mut rest = groups.iter();
+        let found = kept.into_iter().filter_map(|kept| {
+            let trained = rest.find(|one| one.row == kept.group.row && tokens(one) == tokens(&kept.group))?;
+            Some((Arc::clone(trained), kept))
+        });
+        let groups = found.collect();
+        self.open = Some(Open { round, groups, written: Instant::now(), stale: false });
     }
 
     /// Lets go of the round that was trained on.
@@ -261,5 +286,33 @@ mod tests {
         log.learned(&trained[0], 0, learned(11, 1.0), &[]);
         log.end_round();
         assert_eq!(lines(job.path(), 4), kept, "the round is over");
+    }
+
+    #[test]
+    fn an_attempt_that_goes_on_within_a_round_tells_what_its_steps_make_of_it() {
+        let job = tempfile::tempdir().unwrap();
+        let learned = |step| Learned { step, credit: vec![0.5], policy_logprobs: vec![-0.25] };
+        let groups: Vec<RolloutGroup> = (0..4).map(|row| RolloutGroup { row, ..group(&[1.0, 0.0]) }).collect();
+        let mut log = SampleLog::open(job.path(), 4);
+        let trained = log.keep(2, 1, groups, |_| String::new());
+        log.learned(&trained[2], 0, learned(5), &[-2.0]);
+        log.end_step();
+        assert_eq!(lines(job.path(), 2)[1].learned, [], "not with every step");
+        log.flush();
+        assert_eq!(lines(job.path(), 2)[1].learned[0], Some(learned(5)), "training ends here for now");
+
+        // The next attempt has the completions from a checkpoint.
+        let restored: Vec<_> = trained.iter().map(|group| Arc::new(RolloutGroup::clone(group))).collect();
+        let mut log = SampleLog::open(job.path(), 4);
+        log.reopen(2, &restored);
+        log.learned(&restored[0], 1, learned(6), &[-2.0]);
+        log.end_round();
+        let kept = lines(job.path(), 2);
+        assert_eq!(kept.iter().map(|kept| kept.group.row).collect::<Vec<_>>(), [0, 2]);
+        assert_eq!([&kept[0].learned[1], &kept[1].learned[0]], [&Some(learned(6)), &Some(learned(5))]);
+        log.reopen(3, &restored);
+        log.learned(&restored[0], 0, learned(7), &[]);
+        log.flush();
+        assert_eq!(lines(job.path(), 2), kept, "of a round that is not kept nothing is told");
     }
 }

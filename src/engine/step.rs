@@ -303,6 +303,7 @@ impl<B: Backend> Trainer<'_, B> {
                 self.sample.learned(group, *own, learned, &sequence.reference_logprobs);
             }
         }
+        self.sample.end_step();
     }
 
     /// The summed loss of the sequences under `objective`, not divided by anything; its gradient is added to

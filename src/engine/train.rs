@@ -79,6 +79,7 @@ fn run_on<B: Backend>(
         }
     }
     let result = trainer.run(reporter);
+    trainer.sample.flush();
     if matches!(result, Err(EngineError::Stopped(Stop::Drain))) && trainer.ranks().is_first() {
         let saved = trainer.save()?;
         reporter.artifact(&saved)?;
@@ -147,6 +148,8 @@ impl<B: Backend> Trainer<'_, B> {
             }
             if self.rollouts.is_empty() && self.samples() {
                 self.begin_round(round, reporter)?;
+            } else if self.ranks().is_first() {
+                self.sample.reopen(round, &self.rollouts);
             }
             reporter.phase(Phase::Training, self.step)?;
             while self.step < range.end {

@@ -116,18 +116,23 @@ impl Store {
     /// The checkpoint that is called after its job.
     async fn after_its_job(&self, text: &str) -> Result<String> {
         let unknown = || StoreError::NotFound { what: "checkpoint", id: text.to_owned() };
-        let (before, last) = text.strip_prefix("ft:").ok_or_else(unknown)?.rsplit_once(':').unwrap_or(("", text));
+        let rest = text.strip_prefix("ft:").ok_or_else(unknown)?;
+        let (before, last) = rest.rsplit_once(':').unwrap_or(("", rest));
         if last.parse::<CheckpointId>().is_ok() {
             return Ok(last.to_owned());
         }
-        let step: Option<i64> = last.strip_prefix("step-").and_then(|step| step.parse().ok());
-        let named = if step.is_some() { before } else { text };
-        let job: JobId = self.called(named.rsplit(':').next().unwrap_or_default()).await?;
+        let step = last.strip_prefix("step-").and_then(|step| step.parse::<i64>().ok()).filter(|_| !before.is_empty());
+        let named = if step.is_some() { before } else { rest };
+        // A job's own name may have colons.
+        let job: JobId = match self.called(named).await {
+            Err(StoreError::NotFound { .. }) => self.called(named.rsplit(':').next().unwrap_or_default()).await?,
+            found => found?,
+        };
         let found = sqlx::query_scalar(
             "select artifact.id from artifact join job on job.id = job_id
              where job_id = $1 and project = $2 and artifact.kind in ('inference', 'training')
                  and ($3 is null or artifact.step = $3)
-             order by artifact.kind, artifact.step desc limit 1",
+             order by artifact.kind, artifact.step desc, artifact.id desc limit 1",
         )
         .bind(job.to_string())
         .bind(self.own_project())
@@ -170,6 +175,15 @@ mod tests {
         assert_eq!(called("nightly@latest").await.unwrap(), second);
         assert_eq!(called("@latest").await.unwrap(), other);
         assert!(matches!(called("nightly").await, Err(StoreError::Refused { code: "name_ambiguous", .. })));
+        let colons = submit("exp:1").await;
+        let unknown = async |text: &str| match store.called::<CheckpointId>(text).await {
+            Err(StoreError::NotFound { what, .. }) => what,
+            found => panic!("{found:?}"),
+        };
+        assert_eq!(called("exp:1").await.unwrap(), colons);
+        assert_eq!(unknown("ft:exp:1").await, "checkpoint", "the job is found, and has none yet");
+        assert_eq!(unknown("ft:arith-tiny:once:step-3").await, "checkpoint");
+        assert_eq!(unknown("ft:exp:2").await, "job");
         for none in ["Once", "twice", "twice@latest", "", "job_", "job_1", "job_00000000", "once' or 1=1 --", "%"] {
             assert!(matches!(called(none).await, Err(StoreError::NotFound { what: "job", .. })), "{none}");
         }

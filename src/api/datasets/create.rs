@@ -63,6 +63,9 @@ pub async fn create_dataset(
     let columns = ColumnParams { prompt_column, answer_column, completion_column };
     let add = async |version| app.store.add_dataset(name.as_deref(), &BTreeMap::new(), version).await;
     match file {
+        Some(_) if body.length > 0 => {
+            return Err(Problem::bad_request("invalid_parameter", "`file` and rows in the body exclude each other"));
+        }
         Some(file) => {
             let wrong = |error: InvalidId| Problem::bad_request("invalid_parameter", format!("`file`: {error}"));
             let file = app.store.file(file.parse().map_err(wrong)?).await?;

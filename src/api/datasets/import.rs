@@ -51,20 +51,24 @@ enum ImportError {
     Io(#[from] io::Error),
 }
 
-/// Writes the rows in our form and checks them on the way; there are none to keep where the source has that form
-/// already. Blocks.
+/// Checks the rows, and writes those that are converted in our form; there are none to keep where the source has that
+/// form already. Blocks.
 fn write(
     place: &Place,
     source: &StoredFile,
     columns: Columns,
     converts: bool,
 ) -> Result<(Option<Staged>, Summary), ImportError> {
-    let rows = place.stage();
+    let mut kept = None;
+    if converts {
+        let rows = place.stage();
+        let writer = BufWriter::with_capacity(1 << 18, rows.create()?);
+        kept = Some((rows, writer));
+    }
     let limits = Limits::default();
     // A line that is longer is refused by the validator, which is given enough of it to see so.
     let longest = limits.max_row_bytes as u64 + 16;
     let mut reader = BufReader::with_capacity(1 << 18, place.read(source)?);
-    let mut writer = BufWriter::with_capacity(1 << 18, rows.create()?);
     let mut validator = Validator::new(columns, limits);
     let (mut line, mut number, mut changed) = (Vec::new(), 0, false);
     loop {
@@ -81,9 +85,12 @@ fn write(
             line.push(b'\n');
         }
         validator.feed(&line)?;
-        writer.write_all(&line)?;
+        if let Some((_, writer)) = &mut kept {
+            writer.write_all(&line)?;
+        }
     }
     let summary = validator.finish()?;
+    let Some((rows, writer)) = kept.filter(|_| changed) else { return Ok((None, summary)) };
     writer.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-    Ok((changed.then_some(rows), summary))
+    Ok((Some(rows), summary))
 }

@@ -13,14 +13,16 @@ use crate::api::extract::{Id, List, Params};
 use crate::api::resolve::{self, ModelFiles};
 use crate::api::row_source::RowSource;
 use crate::api::sandbox::{self, End, Task};
-use crate::dataset::{Row, Split};
+use crate::dataset::Split;
 use crate::job::spec::PromptSpec;
 use crate::job::{DatasetVersionId, FieldError};
 use crate::spec::RowsRef;
-use crate::text::{ModelText, TextError};
+use crate::text::ModelText;
 
 /// The longest that prompts are made for a request.
 const MOST_TIME: Duration = Duration::from_secs(20);
+/// A page ends with the row with which it passes this many bytes, however many were asked for.
+const PAGE_BYTES: usize = 4 << 20;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -31,7 +33,7 @@ pub struct PromptParams {
     /// The first row, counted from 0.
     #[serde(default)]
     offset: usize,
-    /// Rows, 1 to 50.
+    /// Rows, 1 to 50; fewer where prompts are long.
     #[param(minimum = 1, maximum = 50)]
     #[serde(default = "default_limit")]
     limit: usize,
@@ -96,6 +98,8 @@ pub async fn list_row_prompts(
         }
         End::Done | End::TimedOut | End::Died(_) => {}
     }
+    let prompts: Result<Vec<RowPrompt>, String> = prompts.into_iter().collect();
+    let prompts = prompts.map_err(|why| wrong("model_text_failed", why))?;
     let has_more = prompts.last().is_some_and(|last| last.row + 1 < version.rows as usize);
     Ok(Json(List::with_more(prompts, has_more, |prompt| prompt.row.to_string())))
 }
@@ -111,30 +115,42 @@ pub struct RowPrompts {
 
 impl Task for RowPrompts {
     const NAME: &'static str = "row-prompts";
-    type Answer = RowPrompt;
+    /// Or why the model's tokenizer or template cannot be used.
+    type Answer = Result<RowPrompt, String>;
 
-    fn perform(&self, mut tell: impl FnMut(&RowPrompt) -> io::Result<()>) -> io::Result<()> {
-        let inspection = self.model.inspect().map_err(io::Error::other)?;
-        let texts = ModelText::of(&inspection).map_err(io::Error::other)?;
-        let context = inspection.config.max_position_embeddings;
+    fn perform(&self, mut tell: impl FnMut(&Self::Answer) -> io::Result<()>) -> io::Result<()> {
+        let inspection = match self.model.inspect() {
+            Ok(inspection) => inspection,
+            Err(error) => return tell(&Err(error.to_string())),
+        };
+        let texts = match ModelText::of(&inspection) {
+            Ok(texts) => texts,
+            Err(error) => return tell(&Err(error.to_string())),
+        };
+        let spec = PromptSpec::default();
+        let prompter = match texts.prompter(&spec, inspection.config.max_position_embeddings) {
+            Ok(prompter) => prompter,
+            Err(error) => return tell(&Err(error.to_string())),
+        };
         let dataset = self.rows.open()?;
         let end = dataset.len().min(self.offset.saturating_add(self.limit));
-        (self.offset..end).try_for_each(|number| {
+        let mut bytes = 0;
+        for number in self.offset..end {
             let row = dataset.row(number).map_err(io::Error::other)?;
-            let prompt =
-                |error: Option<String>, text, pieces| RowPrompt { object: object(), row: number, text, pieces, error };
-            tell(&match rendered(&texts, context, number, &row) {
-                Ok((text, pieces)) => prompt(None, Some(text), pieces),
-                Err(error) => prompt(Some(error.to_string()), None, Vec::new()),
-            })
-        })
+            let rendered = prompter.render(number, &row).and_then(|prompt| {
+                let pieces = prompt.tokens.iter().map(|token| texts.tokenizer.decode(&[*token], false));
+                Ok((prompt.text, pieces.collect::<Result<Vec<String>, _>>()?))
+            });
+            let (text, pieces, error) = match rendered {
+                Ok((text, pieces)) => (Some(text), pieces, None),
+                Err(error) => (None, Vec::new(), Some(error.to_string())),
+            };
+            bytes += text.as_ref().map_or(0, String::len) + pieces.iter().map(|piece| piece.len() + 4).sum::<usize>();
+            tell(&Ok(RowPrompt { object: object(), row: number, text, pieces, error }))?;
+            if bytes > PAGE_BYTES {
+                break;
+            }
+        }
+        Ok(())
     }
-}
-
-/// A row's prompt, and the text of each of its tokens.
-fn rendered(texts: &ModelText, context: usize, number: usize, row: &Row) -> Result<(String, Vec<String>), TextError> {
-    let spec = PromptSpec::default();
-    let prompt = texts.prompter(&spec, context)?.render(number, row)?;
-    let pieces = prompt.tokens.iter().map(|token| texts.tokenizer.decode(&[*token], false));
-    Ok((prompt.text, pieces.collect::<Result<_, _>>()?))
 }

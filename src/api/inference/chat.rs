@@ -74,7 +74,7 @@ pub struct ChatRequest {
     /// model's own.
     logprobs: Option<bool>,
     /// Give so many of the most probable tokens in each place as well, with `logprobs` true. In a stream they come with
-    /// the end of their choice.
+    /// the end of their choice. The prompt and `max_tokens` are 8192 tokens together at most.
     #[schema(minimum = 0, maximum = 20)]
     top_logprobs: Option<u32>,
     /// Answer with server-sent events.

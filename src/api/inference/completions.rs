@@ -54,7 +54,7 @@ pub struct CompletionRequest {
     seed: Option<i64>,
     /// Give the log-probability of every token, under the distribution it was drawn from (at temperature 0 under the
     /// model's own), and those of so many of the most probable tokens in its place. In a stream these come with the end of
-    /// their choice.
+    /// their choice, and the prompt and `max_tokens` are 8192 tokens together at most.
     #[schema(minimum = 0, maximum = 20)]
     logprobs: Option<u32>,
     /// Answer with server-sent events.

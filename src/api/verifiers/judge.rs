@@ -14,11 +14,31 @@ use crate::verifier::{Case, Config, Score};
 /// The longest that a request judges.
 const MOST_TIME: Duration = Duration::from_secs(60);
 
-/// A completion to judge, with the row it answers.
+/// What completions answer, as a verifier reads it.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Asked {
+    pub prompt: String,
+    pub answer: Option<String>,
+    pub row: Map<String, Value>,
+}
+
+impl Asked {
+    /// Of a row that comes alone: its columns `prompt` and `answer` are the prompt and the answer.
+    pub fn by(row: Map<String, Value>) -> Self {
+        let text = |column: &str| match row.get(column) {
+            Some(Value::String(text)) => Some(text.clone()),
+            Some(value @ (Value::Number(_) | Value::Bool(_))) => Some(value.to_string()),
+            Some(Value::Null | Value::Array(_) | Value::Object(_)) | None => None,
+        };
+        Self { prompt: text("prompt").unwrap_or_default(), answer: text("answer"), row }
+    }
+}
+
+/// Completions of one prompt.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Sample {
-    pub completion: String,
-    pub row: Map<String, Value>,
+    pub asked: Asked,
+    pub completions: Vec<String>,
 }
 
 /// A verdict, with those of the members where the verifier has some.
@@ -41,17 +61,12 @@ impl Task for Judging {
 
     fn perform(&self, mut tell: impl FnMut(&Judged) -> io::Result<()>) -> io::Result<()> {
         let verifier = checked(&self.verifier)?.build();
-        self.samples.iter().try_for_each(|sample| {
-            let text = |column: &str| match sample.row.get(column) {
-                Some(Value::String(text)) => Some(text.clone()),
-                Some(value @ (Value::Number(_) | Value::Bool(_))) => Some(value.to_string()),
-                Some(Value::Null | Value::Array(_) | Value::Object(_)) | None => None,
-            };
-            let (prompt, answer) = (text("prompt").unwrap_or_default(), text("answer"));
-            let case =
-                Case { prompt: &prompt, completion: &sample.completion, answer: answer.as_deref(), row: &sample.row };
-            let (score, members) = verifier.verify_with_members(&case);
-            tell(&Judged { score, members })
+        self.samples.iter().try_for_each(|Sample { asked: Asked { prompt, answer, row }, completions }| {
+            completions.iter().try_for_each(|completion| {
+                let (score, members) =
+                    verifier.verify_with_members(&Case { prompt, completion, answer: answer.as_deref(), row });
+                tell(&Judged { score, members })
+            })
         })
     }
 }
@@ -61,9 +76,11 @@ pub fn checked(verifier: &Value) -> io::Result<Config> {
     Config::read(verifier, "").map_err(|errors| io::Error::other(format!("{errors:?}")))
 }
 
-/// Judges the samples in their order. Those that are not judged within the verifier's time limit, all together, time out.
+/// Judges the completions in their order. Together they have as much time as the verifier gives each, a minute at most;
+/// those that are not judged by then time out.
 pub async fn judge(app: &App, config: &Config, samples: Vec<Sample>) -> Result<Vec<Judged>, Problem> {
-    let (limit, count) = (config.time_limit().min(MOST_TIME), samples.len());
+    let count = samples.iter().map(|sample| sample.completions.len()).sum();
+    let limit = config.time_limit().saturating_mul(u32::try_from(count).unwrap_or(u32::MAX)).min(MOST_TIME);
     let task = Judging { verifier: config.resolved(), samples };
     let (mut judged, end) = sandbox::ask(app.store.own_project(), &task, limit).await?;
     let score = match end {

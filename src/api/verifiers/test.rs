@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::judge::{Judged, Sample, judge};
+use super::judge::{Asked, Judged, Sample, judge};
 use crate::api::App;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
@@ -157,7 +157,8 @@ async fn answer(
     config: &Config,
     completions: Vec<TestCompletion>,
 ) -> Result<Json<VerifierTest>, Problem> {
-    let samples = completions.into_iter().map(|c| Sample { completion: c.completion, row: c.row }).collect();
+    let sample = |c: TestCompletion| Sample { asked: Asked::by(c.row), completions: vec![c.completion] };
+    let samples = completions.into_iter().map(sample).collect();
     let data = judge(app, config, samples).await?.into_iter().map(TestVerdict::from).collect();
     Ok(Json(VerifierTest { object: "verifier.test", verifier: verifier.map(|id| id.to_string()), data }))
 }

@@ -12,10 +12,39 @@ use crate::job::{Learned, RolloutLine, SampledGroup};
 #[derive(Debug)]
 pub struct Shown {
     pub line: RolloutLine,
+    /// Number of tokens.
+    pub length: usize,
     /// How much the rewards of its group differ.
     pub spread: f64,
     /// Not of a complete set.
     pub sampled: Option<Sampled>,
+}
+
+impl Shown {
+    fn new(line: RolloutLine, spread: f64, sampled: Option<Sampled>) -> Self {
+        Self { length: line.tokens.len(), line, spread, sampled }
+    }
+
+    /// Without what is told token by token.
+    pub fn light(mut self) -> Self {
+        (self.line.tokens, self.line.logprobs) = Default::default();
+        self.sampled = self.sampled.map(|Sampled { learned, detail, .. }| Sampled {
+            learned: learned.map(|Learned { step, .. }| Learned {
+                step,
+                credit: Vec::new(),
+                policy_logprobs: Vec::new(),
+            }),
+            detail,
+            ..Sampled::default()
+        });
+        self
+    }
+
+    /// About how many bytes it has.
+    pub fn bytes(&self) -> usize {
+        let each = if self.sampled.is_some() { 96 } else { 32 };
+        self.line.prompt.len() + self.line.completion.len() + each * self.line.tokens.len()
+    }
 }
 
 /// What a sample knows more of a completion.
@@ -146,7 +175,7 @@ impl<F: Read + Seek> GroupsFromEnd<F> {
         let lines = texts.iter().rev().map(|text| serde_json::from_slice::<RolloutLine>(text));
         let lines: Vec<RolloutLine> = lines.collect::<Result<_, _>>()?;
         let spread = spread(lines.iter().filter_map(|line| line.reward));
-        let completions = lines.into_iter().map(|line| Shown { line, spread, sampled: None }).collect();
+        let completions = lines.into_iter().map(|line| Shown::new(line, spread, None)).collect();
         Ok(Some(Group { end, completions }))
     }
 }
@@ -163,7 +192,7 @@ fn shown(SampledGroup { mut group, pieces, learned }: SampledGroup) -> Vec<Shown
         learned: learned.next().flatten(),
         detail: rollout.detail,
     });
-    lines.into_iter().zip(sampled).map(|(line, sampled)| Shown { line, spread, sampled: Some(sampled) }).collect()
+    lines.into_iter().zip(sampled).map(|(line, sampled)| Shown::new(line, spread, Some(sampled))).collect()
 }
 
 /// The highest reward less the lowest; 0 for none.

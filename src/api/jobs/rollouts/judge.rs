@@ -1,6 +1,7 @@
 //! `POST /v1/jobs/{id}/rollouts/judge`
 
 use std::io;
+use std::ops::ControlFlow;
 
 use axum::Json;
 use serde::{Deserialize, Serialize};
@@ -8,20 +9,21 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::source::{Source, Wanted};
-use super::{Cursor, Order, source};
+use super::{Cursor, Shown, source};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody, read};
 use crate::api::resolve;
 use crate::api::row_source::RowSource;
 use crate::api::scan::scan;
-use crate::api::verifiers::judge::{Sample, judge};
+use crate::api::verifiers::judge::{Asked, Sample, judge};
 use crate::api::verifiers::test::TestVerdict;
-use crate::dataset::{Row, Split};
-use crate::job::{FieldError, JobId, RolloutLine};
+use crate::dataset::Split;
+use crate::job::{FieldError, JobId};
 
-/// Completions of one prompt that are judged at a time.
-const MOST_JUDGED: usize = 1000;
+/// Completions of one prompt that are judged at a time, and their bytes.
+const MOST_JUDGED: usize = 1024;
+const MOST_BYTES: usize = 16 << 20;
 
 /// Which completions to judge, and with what.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -90,14 +92,20 @@ pub async fn judge_rollouts(
     let rows = RowSource::of(&app.store, job.work().rows(), Split::Train).await?;
     let source = source(&app, &job).await?;
     if group.complete != source.complete {
-        return Err(super::moved());
+        return Err(super::moved(&source));
     }
-    let read = scan(&app, move || samples(&source, group, &rows));
-    let (places, samples): (Vec<_>, Vec<_>) = read.await?.into_iter().unzip();
-    if places.is_empty() {
-        return Err(unknown());
-    }
-    let judged = judge(&app, &config, samples).await?;
+    let read = scan(&app, move || {
+        sample(&source, group, &rows).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidInput => unknown(),
+            io::ErrorKind::FileTooLarge => {
+                let detail = format!("has more than {MOST_JUDGED} completions or {} MiB of them", MOST_BYTES >> 20);
+                Problem::invalid(vec![FieldError::new("/group", "too_large", detail)])
+            }
+            _ => error.into(),
+        })
+    });
+    let Some((places, sample)) = read.await? else { return Err(unknown()) };
+    let judged = judge(&app, &config, vec![sample]).await?;
     let data = places.into_iter().zip(judged).map(|(Judgeable { at, reward }, judged)| JudgedRollout {
         id: at.to_string(),
         reward_before: reward,
@@ -115,30 +123,25 @@ struct Judgeable {
 }
 
 /// The completions of a group with what a verifier reads of them; none where there is no such group.
-fn samples(source: &Source, group: Cursor, rows: &RowSource) -> io::Result<Vec<(Judgeable, Sample)>> {
+fn sample(source: &Source, group: Cursor, rows: &RowSource) -> io::Result<Option<(Vec<Judgeable>, Sample)>> {
     let wanted = Wanted { group: Some(group), ..Wanted::default() };
-    let page = match Order::Newest.page(source, None, MOST_JUDGED, &wanted) {
-        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::NotFound) => {
-            return Ok(Vec::new());
+    let (mut places, mut completions, mut bytes, mut asked) = (Vec::new(), Vec::new(), 0, None);
+    source.walk(None, &wanted, |at, Shown { line, .. }| {
+        bytes += line.completion.len();
+        places.push(Judgeable { at, reward: line.reward });
+        completions.push(line.completion);
+        asked = Some((line.row, line.prompt));
+        if bytes > MOST_BYTES || places.len() > MOST_JUDGED {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
-        page => page?,
-    };
-    let Some((_, first)) = page.found.first() else { return Ok(Vec::new()) };
-    let row = rows.open()?.row(first.line.row).map_err(io::Error::other)?;
-    let sample = |line: RolloutLine| Sample { row: fields(&row, line.prompt), completion: line.completion };
-    Ok(page
-        .found
-        .into_iter()
-        .map(|(at, shown)| (Judgeable { at, reward: shown.line.reward }, sample(shown.line)))
-        .collect())
-}
-
-/// A row as verifiers read it outside of jobs: with the prompt and the answer in the columns of these names.
-fn fields(row: &Row, prompt: String) -> Map<String, Value> {
-    let mut fields = Map::clone(&row.fields);
-    fields.insert(String::from("prompt"), Value::String(prompt));
-    if let Some(answer) = &row.answer {
-        fields.insert(String::from("answer"), Value::String(answer.clone()));
+    })?;
+    if bytes > MOST_BYTES || places.len() > MOST_JUDGED {
+        return Err(io::ErrorKind::FileTooLarge.into());
     }
-    fields
+    let Some((row, prompt)) = asked else { return Ok(None) };
+    let row = rows.open()?.row(row).map_err(io::Error::other)?;
+    let asked = Asked { prompt, answer: row.answer, row: Map::clone(&row.fields) };
+    Ok(Some((places, Sample { asked, completions })))
 }

@@ -17,7 +17,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use self::cursor::Cursor;
 use self::groups::Shown;
-use self::order::Order;
+use self::order::{Order, Part};
 use self::source::{Source, Wanted};
 use crate::api::App;
 use crate::api::access::Access;
@@ -125,13 +125,11 @@ pub struct JobRollout {
 }
 
 impl JobRollout {
-    fn new(Shown { line, spread, sampled }: Shown, at: Cursor, light: bool) -> Self {
-        let length = line.tokens.len();
-        let (tokens, logprobs) = if light { Default::default() } else { (line.tokens, line.logprobs) };
+    fn new(Shown { line, length, spread, sampled }: Shown, at: Cursor) -> Self {
         let sampled = sampled.unwrap_or_default();
         let (trained_step, learned) = sampled.learned.map_or((None, None), |all| (Some(all.step), Some(all)));
         let (credit, policy) = learned.map(|all| (all.credit, all.policy_logprobs)).unzip();
-        let heavy = |values: Option<Vec<f32>>| values.filter(|values| !light && values.len() == length);
+        let told = |values: Option<Vec<f32>>| values.filter(|values| !values.is_empty() && values.len() == length);
         Self {
             object: "job.rollout",
             id: at.to_string(),
@@ -144,19 +142,19 @@ impl JobRollout {
             answer: line.answer,
             spread,
             length,
-            tokens,
-            logprobs,
+            tokens: line.tokens,
+            logprobs: line.logprobs,
             entropy_sum: line.entropy_sum,
             finish: line.finish.to_string(),
             status: line.status.map(|status| status.to_string()),
             reward: line.reward,
             detail: sampled.detail,
-            pieces: sampled.pieces.filter(|_| !light),
-            entropies: heavy(sampled.entropies),
-            reference_logprobs: heavy(sampled.reference_logprobs),
+            pieces: sampled.pieces,
+            entropies: told(sampled.entropies),
+            reference_logprobs: told(sampled.reference_logprobs),
             trained_step,
-            credit: heavy(credit),
-            policy_logprobs: heavy(policy),
+            credit: told(credit),
+            policy_logprobs: told(policy),
         }
     }
 }
@@ -191,7 +189,7 @@ pub async fn job_rollouts(
     let job = app.store.job(id).await?;
     let source = source(&app, &job).await?;
     if after.or(group).is_some_and(|at| at.complete != source.complete) {
-        return Err(moved());
+        return Err(moved(&source));
     }
     let order = word::<Order>("sort", params.sort)?.unwrap_or(Order::Newest);
     let wanted = Wanted {
@@ -208,22 +206,26 @@ pub async fn job_rollouts(
         mixed: params.mixed_groups,
         group,
     };
-    let limit = params.limit as usize;
     let read = move || {
-        order.page(&source, after, limit, &wanted).map_err(|error| match error.kind() {
+        let part = Part { after, limit: params.limit as usize, light: params.light };
+        order.page(&source, &part, &wanted).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidInput => unknown(),
-            io::ErrorKind::NotFound => moved(),
+            io::ErrorKind::NotFound => moved(&source),
             _ => error.into(),
         })
     };
     let page = scan(&app, read).await?;
-    let rollouts = page.found.into_iter().map(|(at, shown)| JobRollout::new(shown, at, params.light)).collect();
+    let rollouts = page.found.into_iter().map(|(at, shown)| JobRollout::new(shown, at)).collect();
     Ok(Json(List::with_more(rollouts, page.has_more, |rollout| rollout.id.clone())))
 }
 
-/// A job that succeeds makes one file of its parts.
-fn moved() -> Problem {
-    let detail = "the job has just completed its rollout set; begin again without `after`";
+/// A job that succeeds makes one file of its parts, and a sample becomes sparser.
+fn moved(source: &Source) -> Problem {
+    let detail = if source.sample {
+        "the completion is not in the sample any more; begin again without `after`"
+    } else {
+        "the job has just completed its rollout set; begin again without `after`"
+    };
     Problem::new(StatusCode::CONFLICT, "rollouts_moved", detail)
 }
 

@@ -10,7 +10,7 @@ use super::groups::Shown;
 use super::source::{Source, Wanted};
 use crate::job::status::names;
 
-/// A page ends with the completion with which it passes this many stored bytes, however many were asked for.
+/// A page ends with the completion with which it passes this many bytes, however many were asked for.
 const PAGE_BYTES: usize = 16 << 20;
 /// Completions that are ordered; older ones are left out.
 const MOST_ORDERED: usize = 100_000;
@@ -35,6 +35,16 @@ pub struct Page {
     pub has_more: bool,
 }
 
+/// Which part of a listing is wanted.
+#[derive(Debug, Default)]
+pub struct Part {
+    /// What stands behind this one.
+    pub after: Option<Cursor>,
+    pub limit: usize,
+    /// Without what is told token by token.
+    pub light: bool,
+}
+
 /// Where a completion stands in an order; what comes first is less. What is equal stays in the order of its age.
 #[derive(Clone, Copy, Debug)]
 struct Rank {
@@ -44,8 +54,8 @@ struct Rank {
 
 /// Takes completions as they come and keeps the first ones, as many as a page holds.
 #[derive(Debug)]
-struct First {
-    limit: usize,
+struct First<'a> {
+    part: &'a Part,
     kept: BTreeMap<Rank, Shown>,
     bytes: usize,
     left_out: bool,
@@ -53,8 +63,9 @@ struct First {
 
 impl Order {
     /// A page of the completions that are wanted, behind one of them.
-    pub fn page(self, source: &Source, after: Option<Cursor>, limit: usize, wanted: &Wanted) -> io::Result<Page> {
-        let mut first = First { limit, kept: BTreeMap::new(), bytes: 0, left_out: false };
+    pub fn page(self, source: &Source, part: &Part, wanted: &Wanted) -> io::Result<Page> {
+        let after = part.after;
+        let mut first = First { part, kept: BTreeMap::new(), bytes: 0, left_out: false };
         if self == Self::Newest {
             source.walk(after, wanted, |at, shown| {
                 first.take(Rank { key: 0.0, at }, shown);
@@ -77,7 +88,7 @@ impl Order {
 
     /// Completions are ordered from the least key to the greatest.
     fn key(self, shown: &Shown) -> f64 {
-        let (reward, length) = (shown.line.reward, shown.line.tokens.len() as f64);
+        let (reward, length) = (shown.line.reward, shown.length as f64);
         match self {
             Self::Newest => 0.0,
             // Those without a reward come last.
@@ -90,13 +101,14 @@ impl Order {
     }
 }
 
-impl First {
+impl First<'_> {
     fn take(&mut self, rank: Rank, shown: Shown) {
-        self.bytes += stored_bytes(&shown);
+        let shown = if self.part.light { shown.light() } else { shown };
+        self.bytes += shown.bytes();
         self.kept.insert(rank, shown);
         while let Some(last) = self.kept.last_entry() {
-            let before = self.bytes - stored_bytes(last.get());
-            if self.kept.len() <= self.limit && before <= PAGE_BYTES {
+            let before = self.bytes - last.get().bytes();
+            if self.kept.len() <= self.part.limit && before <= PAGE_BYTES {
                 break;
             }
             self.kept.pop_last();
@@ -107,11 +119,6 @@ impl First {
     fn page(self) -> Page {
         Page { found: self.kept.into_iter().map(|(rank, shown)| (rank.at, shown)).collect(), has_more: self.left_out }
     }
-}
-
-/// About what a completion takes where it is stored.
-fn stored_bytes(Shown { line, .. }: &Shown) -> usize {
-    line.completion.len() + 48 * line.tokens.len() + line.prompt.len()
 }
 
 impl Ord for Rank {

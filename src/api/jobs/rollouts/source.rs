@@ -69,11 +69,18 @@ impl Source {
         wanted: &Wanted,
         mut show: impl FnMut(Cursor, Shown) -> ControlFlow<()>,
     ) -> io::Result<()> {
-        let after = after.or(wanted.group.map(|group| Cursor { item: usize::MAX, ..group }));
+        let named = wanted.group.map(|group| Cursor { item: usize::MAX, ..group });
+        if named.zip(after).is_some_and(|(named, after)| (named.file, named.end) != (after.file, after.end)) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "of another group"));
+        }
+        let after = after.or(named);
         if after.is_some_and(|after| self.files.last().is_none_or(|(newest, _)| after.file > *newest)) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "no such file"));
         }
-        let files = self.files.iter().filter(|(number, _)| after.is_none_or(|after| *number <= after.file));
+        let files = self.files.iter().filter(|(number, _)| match named {
+            Some(named) => *number == named.file,
+            None => after.is_none_or(|after| *number <= after.file),
+        });
         let files: Vec<_> = files.collect();
         for (number, file) in self.not_newer(&files, wanted.newest())?.iter().rev() {
             let begin = after.filter(|after| after.file == *number);
@@ -90,6 +97,9 @@ impl Source {
                 let step = completions.first().map(|shown| shown.line.step);
                 if wanted.head.step.zip(step).is_some_and(|(least, step)| step < least) {
                     // Steps only become fewer from here on.
+                    return Ok(());
+                }
+                if named.is_some_and(|named| named.end != end) {
                     return Ok(());
                 }
                 // Only the group that the cursor names was shown in part.

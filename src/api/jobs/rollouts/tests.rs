@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::cursor::Cursor;
 use super::groups::Shown;
-use super::order::{Order, Page};
+use super::order::{Order, Page, Part};
 use super::source::{Source, Wanted};
 use crate::api::rollout_sets::filter::RolloutFilter;
 use crate::job::inference::FinishReason;
@@ -60,7 +60,7 @@ fn walk(source: &Source, limit: usize, head: &RolloutFilter) -> Vec<Numbers> {
 fn walk_in(order: Order, source: &Source, limit: usize, wanted: &Wanted) -> Vec<Numbers> {
     let (mut seen, mut after) = (Vec::new(), None);
     loop {
-        let page = order.page(source, after, limit, wanted).unwrap();
+        let page = order.page(source, &Part { after, limit, light: false }, wanted).unwrap();
         seen.extend(numbers(&page));
         assert!(page.found.len() <= limit);
         if !page.has_more {
@@ -68,6 +68,16 @@ fn walk_in(order: Order, source: &Source, limit: usize, wanted: &Wanted) -> Vec<
         }
         after = page.found.last().map(|(at, _)| *at);
     }
+}
+
+/// What is found behind a place; none where the place is refused.
+fn order_of(source: &Source, after: Option<Cursor>, wanted: &Wanted) -> Option<Vec<Numbers>> {
+    let page = Order::Newest.page(source, &Part { after, ..first_of(9) }, wanted);
+    page.ok().map(|page| numbers(&page))
+}
+
+fn first_of(limit: usize) -> Part {
+    Part { limit, ..Part::default() }
 }
 
 fn numbers(page: &Page) -> Vec<Numbers> {
@@ -105,8 +115,9 @@ async fn a_text_is_found_as_it_was_written_also_behind_places_where_it_is_not() 
             let of_step = Wanted { head: RolloutFilter { step: Some(0), ..RolloutFilter::default() }, ..with("01\"") };
             assert_eq!(walk_in(Order::Newest, &source, limit, &of_step), [(0, 0, 1)], "{limit}");
         }
-        let last_of_step = Order::Newest.page(&source, None, 6, &Wanted::default()).unwrap().found[5].0;
-        let behind = Order::Newest.page(&source, Some(last_of_step), 6, &with("\"00")).unwrap();
+        let last_of_step = Order::Newest.page(&source, &first_of(6), &Wanted::default()).unwrap().found[5].0;
+        let behind =
+            Order::Newest.page(&source, &Part { after: Some(last_of_step), ..first_of(6) }, &with("\"00")).unwrap();
         assert_eq!(numbers(&behind), [(0, 0, 2), (0, 0, 1), (0, 0, 0)]);
     }
 }
@@ -124,11 +135,25 @@ async fn other_orders_show_everything_once_as_well_and_equals_by_age() {
             let by_length = walk_in(Order::Longest, &source, limit, &wanted);
             assert_eq!(by_length, walk_in(Order::Newest, &source, limit, &wanted), "all are as long");
             assert_eq!(by_length.len(), 6);
-            let page = Order::Newest.page(&source, None, 4, &Wanted::default()).unwrap();
+            let page = Order::Newest.page(&source, &first_of(4), &Wanted::default()).unwrap();
             let group = page.found.last().map(|(at, _)| Cursor { item: 0, ..*at });
             let of_group = Wanted { group, ..Wanted::default() };
             assert_eq!(walk_in(Order::Newest, &source, limit, &of_group), [(1, 0, 2), (1, 0, 1), (1, 0, 0)]);
             assert!(by_length.iter().all(|(step, _, _)| *step == 0));
+            // Neither a neighbour of the group nor what an older file ends with is given in its place.
+            let group = group.unwrap();
+            let first = source.files[0].0;
+            for nowhere in [
+                Wanted { group: Some(Cursor { end: group.end - 1, ..group }), ..Wanted::default() },
+                Wanted { group: Some(Cursor { end: 9999, file: first, ..group }), ..Wanted::default() },
+                Wanted { group: Some(group), max_step: Some(0), ..Wanted::default() },
+            ] {
+                let found = order_of(&source, None, &nowhere);
+                assert!(found.is_none_or(|found| found.is_empty()), "{nowhere:?}");
+            }
+            let other = Cursor { end: 1, ..group };
+            let of_group = Wanted { group: Some(group), ..Wanted::default() };
+            assert!(order_of(&source, Some(other), &of_group).is_none(), "a place in another group");
         }
     }
 }
@@ -138,7 +163,9 @@ async fn a_sample_is_read_as_far_as_it_is_there_and_whole() {
     let folder = tempfile::tempdir().unwrap();
     let [mut source, _] = sources(folder.path()).await;
     let all = walk(&source, 2, &RolloutFilter::default());
-    let page = |source: &Source, after, limit| Order::Newest.page(source, after, limit, &Wanted::default());
+    let page = |source: &Source, after, limit| {
+        Order::Newest.page(source, &Part { after, ..first_of(limit) }, &Wanted::default())
+    };
     let after = page(&source, None, 2).unwrap().found.last().map(|(at, _)| *at);
     let paths: Vec<_> = (0..2)
         .map(|step| {
@@ -172,7 +199,7 @@ fn texts_verdicts_and_ends_are_conditions_too() {
     let line = json!({"group": 0, "sample": 0, "row": 1, "step": 2, "prompt": "3+4=", "prompt_tokens": [1],
                       "completion": "seven", "answer": null, "tokens": [1], "logprobs": [-0.5], "entropy_sum": 0.5,
                       "finish": "stop", "status": "unparsable", "reward": 0.0});
-    let shown = Shown { line: serde_json::from_value(line).unwrap(), spread: 0.0, sampled: None };
+    let shown = Shown { line: serde_json::from_value(line).unwrap(), length: 1, spread: 0.0, sampled: None };
     let holds = |wanted: Wanted| wanted.holds(&shown);
     for text in ["seven", "3+4", ""] {
         assert!(holds(Wanted { text: Some(text.to_owned()), ..Wanted::default() }), "{text}");

@@ -12,7 +12,7 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{JsonBody, read};
 use crate::api::openai::grader;
-use crate::api::verifiers::judge::{Judged, Sample, judge};
+use crate::api::verifiers::judge::{Asked, Judged, Sample, judge};
 use crate::verifier::ScoreStatus;
 
 /// A grader and what it shall judge.
@@ -93,7 +93,8 @@ pub async fn run_grader(Access(app): Access, JsonBody(body): JsonBody) -> Result
     let request: RunGrader = read(&body)?;
     let config = grader::read(&request.grader, "/grader").map_err(Problem::invalid)?;
     let kind = config.name();
-    let sample = Sample { completion: request.model_sample, row: request.item.unwrap_or_default() };
+    let asked = Asked::by(request.item.unwrap_or_default());
+    let sample = Sample { asked, completions: vec![request.model_sample] };
     let began = Instant::now();
     let judged = judge(&app, &config, vec![sample]).await?.remove(0);
     let name = request.grader.get("name").and_then(Value::as_str).unwrap_or(kind).to_owned();
