@@ -2508,7 +2508,7 @@ export interface components {
             /**
              * Format: int32
              * @description Give so many of the most probable tokens in each place as well, with `logprobs` true. In a stream they come with
-             *     the end of their choice.
+             *     the end of their choice. The prompt and `max_tokens` are 8192 tokens together at most.
              */
             top_logprobs?: number | null;
             /** @description Answer with server-sent events. */
@@ -2789,7 +2789,7 @@ export interface components {
              * Format: int32
              * @description Give the log-probability of every token, under the distribution it was drawn from (at temperature 0 under the
              *     model's own), and those of so many of the most probable tokens in its place. In a stream these come with the end of
-             *     their choice.
+             *     their choice, and the prompt and `max_tokens` are 8192 tokens together at most.
              */
             logprobs?: number | null;
             /** @description Answer with server-sent events. */
@@ -8110,7 +8110,7 @@ export interface operations {
                 model?: string;
                 /** @description The first row, counted from 0. */
                 offset?: number;
-                /** @description Rows, 1 to 50. */
+                /** @description Rows, 1 to 50; fewer where prompts are long. */
                 limit?: number;
             };
             header?: never;

@@ -40,7 +40,7 @@ class ChatRequest:
                 model's own.
             top_logprobs (int | None | Unset): Give so many of the most probable tokens in each place as well, with
                 `logprobs` true. In a stream they come with
-                the end of their choice.
+                the end of their choice. The prompt and `max_tokens` are 8192 tokens together at most.
             stream (bool | None | Unset): Answer with server-sent events.
             stream_options (None | StreamOptions | Unset):
             user (None | str | Unset): Taken and not used.

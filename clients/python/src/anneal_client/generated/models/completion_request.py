@@ -37,7 +37,7 @@ class CompletionRequest:
                 (at temperature 0 under the
                 model's own), and those of so many of the most probable tokens in its place. In a stream these come with the end
                 of
-                their choice.
+                their choice, and the prompt and `max_tokens` are 8192 tokens together at most.
             stream (bool | None | Unset): Answer with server-sent events.
             stream_options (None | StreamOptions | Unset):
             user (None | str | Unset): Taken and not used.
