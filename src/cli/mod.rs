@@ -241,3 +241,11 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Completions(args) => completions::run(&args),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn no_command_contradicts_itself() {
+        super::command().debug_assert();
+    }
+}

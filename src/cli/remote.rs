@@ -40,15 +40,12 @@ pub struct RemoteArgs {
 /// What variables say, which counts less than any flag.
 #[derive(Clone, Debug, clap::Args)]
 struct Environment {
-    #[arg(long = "environment-server", env = "ANNEAL_SERVER", global = true, hide = true)]
-    server: Option<String>,
-    #[arg(long = "environment-profile", env = "ANNEAL_PROFILE", global = true, hide = true)]
-    profile: Option<String>,
-    #[arg(
-        long = "environment-api-key", env = "ANNEAL_API_KEY", hide_env_values = true, global = true, hide = true,
-        value_parser = key
-    )]
-    api_key: Option<ApiKey>,
+    #[arg(long, env = "ANNEAL_SERVER", global = true, hide = true)]
+    environment_server: Option<String>,
+    #[arg(long, env = "ANNEAL_PROFILE", global = true, hide = true)]
+    environment_profile: Option<String>,
+    #[arg(long, env = "ANNEAL_API_KEY", hide_env_values = true, global = true, hide = true, value_parser = key)]
+    environment_api_key: Option<ApiKey>,
 }
 
 /// Which server is meant.
@@ -89,7 +86,7 @@ impl RemoteArgs {
 
     /// The profile that was named, by a flag or a variable.
     pub fn profile_name(&self) -> Option<&str> {
-        given(self.profile.as_ref()).or(given(self.environment.profile.as_ref()))
+        given(self.profile.as_ref()).or(given(self.environment.environment_profile.as_ref()))
     }
 
     /// Whether a server or a profile was named, by a flag or a variable.
@@ -103,7 +100,7 @@ impl RemoteArgs {
     }
 
     fn named_server(&self) -> Option<&str> {
-        given(self.server.as_ref()).or(given(self.environment.server.as_ref()))
+        given(self.server.as_ref()).or(given(self.environment.environment_server.as_ref()))
     }
 
     /// A flag counts more than a variable, and a server more than a profile.
@@ -131,7 +128,7 @@ impl RemoteArgs {
             Meant::Own => (config.own_url(), None),
         };
         // The key of a profile is that server's; the variable's may be another's.
-        let key = self.key().or(remembered).or_else(|| given_key(self.environment.api_key.as_ref()));
+        let key = self.key().or(remembered).or_else(|| given_key(self.environment.environment_api_key.as_ref()));
         Ok(Client::with_key(&base, key))
     }
 }

@@ -11,12 +11,16 @@ export const PROGRAM = process.env.ANNEAL ?? resolve('../target/debug/anneal')
 export class Server {
   base = ''
   private child: ChildProcess | undefined
+  /** `patient`: everything else on the machine goes first. */
+  constructor(private patient = false) {}
+
   readonly data = mkdtempSync(join(tmpdir(), 'anneal-ui-'))
 
   /** Starts it, at the address that it had before if it had one. */
   async start(...options: string[]) {
     const listen = this.base ? this.base.slice('http://'.length) : '127.0.0.1:0'
-    const child = spawn(PROGRAM, ['serve', '--supervised', '--listen', listen, '--log', 'warn', '--data-dir', this.data, ...options], { stdio: ['pipe', 'pipe', 'inherit'] })
+    const [program, ...before] = this.patient ? ['nice', '-n', '19', PROGRAM] : [PROGRAM]
+    const child = spawn(program ?? PROGRAM, [...before, 'serve', '--supervised', '--listen', listen, '--log', 'warn', '--data-dir', this.data, ...options], { stdio: ['pipe', 'pipe', 'inherit'] })
     this.child = child
     await new Promise<void>((ready, fail) => {
       child.once('exit', (code) => fail(new Error(`the server ended with ${code}`)))

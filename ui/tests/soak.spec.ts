@@ -7,14 +7,15 @@ const MOST_TASK = 200
 
 test('four jobs in twelve charts, live: no long task and no growth', async ({ page }) => {
   test.setTimeout(MINUTES * 60_000 + 120_000)
-  const server = new Server()
+  // What the page takes is looked at, and not how two cores are shared by it and four trainings.
+  const server = new Server(true)
   await server.start('--devices', 'simulated:4')
   const wrong = watch(page, server)
   try {
     const ids = []
     for (let i = 0; i < 4; i++) {
       ids.push(await server.job({
-        name: `soaked ${i}`, seed: i, train: { steps: 100_000, prompts_per_step: 1 }, objective: { type: 'bolt', beta: 0.25, group_size: 2, rounds: 100 },
+        name: `soaked ${i}`, seed: i, train: { steps: 100_000, prompts_per_step: 8 }, objective: { type: 'bolt', beta: 0.25, group_size: 2, rounds: 100 },
         sampling: { max_new_tokens: 3, batch_size: 8 }, eval: { every_steps: 0, samples: 1, pass_at: [1], prompts: 2, before: false }, checkpoints: { every_steps: 10_000 }, rollouts: { sample: 2 },
       }))
     }
@@ -43,7 +44,7 @@ test('four jobs in twelve charts, live: no long task and no growth', async ({ pa
     const longest = tasks.at(-1) ?? 0
     console.log(`${MINUTES} min, ${rate.toFixed(1)} events/s, ${tasks.length} tasks of more than 50 ms, the longest ${longest} ms; heap ${(growth / 1048576).toFixed(1)} MiB more`)
     expect(growth).toBeLessThan(MOST_HEAP)
-    // Times are judged where nothing else runs; here two cores train four models, serve and draw.
+    // Times are judged where nothing else runs.
     if (process.env.SOAK_TIMES) expect(longest).toBeLessThan(MOST_TASK)
     expect(wrong).toEqual([])
   } finally {
