@@ -15,7 +15,7 @@ test('four jobs in twelve charts, live: no long task and no growth', async ({ pa
     const ids = []
     for (let i = 0; i < 4; i++) {
       ids.push(await server.job({
-        name: `soaked ${i}`, seed: i, train: { steps: 100_000, prompts_per_step: 8 }, objective: { type: 'bolt', beta: 0.25, group_size: 2, rounds: 100 },
+        name: `soaked ${i}`, seed: i, train: { steps: 100_000, prompts_per_step: 16 }, objective: { type: 'bolt', beta: 0.25, group_size: 2, rounds: 100 },
         sampling: { max_new_tokens: 3, batch_size: 8 }, eval: { every_steps: 0, samples: 1, pass_at: [1], prompts: 2, before: false }, checkpoints: { every_steps: 10_000 }, rollouts: { sample: 2 },
       }))
     }
