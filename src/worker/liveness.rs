@@ -28,9 +28,14 @@ const JUMP_MILLISECONDS: i64 = 5000;
 async fn release_the_dead(store: &Store) -> Result<(), StoreError> {
     for sign in store.signs_of_life().await? {
         if store.is_gone(sign.worker) {
-            store.release_worker(sign.worker, "the server and its worker ended", true, clock::now()).await?;
+            release(store, sign.worker).await?;
         }
     }
+    Ok(())
+}
+
+async fn release(store: &Store, worker: WorkerId) -> Result<(), StoreError> {
+    store.release_worker(worker, "the server and its worker ended", true, clock::now()).await?;
     Ok(())
 }
 
@@ -89,11 +94,12 @@ struct Vigil {
     locked: Option<(u32, Duration)>,
 }
 
-/// How long a worker's count has stood still.
+/// How long a worker's count has stood still, and whether its process had ended at the last look.
 #[derive(Clone, Copy, Debug)]
 struct Silence {
     beats: i64,
     lasts: Duration,
+    gone: bool,
 }
 
 impl Vigil {
@@ -120,10 +126,16 @@ impl Vigil {
         self.notice_jump().await?;
         self.silences.retain(|worker, _| workers.iter().any(|sign| sign.worker == *worker));
         for sign in workers {
-            let silence = self.silences.entry(sign.worker).or_insert(Silence { beats: -1, lasts: Duration::ZERO });
+            let first = Silence { beats: -1, lasts: Duration::ZERO, gone: false };
+            let silence = self.silences.entry(sign.worker).or_insert(first);
             let lasts = if silence.beats == sign.beats { silence.lasts + counted } else { Duration::ZERO };
-            *silence = Silence { beats: sign.beats, lasts };
-            if lasts >= self.patience {
+            let (was_gone, gone) = (silence.gone, self.store.is_gone(sign.worker));
+            *silence = Silence { beats: sign.beats, lasts, gone };
+            // A worker of this server is taken note of by its supervisor as soon as it ends; one that nobody has taken
+            // note of since the last look was still ending when this server started.
+            if was_gone && gone {
+                release(&self.store, sign.worker).await?;
+            } else if lasts >= self.patience {
                 self.end(sign).await?;
             }
         }
@@ -330,6 +342,25 @@ mod tests {
             release_the_dead(&machine.store).await.unwrap();
             assert_eq!(machine.status(lease.job).await, JobStatus::Queued);
         }
+    }
+
+    /// A process with much memory takes its time to end, after the server that was killed with it has a successor.
+    #[tokio::test]
+    async fn what_was_still_ending_when_the_server_started_is_given_back_too() {
+        let machine = Machine::new().await;
+        machine.submit(clock::now()).await;
+        let worker = WorkerId::generate();
+        let lock = LifeLock::hold(machine.store.files(), worker).unwrap();
+        machine.attend(worker).await;
+        let lease = machine.claim(worker, clock::now()).await;
+        release_the_dead(&machine.store).await.unwrap();
+        let mut vigil = Vigil::new(machine.store.clone(), Duration::from_secs(3600));
+        vigil.look().await.unwrap();
+        drop(lock);
+        vigil.look().await.unwrap();
+        assert_eq!(machine.status(lease.job).await, JobStatus::Starting, "its supervisor might not know yet");
+        vigil.look().await.unwrap();
+        assert_eq!(machine.status(lease.job).await, JobStatus::Queued);
     }
 
     #[test]
