@@ -17,6 +17,8 @@ use anneal::engine::ops::linear::{Linear, Matrices};
 use anneal::engine::ops::logprob::{logits_gradient, read_pairs, read_rows};
 use anneal::engine::ops::norm::{rms_norm_rows, rms_norm_rows_backward};
 use anneal::engine::ops::rotary::Rotary;
+use anneal::modelfile::architecture::Activation;
+use anneal::modelfile::rope::Rotation;
 use anneal::objective::TeacherView;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -30,7 +32,7 @@ const ROWS: usize = SEQUENCES * LENGTH;
 const HIDDEN: usize = 576;
 const GATE: usize = 1536;
 const VOCABULARY: usize = 49_152;
-const HEADS: Heads = Heads { query: 9, key_value: 3, width: 64 };
+const HEADS: Heads = Heads { query: 9, key_value: 3, width: 64, scale: 0.125, window: usize::MAX };
 
 fn wave(count: usize, speed: f64) -> Vec<f32> {
     (0..count).map(|i| (i as f64 * speed).sin() as f32).collect()
@@ -75,7 +77,8 @@ fn attention(criterion: &mut Criterion) {
         group.bench_function(name("backward"), |b| {
             b.iter(|| packed_attention_backward(&rows, (&attended.out, &attended.log_sums), &grad, HEADS, &boundaries));
         });
-        let rotary = Rotary::new((0..32).map(|i| 1e5_f64.powf(-f64::from(i) / 32.0)).collect());
+        let speeds = (0..32).map(|i| 1e5_f64.powf(-f64::from(i) / 32.0)).collect();
+        let rotary = Rotary::new(Rotation { speeds, factor: 1.0 });
         group.bench_function(name("rotary"), |b| b.iter(|| rotary.rotate(&mut rows, HEADS, &positions)));
     }
     group.finish();
@@ -92,8 +95,8 @@ fn rows(criterion: &mut Criterion) {
         b.iter(|| rms_norm_rows_backward((&x, &normed.inverses), &weight, &grad, &mut dx, (&mut dw, true)));
     });
     let (mut pairs, mut grad) = (wave(ROWS * 2 * GATE, 0.7), wave(ROWS * GATE, 0.3));
-    group.bench_function("gate forward", |b| b.iter(|| gated(&pairs, GATE)));
-    group.bench_function("gate backward", |b| b.iter(|| gated_backward(&mut pairs, &mut grad, GATE)));
+    group.bench_function("gate forward", |b| b.iter(|| gated(&pairs, GATE, Activation::Silu)));
+    group.bench_function("gate backward", |b| b.iter(|| gated_backward(&mut pairs, &mut grad, GATE, Activation::Silu)));
     let tokens: Vec<u32> = (0..ROWS).map(|i| (i * 7919 % VOCABULARY) as u32).collect();
     let (table, mut sum) = (wave(VOCABULARY * HIDDEN, 0.1), vec![0.0; VOCABULARY * HIDDEN]);
     group.bench_function("embedding gather", |b| b.iter(|| gather(&table, HIDDEN, &tokens)));

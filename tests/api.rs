@@ -7,8 +7,9 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
-use common::{Server, data_dir, small_spec};
+use common::{PATIENCE, Server, data_dir, small_spec};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -585,12 +586,17 @@ fn a_broken_row_is_named_and_nothing_of_the_file_is_kept() {
 
     let after = server().get("/v1/datasets?limit=100").json()["data"].as_array().unwrap().len();
     assert!(after >= before);
-    assert_eq!(leftovers(), 0);
+    check_leftovers();
 }
 
-/// Files of uploads that are not finished.
-fn leftovers() -> usize {
-    std::fs::read_dir(SHARED.folder.path().join("data/uploads")).unwrap().count()
+/// Waits until no file of an upload is left; other tests upload to the same server meanwhile.
+fn check_leftovers() {
+    let folder = SHARED.folder.path().join("data/uploads");
+    let deadline = Instant::now() + PATIENCE;
+    while std::fs::read_dir(&folder).unwrap().count() > 0 {
+        assert!(Instant::now() < deadline, "an upload has left something in {}", folder.display());
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]
@@ -606,13 +612,7 @@ fn an_upload_that_is_cut_off_leaves_nothing() {
     assert!(answer.is_empty() || answer.contains("upload_incomplete"), "{answer}");
     let listed = server().get("/v1/datasets?limit=100").json().to_string();
     assert!(!listed.contains("\"cut\""));
-    for _ in 0..200 {
-        if leftovers() == 0 {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    panic!("the remains of an upload are still there");
+    check_leftovers();
 }
 
 #[test]
@@ -736,7 +736,7 @@ fn models_are_imported_only_from_allowed_folders_and_only_when_whole() {
     assert_eq!((outside.status, outside.problem().as_str()), (403, "path_not_allowed"));
     assert_eq!(import(&root.join("../data")).problem(), "path_not_allowed");
 
-    let tiny = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tiny-llama");
+    let tiny = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/models/tiny-llama");
     let copy = |name: &str| {
         let target = root.join(name);
         std::fs::create_dir(&target).unwrap();
@@ -766,7 +766,7 @@ fn models_are_imported_only_from_allowed_folders_and_only_when_whole() {
     let models = server().get("/v1/models").json();
     let imported = models["data"].as_array().unwrap().iter().find(|model| model["owned_by"] == "import");
     assert_eq!(imported, None, "only the built-ins and what jobs made");
-    assert_eq!(leftovers(), 0);
+    check_leftovers();
 }
 
 #[test]

@@ -15,10 +15,12 @@ use super::kernels::update::AdamW;
 use super::ops::attention::{Attended, Heads};
 use super::ops::logprob::Reading;
 use super::ops::norm::Normed;
-use super::projection::Projection;
+use super::projection::{Norm, NormOf, Projection};
 use super::rows::{CachedRow, Packed};
 use crate::job::spec::SamplingSpec;
+use crate::modelfile::architecture::Activation;
 use crate::modelfile::config::ModelConfig;
+use crate::modelfile::rope::Rotation;
 use crate::objective::TeacherView;
 
 type Result<T> = std::result::Result<T, EngineError>;
@@ -148,11 +150,26 @@ pub trait Operations: Storage {
     /// Zeros for sums.
     fn zeros(&self, len: usize) -> Result<Self::Array>;
 
-    /// `sum += x`, in the residual stream.
+    /// An array with the given numbers, in the residual stream.
+    fn brought(&self, values: &[f32]) -> Result<Self::Array>;
+
+    /// `sum += x`, in the residual stream; `x` may be of the other kind.
     fn add(&self, sum: &mut Self::Array, x: &Self::Array) -> Result<()>;
+
+    /// `x *= factor`.
+    fn scale(&self, x: &mut Self::Array, factor: f32) -> Result<()>;
+
+    /// Multiplies each row by its factor.
+    fn scale_rows(&self, x: &mut Self::Array, width: usize, factors: &[f32]) -> Result<()>;
+
+    /// The product of every row of `a` with that of `b`.
+    fn row_products(&self, a: &Self::Array, b: &Self::Array, width: usize) -> Result<Vec<f32>>;
 
     /// Numbers of the residual stream in the kind that products read.
     fn narrowed<'a>(&self, x: &'a Self::Array) -> Result<Narrowed<'a, Self::Array>>;
+
+    /// Numbers in the kind that products read, in that of the residual stream.
+    fn widened(&self, x: Self::Array) -> Result<Self::Array>;
 
     /// Some rows of `x`.
     fn gather(&self, x: &Self::Array, width: usize, rows: &[u32]) -> Result<Self::Array>;
@@ -182,8 +199,7 @@ pub trait Operations: Storage {
         &self,
         x: &mut Self::Array,
         residual: Option<&Self::Array>,
-        weight: (&Self::Parameters, usize),
-        eps: f32,
+        norm: NormOf<'_, Self::Parameters>,
     ) -> Result<Normed<Self::Array>>;
 
     /// The norms once more.
@@ -191,20 +207,20 @@ pub trait Operations: Storage {
         &self,
         x: &Self::Array,
         inverses: &Self::Array,
-        weight: (&Self::Parameters, usize),
+        norm: NormOf<'_, Self::Parameters>,
     ) -> Result<Self::Array>;
 
     /// Adds to `dx` the gradient of the norms of `x` for `grad`, and to that of the weight.
     fn norm_backward(
         &self,
         of: (&Self::Array, &Self::Array),
-        weight: (&Self::Parameters, usize),
+        norm: NormOf<'_, Self::Parameters>,
         grad: &Self::Array,
         dx: &mut Self::Array,
         sums: &mut Self::Gradients,
     ) -> Result<()>;
 
-    /// `x W^T`. With `keep` the CPU keeps the weights packed for the next pass, as sampling wants.
+    /// `x W^T`, and the biases. With `keep` the CPU keeps the weights packed for the next pass, as sampling wants.
     fn project(
         &self,
         projection: &Projection,
@@ -232,7 +248,8 @@ pub trait Operations: Storage {
         dy: &Self::Array,
     ) -> Result<Self::Array>;
 
-    /// Adds `dy^T x` to the gradients of a projection's weights; `x` are the rows of an array from the given one on.
+    /// Adds `dy^T x` to the gradients of a projection's weights, and the sum of `dy` to those of its biases; `x` are the
+    /// rows of an array from the given one on.
     fn weight_gradients(
         &self,
         projection: &Projection,
@@ -242,11 +259,17 @@ pub trait Operations: Storage {
         sums: &mut Self::Gradients,
     ) -> Result<()>;
 
-    /// `silu(gate) up` of rows that hold gate and up side by side.
-    fn gated(&self, rows: &Self::Array, width: usize) -> Result<Self::Array>;
+    /// `a(gate) up` of rows that hold gate and up side by side, with an activation `a`.
+    fn gated(&self, rows: &Self::Array, width: usize, activation: Activation) -> Result<Self::Array>;
 
     /// Turns `rows` into their gradient, and `grad`, that of the result, into the result.
-    fn gated_backward(&self, rows: &mut Self::Array, grad: &mut Self::Array, width: usize) -> Result<()>;
+    fn gated_backward(
+        &self,
+        rows: &mut Self::Array,
+        grad: &mut Self::Array,
+        width: usize,
+        activation: Activation,
+    ) -> Result<()>;
 }
 
 /// What knows about sequences: positions, attention within a pass, and attention over a cache.
@@ -255,8 +278,34 @@ pub trait Attention: Storage {
 
     fn cached<'a>(&self, rows: &'a [CachedRow<'a>], heads: Heads) -> Result<CachedRows<'a, Self>>;
 
-    /// Rotations with the given speeds, of sequences up to `context` tokens.
-    fn rotary(&self, frequencies: Vec<f64>, context: usize) -> Result<Self::Rotary>;
+    /// Norms of heads: rows of queries, keys and values whose queries and keys are normed, with a norm for each.
+    fn norm_heads(
+        &self,
+        rows: &Self::Array,
+        heads: Heads,
+        norms: (&Self::Parameters, [Norm; 2]),
+    ) -> Result<Normed<Self::Array>>;
+
+    /// The norms once more.
+    fn norm_heads_again(
+        &self,
+        of: (&Self::Array, &Self::Array),
+        heads: Heads,
+        norms: (&Self::Parameters, [Norm; 2]),
+    ) -> Result<Self::Array>;
+
+    /// Turns the gradient of the normed rows into that of the rows, and adds to those of the weights.
+    fn norm_heads_backward(
+        &self,
+        of: (&Self::Array, &Self::Array),
+        heads: Heads,
+        norms: (&Self::Parameters, [Norm; 2]),
+        grad: &mut Self::Array,
+        sums: &mut Self::Gradients,
+    ) -> Result<()>;
+
+    /// Rotations in sequences up to `context` tokens.
+    fn rotary(&self, rotation: Rotation, context: usize) -> Result<Self::Rotary>;
 
     /// Rotates queries and keys by their positions, or back.
     fn rotate(

@@ -19,16 +19,19 @@ use super::kernels::pages::{moved, zeros};
 use super::kernels::update::{AdamW, adamw};
 use super::ops;
 use super::ops::attention::{Attended, Heads, Seen, attend, packed_attention, packed_attention_backward};
+use super::ops::bias;
 use super::ops::embedding::{gather, scatter_add};
 use super::ops::gate::{gated, gated_backward};
 use super::ops::linear::Matrices;
 use super::ops::logprob::{Reading, logits_gradient, read_pairs, read_rows};
-use super::ops::norm::{Normed, rms_norm_rows, rms_norm_rows_again, rms_norm_rows_backward};
+use super::ops::norm::{HeadNorms, Normed, rms_norm_rows, rms_norm_rows_again, rms_norm_rows_backward};
 use super::ops::rotary::Rotary;
-use super::projection::Projection;
+use super::projection::{Norm, NormOf, Projection};
 use super::rows::{CachedRow, Packed};
 use crate::job::spec::SamplingSpec;
+use crate::modelfile::architecture::Activation;
 use crate::modelfile::config::ModelConfig;
+use crate::modelfile::rope::Rotation;
 use crate::objective::TeacherView;
 
 type Result<T> = std::result::Result<T, EngineError>;
@@ -59,6 +62,9 @@ struct Weight {
     values: RwLock<Vec<f32>>,
 }
 
+/// Gradients to be written, or with their flags added to.
+type Sums<'a> = [(&'a mut [f32], bool)];
+
 /// A weight's numbers, as long as nobody changes them.
 pub type Values<'a> = RwLockReadGuard<'a, Vec<f32>>;
 
@@ -88,6 +94,34 @@ impl Parameters {
 
     fn len_of(&self, index: usize) -> usize {
         self.weights[index].shape.iter().product()
+    }
+
+    /// `x W^T`, and the biases.
+    fn project(&self, projection: &Projection, x: &[f32], keep: bool) -> Buffer {
+        let mut out = self.with(projection, |w| projection.linear.forward(x, w, keep));
+        if !projection.biases.is_empty() {
+            let values: Vec<Values<'_>> = projection.biases.iter().map(|index| self.values(*index)).collect();
+            let slices: Vec<&[f32]> = values.iter().map(|v| &v[..]).collect();
+            bias::add_biases(&mut out, &slices);
+        }
+        out
+    }
+
+    /// Calls `f` with what a norm multiplies by.
+    fn with_norm<T>(&self, norm: Norm, f: impl FnOnce(&[f32]) -> T) -> T {
+        let values = self.values(norm.weight);
+        if norm.offset == 0.0 {
+            return f(&values);
+        }
+        f(&values.iter().map(|weight| weight + norm.offset).collect::<Vec<f32>>())
+    }
+
+    /// The same for the norms of queries and of keys.
+    fn with_head_norms<T>(&self, heads: Heads, norms: [Norm; 2], f: impl FnOnce(HeadNorms<'_>) -> T) -> T {
+        let eps = norms[0].eps;
+        self.with_norm(norms[0], |queries| {
+            self.with_norm(norms[1], |keys| f(HeadNorms { heads, weights: [queries, keys], eps }))
+        })
     }
 
     /// Calls `f` with a projection's weights.
@@ -160,6 +194,24 @@ impl Operations for Cpu {
         Ok(Buffer::zeros(len))
     }
 
+    fn brought(&self, values: &[f32]) -> Result<Buffer> {
+        Ok(Buffer::copy(values))
+    }
+
+    fn scale(&self, x: &mut Buffer, factor: f32) -> Result<()> {
+        bias::scale(x, factor);
+        Ok(())
+    }
+
+    fn scale_rows(&self, x: &mut Buffer, width: usize, factors: &[f32]) -> Result<()> {
+        bias::scale_rows(x, width, factors);
+        Ok(())
+    }
+
+    fn row_products(&self, a: &Buffer, b: &Buffer, width: usize) -> Result<Vec<f32>> {
+        Ok(bias::row_products(a, b, width))
+    }
+
     fn add(&self, sum: &mut Buffer, x: &Buffer) -> Result<()> {
         ops::add(sum, x);
         Ok(())
@@ -167,6 +219,10 @@ impl Operations for Cpu {
 
     fn narrowed<'a>(&self, x: &'a Buffer) -> Result<Narrowed<'a, Buffer>> {
         Ok(Narrowed::Same(x))
+    }
+
+    fn widened(&self, x: Buffer) -> Result<Buffer> {
+        Ok(x)
     }
 
     fn gather(&self, x: &Buffer, width: usize, rows: &[u32]) -> Result<Buffer> {
@@ -203,28 +259,27 @@ impl Operations for Cpu {
         &self,
         x: &mut Buffer,
         residual: Option<&Buffer>,
-        (parameters, index): (&Parameters, usize),
-        eps: f32,
+        (parameters, norm): NormOf<'_, Parameters>,
     ) -> Result<Normed<Buffer>> {
-        Ok(rms_norm_rows(x, residual.map(|x| &x[..]), &parameters.values(index), eps))
+        Ok(parameters.with_norm(norm, |weight| rms_norm_rows(x, residual.map(|x| &x[..]), weight, norm.eps)))
     }
 
-    fn norm_again(&self, x: &Buffer, inverses: &Buffer, (parameters, index): (&Parameters, usize)) -> Result<Buffer> {
-        Ok(rms_norm_rows_again(x, inverses, &parameters.values(index)))
+    fn norm_again(&self, x: &Buffer, inverses: &Buffer, (parameters, norm): NormOf<'_, Parameters>) -> Result<Buffer> {
+        Ok(parameters.with_norm(norm, |weight| rms_norm_rows_again(x, inverses, weight)))
     }
 
     fn norm_backward(
         &self,
         (x, inverses): (&Buffer, &Buffer),
-        (parameters, index): (&Parameters, usize),
+        (parameters, norm): NormOf<'_, Parameters>,
         grad: &Buffer,
         dx: &mut Buffer,
         sums: &mut GradientSum,
     ) -> Result<()> {
-        let mut sum = sums.take(index, parameters.len_of(index));
+        let mut sum = sums.take(norm.weight, parameters.len_of(norm.weight));
         let dw = (&mut sum.values[..], sum.begun);
-        rms_norm_rows_backward((x, inverses), &parameters.values(index), grad, dx, dw);
-        sums.put(index, sum.values);
+        parameters.with_norm(norm, |weight| rms_norm_rows_backward((x, inverses), weight, grad, dx, dw));
+        sums.put(norm.weight, sum.values);
         Ok(())
     }
 
@@ -236,7 +291,7 @@ impl Operations for Cpu {
         _into: Output,
         keep: bool,
     ) -> Result<Buffer> {
-        Ok(parameters.with(projection, |w| projection.linear.forward(x, w, keep)))
+        Ok(parameters.project(projection, x, keep))
     }
 
     fn project_rows(
@@ -248,8 +303,7 @@ impl Operations for Cpu {
         keep: bool,
     ) -> Result<Buffer> {
         let width = projection.linear.input;
-        let x = &x[range.start * width..range.end * width];
-        Ok(parameters.with(projection, |w| projection.linear.forward(x, w, keep)))
+        Ok(parameters.project(projection, &x[range.start * width..range.end * width], keep))
     }
 
     fn input_gradient(&self, projection: &Projection, parameters: &Parameters, dy: &Buffer) -> Result<Buffer> {
@@ -266,19 +320,32 @@ impl Operations for Cpu {
     ) -> Result<()> {
         let (input, rows) = (projection.linear.input, dy.len() / projection.linear.output);
         let x = &x[first * input..(first + rows) * input];
-        let mut own: Vec<_> = projection.weights.iter().map(|i| sums.take(*i, parameters.len_of(*i))).collect();
-        let mut targets: Vec<(&mut [f32], bool)> = own.iter_mut().map(|s| (&mut s.values[..], s.begun)).collect();
-        projection.linear.weight_gradients(x, dy, &mut targets);
-        projection.weights.iter().zip(own).for_each(|(index, sum)| sums.put(*index, sum.values));
+        let mut write = |indices: &[usize], write: &dyn Fn(&mut Sums<'_>)| {
+            let mut own: Vec<_> = indices.iter().map(|i| sums.take(*i, parameters.len_of(*i))).collect();
+            let mut targets: Vec<(&mut [f32], bool)> = own.iter_mut().map(|s| (&mut s.values[..], s.begun)).collect();
+            write(&mut targets);
+            indices.iter().zip(own).for_each(|(index, sum)| sums.put(*index, sum.values));
+        };
+        if rows == 0 {
+            // An expert that no token went to has a gradient too.
+            let clear = |targets: &mut Sums<'_>| {
+                targets.iter_mut().filter(|(_, begun)| !begun).for_each(|(sum, _)| sum.fill(0.0));
+            };
+            write(&projection.weights, &clear);
+            write(&projection.biases, &clear);
+            return Ok(());
+        }
+        write(&projection.weights, &|targets| projection.linear.weight_gradients(x, dy, targets));
+        write(&projection.biases, &|targets| bias::bias_gradients(dy, projection.linear.output, targets));
         Ok(())
     }
 
-    fn gated(&self, rows: &Buffer, width: usize) -> Result<Buffer> {
-        Ok(gated(rows, width))
+    fn gated(&self, rows: &Buffer, width: usize, activation: Activation) -> Result<Buffer> {
+        Ok(gated(rows, width, activation))
     }
 
-    fn gated_backward(&self, rows: &mut Buffer, grad: &mut Buffer, width: usize) -> Result<()> {
-        gated_backward(rows, grad, width);
+    fn gated_backward(&self, rows: &mut Buffer, grad: &mut Buffer, width: usize, activation: Activation) -> Result<()> {
+        gated_backward(rows, grad, width, activation);
         Ok(())
     }
 }
@@ -297,8 +364,41 @@ impl Attention for Cpu {
         Ok(CachedRows { tokens: Places { tokens, positions }, sequences: seen })
     }
 
-    fn rotary(&self, frequencies: Vec<f64>, _context: usize) -> Result<Rotary> {
-        Ok(Rotary::new(frequencies))
+    fn norm_heads(
+        &self,
+        rows: &Buffer,
+        heads: Heads,
+        (parameters, norms): (&Parameters, [Norm; 2]),
+    ) -> Result<Normed<Buffer>> {
+        Ok(parameters.with_head_norms(heads, norms, |norms| norms.rows(rows)))
+    }
+
+    fn norm_heads_again(
+        &self,
+        (rows, inverses): (&Buffer, &Buffer),
+        heads: Heads,
+        (parameters, norms): (&Parameters, [Norm; 2]),
+    ) -> Result<Buffer> {
+        Ok(parameters.with_head_norms(heads, norms, |norms| norms.again(rows, inverses)))
+    }
+
+    fn norm_heads_backward(
+        &self,
+        (rows, inverses): (&Buffer, &Buffer),
+        heads: Heads,
+        (parameters, norms): (&Parameters, [Norm; 2]),
+        grad: &mut Buffer,
+        sums: &mut GradientSum,
+    ) -> Result<()> {
+        let mut own = norms.map(|norm| sums.take(norm.weight, parameters.len_of(norm.weight)));
+        let targets = own.each_mut().map(|sum| (&mut sum.values[..], sum.begun));
+        parameters.with_head_norms(heads, norms, |norms| norms.backward((rows, inverses), grad, targets));
+        norms.into_iter().zip(own).for_each(|(norm, sum)| sums.put(norm.weight, sum.values));
+        Ok(())
+    }
+
+    fn rotary(&self, rotation: Rotation, _context: usize) -> Result<Rotary> {
+        Ok(Rotary::new(rotation))
     }
 
     fn rotate(&self, rows: &mut Buffer, heads: Heads, tokens: &Places<'_>, rotary: &Rotary, back: bool) -> Result<()> {

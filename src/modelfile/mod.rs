@@ -4,10 +4,14 @@
 //! that a model the API accepted is one the engine can load. Nothing here knows candle or reads tensor data. All files
 //! are untrusted: limits are checked before memory is taken.
 
+pub mod architecture;
 pub mod builtin;
 pub mod config;
 mod digest;
+pub mod families;
+mod fields;
 pub mod gguf;
+pub mod rope;
 pub mod safetensors;
 mod tokenizer;
 
@@ -20,7 +24,7 @@ use serde_json::Value;
 
 use crate::job::memory::Shape;
 
-pub use config::{ModelConfig, RopeConfig, RopeScaling};
+pub use config::ModelConfig;
 pub use tokenizer::same_tokenizer;
 
 const CONFIG_LIMIT_BYTES: u64 = 1 << 20;
@@ -87,7 +91,7 @@ pub enum ModelFileError {
     WeightsInvalid { file: String, detail: String },
     #[error("{file} is cut short: {detail}; download or copy it again")]
     WeightsTruncated { file: String, detail: String },
-    #[error("the architecture `{architecture}` is not supported; models of type llama are")]
+    #[error("the architecture `{architecture}` is not supported; known are {}", families::known())]
     UnsupportedArchitecture { architecture: String },
     #[error("{file}: {detail}")]
     UnsupportedDtype { file: String, detail: String },
@@ -157,49 +161,17 @@ pub fn inspect_blank(dir: &Path) -> Result<Inspection, ModelFileError> {
     })
 }
 
-/// The tensors that the decoder needs, with their shapes, under the names that `format` uses.
-pub fn decoder_tensors(config: &ModelConfig, format: Format) -> Vec<(String, Vec<usize>)> {
-    let (hidden, inner, vocab) = (config.hidden_size, config.intermediate_size, config.vocab_size);
-    let queries = config.num_attention_heads * config.head_dim;
-    let keys = config.num_key_value_heads * config.head_dim;
-    // (name at Hugging Face, name in GGUF, shape)
-    let outside = [
-        ("model.embed_tokens", "token_embd", vec![vocab, hidden]),
-        ("model.norm", "output_norm", vec![hidden]),
-        ("lm_head", "output", vec![vocab, hidden]),
-    ];
-    let inside = [
-        ("input_layernorm", "attn_norm", vec![hidden]),
-        ("self_attn.q_proj", "attn_q", vec![queries, hidden]),
-        ("self_attn.k_proj", "attn_k", vec![keys, hidden]),
-        ("self_attn.v_proj", "attn_v", vec![keys, hidden]),
-        ("self_attn.o_proj", "attn_output", vec![hidden, queries]),
-        ("post_attention_layernorm", "ffn_norm", vec![hidden]),
-        ("mlp.gate_proj", "ffn_gate", vec![inner, hidden]),
-        ("mlp.up_proj", "ffn_up", vec![inner, hidden]),
-        ("mlp.down_proj", "ffn_down", vec![hidden, inner]),
-    ];
-    let kept = outside.len() - usize::from(config.tie_word_embeddings);
-    let outside = outside.into_iter().take(kept).map(|(hf, gguf, shape)| match format {
-        Format::HuggingFace => (format!("{hf}.weight"), shape),
-        Format::Gguf => (format!("{gguf}.weight"), shape),
-    });
-    let layers = (0..config.num_hidden_layers).flat_map(|layer| {
-        inside.iter().map(move |(hf, gguf, shape)| match format {
-            Format::HuggingFace => (format!("model.layers.{layer}.{hf}.weight"), shape.clone()),
-            Format::Gguf => (format!("blk.{layer}.{gguf}.weight"), shape.clone()),
-        })
-    });
-    outside.chain(layers).collect()
-}
-
 /// The sizes of a model with so many parameters, as estimates of memory take them.
 pub fn shape(config: &ModelConfig, parameters: u64) -> Shape {
+    // Of a token's experts each computes its part.
+    let of_experts = config.architecture.experts.map_or(0, |experts| experts.active * experts.width);
+    let is_dense = config.architecture.layers.iter().any(|layer| !layer.is_sparse);
+    let intermediate_size = if is_dense { config.intermediate_size.max(of_experts) } else { of_experts };
     Shape {
         parameters,
         vocab_size: config.vocab_size as u64,
         hidden_size: config.hidden_size as u64,
-        intermediate_size: config.intermediate_size as u64,
+        intermediate_size: intermediate_size as u64,
         layers: config.num_hidden_layers as u64,
         heads: config.num_attention_heads as u64,
         kv_heads: config.num_key_value_heads as u64,
@@ -286,14 +258,8 @@ fn inspect_hf(dir: &Path, weights: safetensors::Weights) -> Result<Inspection, M
 }
 
 fn inspect_gguf(path: &Path, mut files: Vec<PathBuf>) -> Result<(Inspection, Option<gguf::Gguf>), ModelFileError> {
-    const ROPE_FREQS: &str = "rope_freqs.weight";
     let gguf = gguf::read(path)?;
-    let freqs = gguf::read_f32(path, &gguf, ROPE_FREQS, 1 << 12)?;
-    if gguf.tensor(ROPE_FREQS).is_some() != freqs.is_some() {
-        let detail = format!("{ROPE_FREQS} is not a short list of F32");
-        return Err(ModelFileError::WeightsInvalid { file: file_name(path), detail });
-    }
-    let config = ModelConfig::from_gguf(&gguf, freqs.as_deref())?;
+    let config = gguf::configuration(path, &gguf)?;
     let found = gguf.tensors.iter().map(|tensor| (tensor.name.as_str(), tensor.shape.as_slice())).collect();
     check_tensors(&config, Format::Gguf, found, &file_name(path))?;
     files.push(path.to_owned());
@@ -316,7 +282,19 @@ fn check_tensors(
     file: &str,
 ) -> Result<(), ModelFileError> {
     let invalid = |detail: String| ModelFileError::WeightsInvalid { file: file.to_owned(), detail };
-    for (name, shape) in decoder_tensors(config, format) {
+    let experts = config.architecture.experts.map_or(0, |experts| experts.count);
+    for mut tensor in config.tensors() {
+        let name = match format {
+            Format::HuggingFace => tensor.name,
+            Format::Gguf if tensor.part.is_of_expert() && tensor.expert > 0 => continue,
+            Format::Gguf => {
+                if tensor.part.is_of_expert() {
+                    tensor.shape.insert(0, experts);
+                }
+                tensor.gguf_name
+            }
+        };
+        let shape = tensor.shape;
         match found.remove(name.as_str()) {
             Some(found) if found == shape => {}
             Some(found) => {
@@ -330,11 +308,11 @@ fn check_tensors(
     // Rotary tables are computed, and a tied output matrix is the embedding.
     let ignored = |name: &str| {
         name.ends_with(".rotary_emb.inv_freq")
-            || name == "rope_freqs.weight"
+            || ["rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"].contains(&name)
             || (config.tie_word_embeddings && name == "lm_head.weight")
     };
     match found.keys().find(|name| !ignored(name)) {
-        Some(name) => Err(invalid(format!("tensor `{name}` belongs to no part of a {} decoder", config.architecture))),
+        Some(name) => Err(invalid(format!("tensor `{name}` belongs to no part of a {} decoder", config.family.name))),
         None => Ok(()),
     }
 }
@@ -410,7 +388,8 @@ mod tests {
     }
 
     fn tensors(tied: bool) -> Vec<(String, Vec<usize>)> {
-        decoder_tensors(&ModelConfig::from_hf(&config(tied), None).unwrap(), Format::HuggingFace)
+        let tensors = ModelConfig::from_hf(&config(tied), None).unwrap().tensors();
+        tensors.into_iter().map(|tensor| (tensor.name, tensor.shape)).collect()
     }
 
     fn model(tensors: &[(String, Vec<usize>)], tied: bool) -> TempDir {

@@ -141,7 +141,7 @@ pub async fn import(
             Format::HuggingFace => String::from("safetensors"),
             Format::Gguf => String::from("gguf"),
         },
-        architecture: inspection.config.architecture.clone(),
+        architecture: inspection.config.family.name.to_owned(),
         parameters: inspection.parameters,
         context_length: inspection.config.max_position_embeddings as u64,
         vocab_size: inspection.config.vocab_size as u64,

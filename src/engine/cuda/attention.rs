@@ -1,14 +1,18 @@
 //! Positions and attention on a device: over packed sequences, forward and backward, and over the paged cache of the
 //! sampler. What a pass needs to know about its sequences is uploaded once, as tables.
 
+use super::parameters::{Gradients, Parameters};
 use super::{Cuda, Indices, Memory, at, number};
 use crate::engine::backend::{Attention, CachedRows, PackedRows};
 use crate::engine::driver::{self, Argument, Kind, Pointer};
 use crate::engine::error::EngineError;
 use crate::engine::kernels::attention::BLOCK;
 use crate::engine::ops::attention::{Attended, Heads};
+use crate::engine::ops::norm::Normed;
 use crate::engine::ops::rotary::Rotary;
+use crate::engine::projection::Norm;
 use crate::engine::rows::{CachedRow, Packed};
+use crate::modelfile::rope::Rotation;
 
 type Result<T> = std::result::Result<T, EngineError>;
 
@@ -17,6 +21,8 @@ type Result<T> = std::result::Result<T, EngineError>;
 const PART: usize = 256;
 /// Query vectors, of all heads that share a key, that such a block takes at once.
 const VECTORS: usize = 16;
+/// Pieces of a sum over rows, at most.
+const MOST_PIECES: usize = 64;
 /// Rows that a block of the plain kernels owns.
 const OWNED: usize = 32;
 /// Widths of heads for which there are kernels for tensor cores, in bf16.
@@ -108,25 +114,33 @@ impl Cuda {
         if self.is_narrow() { 64 } else { 32 }
     }
 
-    /// Whether tensor cores compute the attention of heads of that width.
-    fn has_tensor_kernel(&self, width: usize) -> bool {
-        self.is_narrow() && TENSOR_WIDTHS.contains(&width)
+    /// Whether tensor cores compute the attention of such heads; windows have the plain kernels.
+    fn has_tensor_kernel(&self, heads: Heads) -> bool {
+        self.is_narrow() && TENSOR_WIDTHS.contains(&heads.width) && heads.window == usize::MAX
     }
 
     /// A kernel over tiles and heads, with the shared memory of its plain form and of that for tensor cores.
     fn tiles(
         &self,
         name: &str,
-        width: usize,
-        (tiles, heads): (usize, usize),
+        heads: Heads,
+        (tiles, count): (usize, usize),
         shared: [usize; 2],
         arguments: &[Argument],
     ) -> driver::Result<()> {
-        if self.has_tensor_kernel(width) {
-            return self.launch(&format!("{name}_bf16_w{width}"), [tiles, heads], 128, shared[1] as u32, arguments);
+        if self.has_tensor_kernel(heads) {
+            let name = format!("{name}_bf16_w{}", heads.width);
+            return self.launch(&name, [tiles, count], 128, shared[1] as u32, arguments);
         }
-        let grid = [tiles, heads, self.tile() / OWNED];
-        self.launch(&format!("{name}_{}", self.suffix()), grid, super::THREADS, shared[0] as u32, arguments)
+        let (grid, arguments) = ([tiles, count, self.tile() / OWNED], [arguments, &[window(heads)]].concat());
+        self.launch(&format!("{name}_{}", self.suffix()), grid, super::THREADS, shared[0] as u32, &arguments)
+    }
+
+    /// A kernel over the parts of rows that are normed, and over `more` blocks of a row.
+    fn parts(&self, name: &str, parts: &Parts, rows: usize, more: usize, first: &[Argument]) -> driver::Result<()> {
+        let grid = [rows, parts.queries.0 + parts.keys.0 + more];
+        let arguments = [first, &parts.arguments(rows)].concat();
+        self.rows(name, grid, parts.queries.1.max(parts.keys.1), &arguments)
     }
 }
 
@@ -168,19 +182,69 @@ impl Attention for Cuda {
         Ok(CachedRows { tokens, sequences: CachedTables { tile_count, _memory: Some(words), ..tables } })
     }
 
-    /// The table of a whole context.
-    fn rotary(&self, frequencies: Vec<f64>, context: usize) -> Result<Memory> {
-        Ok(self.upload(Kind::F32, &Rotary::new(frequencies).table(context))?)
+    fn norm_heads(
+        &self,
+        rows: &Memory,
+        heads: Heads,
+        (parameters, norms): (&Parameters, [Norm; 2]),
+    ) -> Result<Normed<Memory>> {
+        let (count, parts) = (rows.len() / heads.row(), Parts::new(heads, parameters, norms));
+        let (out, inverses) = (self.activations(rows.len())?, self.memory(Kind::F32, count * parts.count())?);
+        let first = [&[at(&out), at(&inverses), at(rows)][..], &parts.of_norms(true)].concat();
+        self.parts("norm_heads", &parts, count, 1, &first)?;
+        Ok(Normed { out, inverses })
     }
 
-    fn rotate(&self, rows: &mut Memory, heads: Heads, tokens: &Indices, rotary: &Memory, back: bool) -> Result<()> {
+    fn norm_heads_again(
+        &self,
+        (rows, inverses): (&Memory, &Memory),
+        heads: Heads,
+        (parameters, norms): (&Parameters, [Norm; 2]),
+    ) -> Result<Memory> {
+        let (count, parts) = (rows.len() / heads.row(), Parts::new(heads, parameters, norms));
+        let out = self.activations(rows.len())?;
+        let first = [&[at(&out), at(inverses), at(rows)][..], &parts.of_norms(true)].concat();
+        self.parts("norm_heads_again", &parts, count, 1, &first)?;
+        Ok(out)
+    }
+
+    fn norm_heads_backward(
+        &self,
+        (rows, inverses): (&Memory, &Memory),
+        heads: Heads,
+        (parameters, norms): (&Parameters, [Norm; 2]),
+        grad: &mut Memory,
+        sums: &mut Gradients,
+    ) -> Result<()> {
+        let (count, parts, sums) =
+            (rows.len() / heads.row(), Parts::new(heads, parameters, norms), sums.of(parameters)?);
+        for (norm, begin, (of, width)) in [(norms[0], 0, parts.queries), (norms[1], parts.queries.0, parts.keys)] {
+            let pieces = MOST_PIECES.min(count);
+            let partial = self.memory(Kind::F32, pieces * width)?;
+            let first = [at(&partial), at(grad), at(rows), at(inverses), number(begin), number(of), number(pieces)];
+            let arguments = [&first[..], &parts.arguments(count)].concat();
+            self.run("norm_heads_weight_gradient", [width.div_ceil(128), pieces], &arguments)?;
+            self.sum_parts(sums.at(norm.weight), &partial, pieces, width)?;
+        }
+        let first = [&[at(grad), at(rows), at(inverses)][..], &parts.of_norms(false)].concat();
+        Ok(self.parts("norm_heads_backward", &parts, count, 0, &first)?)
+    }
+
+    /// The table of a whole context.
+    fn rotary(&self, rotation: Rotation, context: usize) -> Result<Turns> {
+        let rotary = Rotary::new(rotation);
+        Ok(Turns { table: self.upload(Kind::F32, &rotary.table(context))?, width: rotary.width() })
+    }
+
+    fn rotate(&self, rows: &mut Memory, heads: Heads, tokens: &Indices, rotary: &Turns, back: bool) -> Result<()> {
         let arguments = [
             at(rows),
             Argument::Pointer(tokens.positions),
-            at(rotary),
+            at(&rotary.table),
             number(heads.query),
             number(heads.key_value),
             number(heads.width),
+            number(rotary.width),
             number(tokens.count),
             Argument::F32(if back { -1.0 } else { 1.0 }),
         ];
@@ -193,7 +257,7 @@ impl Attention for Cuda {
         let log_sums = self.memory(Kind::F32, count * heads.query)?;
         let arguments = [&[at(&out), at(&log_sums), at(rows)][..], &packed_arguments(heads, tables, 0)].concat();
         let shared = [4 * (64 * (heads.width + 4) + 544), 512 * heads.width];
-        self.tiles("attention", heads.width, (tables.count, heads.query), shared, &arguments)?;
+        self.tiles("attention", heads, (tables.count, heads.query), shared, &arguments)?;
         Ok(Attended { out, log_sums })
     }
 
@@ -215,10 +279,10 @@ impl Attention for Cuda {
         let arguments = [&first[..], &packed_arguments(heads, tables, 0)].concat();
         let (width, plain) = (heads.width, 4 * (80 * (heads.width + 4)));
         let shared = [plain + 4 * 544, 512 * width];
-        self.tiles("attention_backward_queries", width, (tables.count, heads.query), shared, &arguments)?;
+        self.tiles("attention_backward_queries", heads, (tables.count, heads.query), shared, &arguments)?;
         let shared = [plain + 4 * 576, 768 * width + 1024];
         let arguments = [&first[..], &packed_arguments(heads, tables, tables.count)].concat();
-        self.tiles("attention_backward_keys", width, (tables.count, heads.key_value), shared, &arguments)?;
+        self.tiles("attention_backward_keys", heads, (tables.count, heads.key_value), shared, &arguments)?;
         Ok(of_rows)
     }
 
@@ -262,12 +326,13 @@ impl Attention for Cuda {
             Argument::Pointer(tables.tiles),
             number(tables.tile_count),
         ];
-        let last = [Argument::F32(heads.scale()), number(parts)];
-        let arguments = [&first[..], &of_tables, &sizes, &last].concat();
-        let (name, shared) = if self.has_tensor_kernel(heads.width) {
+        let last = [Argument::F32(heads.scale), number(parts)];
+        let mut arguments = [&first[..], &of_tables, &sizes, &last].concat();
+        let (name, shared) = if self.has_tensor_kernel(heads) {
             let stages = if heads.width <= 64 { 4 } else { 2 };
             (format!("cached_attention_bf16_w{}", heads.width), 256 * heads.width * stages)
         } else {
+            arguments.push(window(heads));
             (format!("cached_attention_{}", self.suffix()), 4 * (48 * (heads.width + 4) + 272))
         };
         self.launch(&name, [tables.tile_count, heads.key_value, parts], 128, shared as u32, &arguments)?;
@@ -281,11 +346,60 @@ impl Attention for Cuda {
     }
 }
 
+/// A table of rotations, and how many coordinates of a head they turn.
+#[derive(Debug)]
+pub struct Turns {
+    table: Memory,
+    width: usize,
+}
+
+/// The parts of rows that are normed: number and width of those of queries and of keys.
+struct Parts {
+    queries: (usize, usize),
+    keys: (usize, usize),
+    row: usize,
+    weights: [Argument; 2],
+    norm: Norm,
+}
+
+impl Parts {
+    fn new(heads: Heads, parameters: &Parameters, norms: [Norm; 2]) -> Self {
+        let [query, key] = norms.map(|norm| parameters.len_of(norm.weight));
+        Self {
+            queries: (heads.query_row() / query, query),
+            keys: (heads.key_value_row() / key, key),
+            row: heads.row(),
+            weights: norms.map(|norm| parameters.vector(norm.weight)),
+            norm: norms[0],
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.queries.0 + self.keys.0
+    }
+
+    /// Weights and offset, and the epsilon where it is asked for.
+    fn of_norms(&self, with_eps: bool) -> Vec<Argument> {
+        let mut arguments = vec![self.weights[0], self.weights[1], Argument::F32(self.norm.offset)];
+        arguments.extend(with_eps.then_some(Argument::F32(self.norm.eps)));
+        arguments
+    }
+
+    fn arguments(&self, rows: usize) -> [Argument; 6] {
+        [self.queries.0, self.queries.1, self.keys.0, self.keys.1, self.row, rows].map(number)
+    }
+}
+
+/// How far back rows look.
+fn window(heads: Heads) -> Argument {
+    Argument::U32(u32::try_from(heads.window).unwrap_or(u32::MAX))
+}
+
 /// What all kernels of packed attention take last; `first` is the first tile.
 fn packed_arguments(heads: Heads, tables: &PackedTables, first: usize) -> Vec<Argument> {
     let mut arguments = vec![Argument::Pointer(tables.tiles.at(3 * first)), number(tables.count)];
     arguments.extend([heads.query, heads.key_value, heads.width].map(number));
-    arguments.push(Argument::F32(heads.scale()));
+    arguments.push(Argument::F32(heads.scale));
     arguments
 }
 

@@ -23,7 +23,7 @@ mod tests;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::driver::{Argument, DeviceError, Driver, Kind, Launch, Pointer, Result};
-use attention::{CachedTables, PackedTables};
+use attention::{CachedTables, PackedTables, Turns};
 use decode::Recordings;
 
 pub use memory::Memory;
@@ -89,11 +89,15 @@ impl Cuda {
 
     /// Refuses models whose rows the kernels cannot read in whole vectors.
     fn check_shape(config: &ModelConfig) -> std::result::Result<(), EngineError> {
-        let widths = [
+        let experts = config.architecture.experts;
+        let mut widths = vec![
             ("hidden_size", config.hidden_size),
             ("intermediate_size", config.intermediate_size),
             ("head_dim", config.head_dim),
+            ("num_experts", experts.map_or(0, |experts| experts.count)),
+            ("moe_intermediate_size", experts.map_or(0, |experts| experts.width)),
         ];
+        widths.extend(config.architecture.rope.iter().map(|rope| ("the rotated part of a head", rope.width)));
         let odd = widths.iter().find(|(_, width)| !width.is_multiple_of(8));
         let detail = match odd {
             Some((name, width)) => format!("{name} is {width}, and CUDA kernels need a multiple of 8"),
@@ -188,7 +192,7 @@ impl Storage for Cuda {
     type Cached<'a> = CachedTables;
     type Layer = Memory;
     type Recordings = Recordings;
-    type Rotary = Memory;
+    type Rotary = Turns;
     type Parameters = Parameters;
     type Gradients = Gradients;
     type Moments = Flat;

@@ -3,12 +3,13 @@
 use std::ops::Range;
 
 use super::parameters::{Gradients, Parameters};
-use super::{Cuda, Indices, Memory, THREADS, at, maybe, number};
+use super::{Cuda, Grid, Indices, Memory, THREADS, at, maybe, number};
 use crate::engine::backend::{Narrowed, Operations, Output, PackedRows};
 use crate::engine::driver::{self, Argument, Kind, Pointer, Product};
 use crate::engine::error::EngineError;
 use crate::engine::ops::norm::Normed;
-use crate::engine::projection::Projection;
+use crate::engine::projection::{NormOf, Projection};
+use crate::modelfile::architecture::Activation;
 
 type Result<T> = std::result::Result<T, EngineError>;
 
@@ -24,9 +25,27 @@ impl Cuda {
     }
 
     /// A kernel with a block for each row, of which a thread takes eight numbers at a time.
-    pub(super) fn rows(&self, name: &str, rows: usize, width: usize, arguments: &[Argument]) -> driver::Result<()> {
+    pub(super) fn rows(
+        &self,
+        name: &str,
+        grid: impl Into<Grid>,
+        width: usize,
+        arguments: &[Argument],
+    ) -> driver::Result<()> {
+        self.rows_for(self.kind, name, grid, width, arguments)
+    }
+
+    /// The same for numbers of a kind.
+    fn rows_for(
+        &self,
+        kind: Kind,
+        name: &str,
+        grid: impl Into<Grid>,
+        width: usize,
+        arguments: &[Argument],
+    ) -> driver::Result<()> {
         let threads = 32 * width.div_ceil(256).clamp(1, 8) as u32;
-        self.launch(&format!("{name}_{}", self.suffix()), rows, threads, 0, arguments)
+        self.launch(&format!("{name}_{}", suffix(kind)), grid, threads, 0, arguments)
     }
 
     /// Zeros in f32.
@@ -79,8 +98,38 @@ impl Cuda {
             result,
             add: false,
         })?;
+        if let Some(bias) = projection.biases.first() {
+            let arguments = [at(&out), parameters.vector(*bias), number(rows.len()), number(output)];
+            self.rows_for(out.kind(), "add_bias", rows.len(), output, &arguments)?;
+        }
         Ok(out)
     }
+
+    /// A kernel that works number by number, for numbers of a kind.
+    fn run_for(&self, kind: Kind, name: &str, len: usize, arguments: &[Argument]) -> driver::Result<()> {
+        self.launch(&format!("{name}_{}", suffix(kind)), Self::blocks(len), THREADS, 0, arguments)
+    }
+
+    /// Adds the sum of the rows of `dy: [N, width]` to numbers at `sum`. Biases stand side by side as their weights do.
+    fn bias_gradients(&self, dy: &Memory, width: usize, sum: Pointer) -> driver::Result<()> {
+        let rows = dy.len() / width;
+        let parts = PARTS.min(rows);
+        let partial = self.memory(Kind::F32, parts * width)?;
+        let arguments = [at(&partial), at(dy), number(rows), number(width), number(parts)];
+        self.run("column_sums", [width.div_ceil(128), parts], &arguments)?;
+        self.sum_parts(sum, &partial, parts, width)
+    }
+
+    /// Adds partial sums to `width` numbers, in their order.
+    pub(super) fn sum_parts(&self, sum: Pointer, partial: &Memory, parts: usize, width: usize) -> driver::Result<()> {
+        let arguments = [Argument::Pointer(sum), at(partial), number(parts), number(width)];
+        self.launch("sum_parts", width.div_ceil(64), 64, 0, &arguments)
+    }
+}
+
+/// What kernels for a kind of number are called by.
+fn suffix(kind: Kind) -> &'static str {
+    if kind == Kind::Bf16 { "bf16" } else { "f32" }
 }
 
 impl Operations for Cuda {
@@ -94,9 +143,40 @@ impl Operations for Cuda {
         Ok(self.cleared(len)?)
     }
 
+    fn brought(&self, values: &[f32]) -> Result<Memory> {
+        Ok(self.upload(Kind::F32, values)?)
+    }
+
     fn add(&self, sum: &mut Memory, x: &Memory) -> Result<()> {
         let arguments = [at(sum), at(x), Argument::U64(sum.len() as u64)];
-        Ok(self.launch("add", Self::blocks(sum.len()), THREADS, 0, &arguments)?)
+        Ok(self.run_for(x.kind(), "add", sum.len(), &arguments)?)
+    }
+
+    fn scale(&self, x: &mut Memory, factor: f32) -> Result<()> {
+        let arguments = [at(x), Argument::F32(factor), Argument::U64(x.len() as u64)];
+        Ok(self.run_for(x.kind(), "scale", x.len(), &arguments)?)
+    }
+
+    fn scale_rows(&self, x: &mut Memory, width: usize, factors: &[f32]) -> Result<()> {
+        let count = factors.len();
+        let factors = self.upload(Kind::F32, factors)?;
+        Ok(self.rows("scale_rows", count, width, &[at(x), at(&factors), number(count), number(width)])?)
+    }
+
+    fn row_products(&self, a: &Memory, b: &Memory, width: usize) -> Result<Vec<f32>> {
+        let count = a.len() / width;
+        let out = self.memory(Kind::F32, count)?;
+        self.rows("row_products", count, width, &[at(&out), at(a), at(b), number(count), number(width)])?;
+        Ok(self.download(&out)?)
+    }
+
+    fn widened(&self, x: Memory) -> Result<Memory> {
+        if x.kind() == Kind::F32 {
+            return Ok(x);
+        }
+        let out = self.memory(Kind::F32, x.len())?;
+        self.run("widen", Self::blocks(x.len()), &[at(&out), at(&x), Argument::U64(x.len() as u64)])?;
+        Ok(out)
     }
 
     fn narrowed<'a>(&self, x: &'a Memory) -> Result<Narrowed<'a, Memory>> {
@@ -163,10 +243,9 @@ impl Operations for Cuda {
         &self,
         x: &mut Memory,
         residual: Option<&Memory>,
-        (parameters, index): (&Parameters, usize),
-        eps: f32,
+        (parameters, norm): NormOf<'_, Parameters>,
     ) -> Result<Normed<Memory>> {
-        let width = parameters.len_of(index);
+        let width = parameters.len_of(norm.weight);
         let rows = x.len() / width;
         let (out, inverses) = (self.activations(x.len())?, self.memory(Kind::F32, rows)?);
         let arguments = [
@@ -174,8 +253,9 @@ impl Operations for Cuda {
             at(&inverses),
             at(x),
             maybe(residual),
-            parameters.vector(index),
-            Argument::F32(eps),
+            parameters.vector(norm.weight),
+            Argument::F32(norm.offset),
+            Argument::F32(norm.eps),
             number(rows),
             number(width),
         ];
@@ -183,9 +263,10 @@ impl Operations for Cuda {
         Ok(Normed { out, inverses })
     }
 
-    fn norm_again(&self, x: &Memory, inverses: &Memory, (parameters, index): (&Parameters, usize)) -> Result<Memory> {
-        let (out, rows, width) = (self.activations(x.len())?, inverses.len(), parameters.len_of(index));
-        let arguments = [at(&out), at(x), at(inverses), parameters.vector(index), number(rows), number(width)];
+    fn norm_again(&self, x: &Memory, inverses: &Memory, (parameters, norm): NormOf<'_, Parameters>) -> Result<Memory> {
+        let (out, rows, width) = (self.activations(x.len())?, inverses.len(), parameters.len_of(norm.weight));
+        let of_norm = [parameters.vector(norm.weight), Argument::F32(norm.offset)];
+        let arguments = [&[at(&out), at(x), at(inverses)][..], &of_norm, &[number(rows), number(width)]].concat();
         self.rows("norm_again", rows, width, &arguments)?;
         Ok(out)
     }
@@ -193,22 +274,22 @@ impl Operations for Cuda {
     fn norm_backward(
         &self,
         (x, inverses): (&Memory, &Memory),
-        (parameters, index): (&Parameters, usize),
+        (parameters, norm): NormOf<'_, Parameters>,
         grad: &Memory,
         dx: &mut Memory,
         sums: &mut Gradients,
     ) -> Result<()> {
         let sums = sums.of(parameters)?;
-        let (rows, width) = (inverses.len(), parameters.len_of(index));
-        let weight = parameters.vector(index);
-        let arguments = [at(dx), at(grad), at(x), at(inverses), weight, number(rows), number(width)];
+        let (rows, width) = (inverses.len(), parameters.len_of(norm.weight));
+        let of_norm = [parameters.vector(norm.weight), Argument::F32(norm.offset)];
+        let first = [at(dx), at(grad), at(x), at(inverses)];
+        let arguments = [&first[..], &of_norm, &[number(rows), number(width)]].concat();
         self.rows("norm_backward", rows, width, &arguments)?;
         let parts = PARTS.min(rows);
         let partial = self.memory(Kind::F32, parts * width)?;
         let arguments = [at(&partial), at(grad), at(x), at(inverses), number(rows), number(width), number(parts)];
         self.run("norm_weight_gradient", [width.div_ceil(128), parts], &arguments)?;
-        let arguments = [Argument::Pointer(sums.at(index)), at(&partial), number(parts), number(width)];
-        Ok(self.launch("sum_parts", width.div_ceil(64), 64, 0, &arguments)?)
+        Ok(self.sum_parts(sums.at(norm.weight), &partial, parts, width)?)
     }
 
     fn project(
@@ -261,6 +342,9 @@ impl Operations for Cuda {
         sums: &mut Gradients,
     ) -> Result<()> {
         let (input, output) = (projection.linear.input, projection.linear.output);
+        if let Some(bias) = projection.biases.first() {
+            self.bias_gradients(dy, output, sums.of(parameters)?.at(*bias))?;
+        }
         self.multiply(&Product {
             m: input,
             n: output,
@@ -274,14 +358,16 @@ impl Operations for Cuda {
         })
     }
 
-    fn gated(&self, rows: &Memory, width: usize) -> Result<Memory> {
+    fn gated(&self, rows: &Memory, width: usize, activation: Activation) -> Result<Memory> {
         let (out, count) = (self.activations(rows.len() / 2)?, rows.len() / (2 * width));
-        self.rows("gate", count, width, &[at(&out), at(rows), number(count), number(width)])?;
+        let arguments = [at(&out), at(rows), number(activation as usize), number(count), number(width)];
+        self.rows("gate", count, width, &arguments)?;
         Ok(out)
     }
 
-    fn gated_backward(&self, rows: &mut Memory, grad: &mut Memory, width: usize) -> Result<()> {
+    fn gated_backward(&self, rows: &mut Memory, grad: &mut Memory, width: usize, activation: Activation) -> Result<()> {
         let count = grad.len() / width;
-        Ok(self.rows("gate_backward", count, width, &[at(rows), at(grad), number(count), number(width)])?)
+        let arguments = [at(rows), at(grad), number(activation as usize), number(count), number(width)];
+        Ok(self.rows("gate_backward", count, width, &arguments)?)
     }
 }

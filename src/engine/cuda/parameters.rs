@@ -2,6 +2,7 @@
 //! pass, a sum over devices one call. Weights that are one product stand next to each other; vectors come last, because
 //! weight decay is for matrices.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{Cuda, Memory, THREADS, at, maybe};
@@ -11,7 +12,6 @@ use crate::engine::driver::{Argument, Kind, Pointer, Result};
 use crate::engine::error::EngineError;
 use crate::engine::kernels::update::AdamW;
 use crate::modelfile::config::ModelConfig;
-use crate::modelfile::{Format, decoder_tensors};
 
 /// Blocks that add up squares.
 const PARTS: usize = 1024;
@@ -32,11 +32,12 @@ impl Layout {
         let mut places = vec![(0, 0); weights.len()];
         let (mut next, mut matrices) = (0, 0);
         // The file's order has query, key and value, and gate and up, side by side.
-        let tensors = decoder_tensors(config, Format::HuggingFace);
-        let (wide, thin): (Vec<_>, Vec<_>) = tensors.iter().partition(|(_, shape)| shape.len() > 1);
+        let tensors = config.tensors();
+        let (wide, thin): (Vec<_>, Vec<_>) = tensors.iter().partition(|tensor| tensor.shape.len() > 1);
+        let known: HashMap<&str, usize> = weights.iter().enumerate().map(|(i, (name, _))| (*name, i)).collect();
         for (group, is_matrix) in [(wide, true), (thin, false)] {
-            for (name, _) in group {
-                if let Some(index) = weights.iter().position(|(other, _)| other == name) {
+            for tensor in group {
+                if let Some(index) = known.get(tensor.name.as_str()).copied() {
                     places[index] = (next, weights[index].1);
                     next += weights[index].1;
                 }
@@ -273,10 +274,10 @@ mod tests {
     fn weights_of_one_product_are_neighbours_and_vectors_come_last() {
         let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
         let config = crate::modelfile::inspect(&directory).unwrap().config;
-        let mut tensors = decoder_tensors(&config, Format::HuggingFace);
-        tensors.sort();
+        let mut tensors = config.tensors();
+        tensors.sort_by(|a, b| a.name.cmp(&b.name));
         let weights: Vec<(&str, usize)> =
-            tensors.iter().map(|(name, shape)| (name.as_str(), shape.iter().product())).collect();
+            tensors.iter().map(|tensor| (tensor.name.as_str(), tensor.shape.iter().product())).collect();
         let layout = Layout::new(&config, &weights);
         let place = |name: &str| {
             let name = format!("model.layers.1.{name}.weight");

@@ -2,6 +2,8 @@
 //! of one chain of products; values are kept row by row. A score is one chain over the head's width, an output one
 //! chain over the keys in ascending order: neither depends on which rows are computed together.
 
+use std::ops::Range;
+
 use super::dispatched;
 use super::lanes::{LANES, Lanes};
 use super::rows::{exp, largest, sum};
@@ -44,13 +46,20 @@ pub struct Queries<'a> {
     /// Keys that each query sees.
     pub seen: &'a [usize],
     pub scale: f32,
+    /// Of those a query sees the last ones, at most so many.
+    pub window: usize,
 }
 
 impl Queries<'_> {
+    /// The first key that a query sees.
+    fn begin(&self, query: usize) -> usize {
+        self.seen[query].saturating_sub(self.window)
+    }
+
     fn check(&self) {
         let (count, longest) = (self.seen.len(), self.seen.last().copied().unwrap_or(0));
         assert!((1..=TILE).contains(&count) && self.queries.len() == count * self.width);
-        assert!(self.seen.is_sorted() && self.seen[0] > 0 && longest <= self.offsets.len() * BLOCK);
+        assert!(self.seen.is_sorted() && self.seen[0] > 0 && self.window > 0 && longest <= self.offsets.len() * BLOCK);
         let end = |block: &u32| self.first + *block as usize * self.stride + block_len(self.width);
         assert!(self.offsets[..longest.div_ceil(BLOCK)].iter().all(|block| end(block) <= self.blocks.len()));
     }
@@ -99,7 +108,8 @@ unsafe fn scores_tile<S: Lanes, const N: usize>(queries: &Queries<'_>, scores: &
             queries.blocks.as_ptr().add(queries.first + queries.offsets[block] as usize * queries.stride)
         };
         let (blocks, scale) = (row / BLOCK, S::splat(queries.scale));
-        let mut first = 0;
+        // Keys before those that the first query sees are seen by none.
+        let mut first = queries.begin(0) / BLOCK;
         // One query's chain of products would wait for itself; four blocks are four chains.
         while N <= 2 && first + 4 <= blocks {
             let columns = [keys(first), keys(first + 1), keys(first + 2), keys(first + 3)];
@@ -142,16 +152,19 @@ unsafe fn attend_tile<S: Lanes, const N: usize>(
         };
         scores_tile::<S, N>(queries, scores);
         let mut inverses = [0.0; N];
+        let first_key = queries.begin(0);
+        let first_vector = first_key / LANES * LANES;
         for n in 0..N {
             let scores = &mut scores[n * row..][..row];
+            scores[first_vector..queries.begin(n)].fill(f32::NEG_INFINITY);
             scores[queries.seen[n]..].fill(f32::NEG_INFINITY);
             let mut top = S::splat(f32::NEG_INFINITY);
-            for at in (0..row).step_by(LANES) {
+            for at in (first_vector..row).step_by(LANES) {
                 top = S::max(top, S::load(scores.as_ptr().add(at)));
             }
             let top = largest::<S>(top);
             let mut total = S::splat(0.0);
-            for at in (0..row).step_by(LANES) {
+            for at in (first_vector..row).step_by(LANES) {
                 let to = scores.as_mut_ptr().add(at);
                 let p = exp::<S>(S::sub(S::load(to), S::splat(top)));
                 S::store(to, p);
@@ -171,10 +184,10 @@ unsafe fn attend_tile<S: Lanes, const N: usize>(
                 let values = |j: usize| keys(j / BLOCK).add(width * BLOCK + (j % BLOCK) * padded(width) + first);
                 let out = out.as_mut_ptr().add(first);
                 if wide {
-                    weighted::<S, N, 4>(scores, row, longest, values, &inverses, out, padded(width));
+                    weighted::<S, N, 4>(scores, row, first_key..longest, values, &inverses, out, padded(width));
                     at += 4;
                 } else {
-                    weighted::<S, N, 1>(scores, row, longest, values, &inverses, out, padded(width));
+                    weighted::<S, N, 1>(scores, row, first_key..longest, values, &inverses, out, padded(width));
                     at += 1;
                 }
             }
@@ -202,7 +215,7 @@ unsafe fn products<S: Lanes, const N: usize>(rows: *const f32, width: usize, col
 unsafe fn weighted<S: Lanes, const N: usize, const VECTORS: usize>(
     weights: &[f32],
     row: usize,
-    count: usize,
+    keys: Range<usize>,
     value: impl Fn(usize) -> *const f32,
     factors: &[f32; N],
     out: *mut f32,
@@ -210,7 +223,7 @@ unsafe fn weighted<S: Lanes, const N: usize, const VECTORS: usize>(
 ) {
     unsafe {
         let mut sums = [[S::splat(0.0); VECTORS]; N];
-        for j in 0..count {
+        for j in keys {
             let from = value(j);
             let mut values = [S::splat(0.0); VECTORS];
             for (v, value) in values.iter_mut().enumerate() {
@@ -237,6 +250,7 @@ unsafe fn weighted<S: Lanes, const N: usize, const VECTORS: usize>(
 pub struct Backward {
     width: usize,
     scale: f32,
+    window: usize,
     /// Keys and values by row `[T, padded]`, and transposed in blocks `[T / BLOCK, padded, BLOCK]`.
     keys: Vec<f32>,
     keys_transposed: Vec<f32>,
@@ -251,8 +265,13 @@ pub struct Backward {
 
 impl Backward {
     /// Begins with a sequence's keys and values, given row by row.
-    pub fn begin<'a>(&mut self, width: usize, scale: f32, rows: impl ExactSizeIterator<Item = (&'a [f32], &'a [f32])>) {
-        (self.width, self.scale) = (width, scale);
+    pub fn begin<'a>(
+        &mut self,
+        width: usize,
+        (scale, window): (f32, usize),
+        rows: impl ExactSizeIterator<Item = (&'a [f32], &'a [f32])>,
+    ) {
+        (self.width, self.scale, self.window) = (width, scale, window);
         let (padded, count) = (padded(width), rows.len());
         let blocked = count.div_ceil(BLOCK) * BLOCK;
         for (buffer, len) in [
@@ -326,9 +345,13 @@ unsafe fn backward_tile<S: Lanes, const N: usize>(state: &mut Backward, tile: &T
         let padded = padded(state.width);
         let longest = tile.seen[N - 1];
         let row = longest.div_ceil(BLOCK) * BLOCK;
+        let begin = |query: usize| tile.seen[query].saturating_sub(state.window);
+        let first_key = begin(0);
+        let first_vector = first_key / BLOCK * BLOCK;
+        let begins: [usize; N] = std::array::from_fn(begin);
         let scale = S::splat(state.scale);
         let (weights, grads) = (state.weights.as_mut_ptr(), state.weight_grads.as_mut_ptr());
-        for at in (0..row).step_by(BLOCK) {
+        for at in (first_vector..row).step_by(BLOCK) {
             let scores =
                 products::<S, N>(tile.queries.as_ptr(), padded, state.keys_transposed.as_ptr().add(at * padded));
             let dp = products::<S, N>(tile.grads.as_ptr(), padded, state.values_transposed.as_ptr().add(at * padded));
@@ -341,6 +364,7 @@ unsafe fn backward_tile<S: Lanes, const N: usize>(state: &mut Backward, tile: &T
         }
         for n in 0..N {
             for buffer in [&mut state.weights, &mut state.weight_grads] {
+                buffer[n * row + first_vector..n * row + begins[n]].fill(0.0);
                 buffer[n * row + tile.seen[n]..(n + 1) * row].fill(0.0);
             }
         }
@@ -348,13 +372,21 @@ unsafe fn backward_tile<S: Lanes, const N: usize>(state: &mut Backward, tile: &T
         for column in (0..padded).step_by(LANES) {
             let keys = state.keys.as_ptr().add(column);
             let out = out.as_mut_ptr().add(column);
-            weighted::<S, N, 1>(&state.weight_grads, row, longest, |j| keys.add(j * padded), &ones, out, padded);
+            weighted::<S, N, 1>(
+                &state.weight_grads,
+                row,
+                first_key..longest,
+                |j| keys.add(j * padded),
+                &ones,
+                out,
+                padded,
+            );
         }
         for (sums, weights, rows) in [
             (&mut state.key_grads, &state.weight_grads, tile.queries),
             (&mut state.value_grads, &state.weights, tile.grads),
         ] {
-            for j in 0..longest {
+            for j in first_key..longest {
                 for column in (0..padded).step_by(LANES) {
                     let to = sums.as_mut_ptr().add(j * padded + column);
                     let mut sum = S::load(to);

@@ -1,8 +1,11 @@
 //! What is done to one row at a time: exponentials and their sums, norms, gates. Sums over a row have a fixed order:
 //! sixteen running sums, added up pairwise.
 
+use std::f32::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
+
 use super::dispatched;
 use super::lanes::{LANES, Lanes};
+use crate::modelfile::architecture::Activation;
 
 /// Calls `f` with the offset of every whole vector of a row, then `rest` with every index that is left.
 macro_rules! walk {
@@ -311,15 +314,15 @@ pub fn add_row(sum: &mut [f32], x: &[f32]) {
     sum.iter_mut().zip(x).for_each(|(s, x)| *s += x);
 }
 
-/// `out = silu(gate) up` with `silu(g) = g / (1 + exp(-g))`.
-pub fn gated_row(gate: &[f32], up: &[f32], out: &mut [f32]) {
+/// `out = a(gate) up` with the activation `a`.
+pub fn gated_row(activation: Activation, gate: &[f32], up: &[f32], out: &mut [f32]) {
     assert!([gate.len(), up.len()] == [out.len(); 2]);
     // Safety: the instruction set was detected, and the rows are equally long.
-    unsafe { gated_of(gate, up, out) }
+    unsafe { gated_of(activation, gate, up, out) }
 }
 
 dispatched!(
-    fn gated_of(gate: &[f32], up: &[f32], out: &mut [f32]) = gated_body
+    fn gated_of(activation: Activation, gate: &[f32], up: &[f32], out: &mut [f32]) = gated_body
 );
 
 #[inline(always)]
@@ -330,64 +333,83 @@ unsafe fn sigmoid<S: Lanes>(x: S::V) -> S::V {
     }
 }
 
+/// Both activations are `x sigmoid(z)`: `z` and its slope. SiLU has `z = x`, GELU by the hyperbolic tangent
+/// `z = 2 sqrt(2 / pi) (x + 0.044715 x^3)`, since `(1 + tanh u) / 2 = sigmoid(2 u)`.
 #[inline(always)]
-unsafe fn gated_vector<S: Lanes>(gate: S::V, up: S::V) -> S::V {
-    unsafe { S::mul(S::mul(gate, sigmoid::<S>(gate)), up) }
+unsafe fn inner<S: Lanes>(activation: Activation, x: S::V) -> (S::V, S::V) {
+    const SLOPE: f32 = 2.0 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2;
+    const CUBE: f32 = SLOPE * 0.044_715;
+    match activation {
+        Activation::Silu => (x, unsafe { S::splat(1.0) }),
+        Activation::GeluTanh => unsafe {
+            let square = S::mul(x, x);
+            let z = S::mul(x, S::fma(square, S::splat(CUBE), S::splat(SLOPE)));
+            (z, S::fma(square, S::splat(3.0 * CUBE), S::splat(SLOPE)))
+        },
+    }
 }
 
 #[inline(always)]
-unsafe fn gated_body<S: Lanes>(gate: &[f32], up: &[f32], out: &mut [f32]) {
+unsafe fn gated_vector<S: Lanes>(activation: Activation, gate: S::V, up: S::V) -> S::V {
+    unsafe { S::mul(S::mul(gate, sigmoid::<S>(inner::<S>(activation, gate).0)), up) }
+}
+
+#[inline(always)]
+unsafe fn gated_body<S: Lanes>(activation: Activation, gate: &[f32], up: &[f32], out: &mut [f32]) {
     unsafe {
         let whole = out.len() / LANES * LANES;
         for at in (0..whole).step_by(LANES) {
-            let v = gated_vector::<S>(S::load(gate.as_ptr().add(at)), S::load(up.as_ptr().add(at)));
+            let v = gated_vector::<S>(activation, S::load(gate.as_ptr().add(at)), S::load(up.as_ptr().add(at)));
             S::store(out.as_mut_ptr().add(at), v);
         }
         if whole < out.len() {
-            let rest = lanes::<S>(gated_vector::<S>(tail::<S>(gate, whole, 0.0), tail::<S>(up, whole, 0.0)));
+            let (gate, up) = (tail::<S>(gate, whole, 0.0), tail::<S>(up, whole, 0.0));
+            let rest = lanes::<S>(gated_vector::<S>(activation, gate, up));
             let count = out.len() - whole;
             out[whole..].copy_from_slice(&rest[..count]);
         }
     }
 }
 
-/// The gradient of [`gated_row`]: puts those of gate and up where they are, and `silu(gate) up` into `grad`.
-pub fn gated_backward_row(gate: &mut [f32], up: &mut [f32], grad: &mut [f32]) {
+/// The gradient of [`gated_row`]: puts those of gate and up where they are, and `a(gate) up` into `grad`.
+pub fn gated_backward_row(activation: Activation, gate: &mut [f32], up: &mut [f32], grad: &mut [f32]) {
     assert!([gate.len(), up.len()] == [grad.len(); 2]);
     // Safety: the instruction set was detected, and the rows are equally long.
-    unsafe { gated_backward_of(gate, up, grad) }
+    unsafe { gated_backward_of(activation, gate, up, grad) }
 }
 
 dispatched!(
-    fn gated_backward_of(gate: &mut [f32], up: &mut [f32], grad: &mut [f32]) = gated_backward_body
+    fn gated_backward_of(activation: Activation, gate: &mut [f32], up: &mut [f32], grad: &mut [f32]) =
+        gated_backward_body
 );
 
 /// The gradients of gate and up, and the result.
 #[inline(always)]
-unsafe fn gated_gradient<S: Lanes>(gate: S::V, up: S::V, grad: S::V) -> (S::V, S::V, S::V) {
+unsafe fn gated_gradient<S: Lanes>(activation: Activation, gate: S::V, up: S::V, grad: S::V) -> (S::V, S::V, S::V) {
     unsafe {
-        let s = sigmoid::<S>(gate);
-        let silu = S::mul(gate, s);
-        // silu' = s + silu (1 - s)
-        let slope = S::fma(silu, S::sub(S::splat(1.0), s), s);
-        (S::mul(S::mul(grad, up), slope), S::mul(grad, silu), S::mul(silu, up))
+        let (z, dz) = inner::<S>(activation, gate);
+        let s = sigmoid::<S>(z);
+        let value = S::mul(gate, s);
+        // a' = s + a (1 - s) z'
+        let slope = S::fma(S::mul(value, dz), S::sub(S::splat(1.0), s), s);
+        (S::mul(S::mul(grad, up), slope), S::mul(grad, value), S::mul(value, up))
     }
 }
 
 #[inline(always)]
-unsafe fn gated_backward_body<S: Lanes>(gate: &mut [f32], up: &mut [f32], grad: &mut [f32]) {
+unsafe fn gated_backward_body<S: Lanes>(activation: Activation, gate: &mut [f32], up: &mut [f32], grad: &mut [f32]) {
     unsafe {
         let whole = grad.len() / LANES * LANES;
         for at in (0..whole).step_by(LANES) {
             let (g, u, d) = (gate.as_mut_ptr().add(at), up.as_mut_ptr().add(at), grad.as_mut_ptr().add(at));
-            let (dg, du, out) = gated_gradient::<S>(S::load(g), S::load(u), S::load(d));
+            let (dg, du, out) = gated_gradient::<S>(activation, S::load(g), S::load(u), S::load(d));
             S::store(g, dg);
             S::store(u, du);
             S::store(d, out);
         }
         if whole < grad.len() {
             let rest = [tail::<S>(gate, whole, 0.0), tail::<S>(up, whole, 0.0), tail::<S>(grad, whole, 0.0)];
-            let (dg, du, out) = gated_gradient::<S>(rest[0], rest[1], rest[2]);
+            let (dg, du, out) = gated_gradient::<S>(activation, rest[0], rest[1], rest[2]);
             let count = grad.len() - whole;
             gate[whole..].copy_from_slice(&lanes::<S>(dg)[..count]);
             up[whole..].copy_from_slice(&lanes::<S>(du)[..count]);
@@ -398,6 +420,8 @@ unsafe fn gated_backward_body<S: Lanes>(gate: &mut [f32], up: &mut [f32], grad: 
 
 #[cfg(test)]
 mod tests {
+    use std::f64::consts::PI;
+
     use super::*;
 
     fn wave(count: usize, speed: f64, scale: f64) -> Vec<f32> {
@@ -459,17 +483,22 @@ mod tests {
                 assert!((f64::from(dx[i]) - want).abs() < 1e-4);
             }
 
-            let silu = |g: f64| g / (1.0 + (-g).exp());
-            gated_row(&x, &w, &mut out);
-            let (mut dg, mut du, mut dout) = (x.clone(), w.clone(), g.clone());
-            gated_backward_row(&mut dg, &mut du, &mut dout);
-            assert_eq!(out, dout);
-            for i in 0..count {
-                let (a, b, d) = (f64::from(x[i]), f64::from(w[i]), f64::from(g[i]));
-                assert!((f64::from(out[i]) - silu(a) * b).abs() < 1e-5);
-                assert!((f64::from(du[i]) - d * silu(a)).abs() < 1e-5);
-                let slope = (silu(a + 1e-6) - silu(a - 1e-6)) / 2e-6;
-                assert!((f64::from(dg[i]) - d * b * slope).abs() < 1e-5);
+            let silu = |x: f64| x / (1.0 + (-x).exp());
+            let gelu = |x: f64| 0.5 * x * (1.0 + ((2.0 / PI).sqrt() * (x + 0.044715 * x.powi(3))).tanh());
+            let both: [(Activation, &dyn Fn(f64) -> f64); 2] =
+                [(Activation::Silu, &silu), (Activation::GeluTanh, &gelu)];
+            for (activation, of) in both {
+                gated_row(activation, &x, &w, &mut out);
+                let (mut dg, mut du, mut dout) = (x.clone(), w.clone(), g.clone());
+                gated_backward_row(activation, &mut dg, &mut du, &mut dout);
+                assert_eq!(out, dout);
+                for i in 0..count {
+                    let (a, b, d) = (f64::from(x[i]), f64::from(w[i]), f64::from(g[i]));
+                    assert!((f64::from(out[i]) - of(a) * b).abs() < 1e-5);
+                    assert!((f64::from(du[i]) - d * of(a)).abs() < 1e-5);
+                    let slope = (of(a + 1e-6) - of(a - 1e-6)) / 2e-6;
+                    assert!((f64::from(dg[i]) - d * b * slope).abs() < 1e-5);
+                }
             }
         }
     }

@@ -2,10 +2,12 @@
 //! writes weight gradients where they are summed, frees every activation as soon as it is used, and can compute a
 //! block's activations again instead of keeping them (Chen et al., arXiv 1604.06174).
 
-use super::decoder::{Activations, Decoder, Final, Layer};
-use crate::engine::backend::{Backend, PackedRows};
+use super::decoder::{Activations, Decoder, Final, Rows};
+use super::layers::{Layer, Norms};
+use crate::engine::backend::{Backend, Narrowed, PackedRows};
 use crate::engine::error::EngineError;
-use crate::engine::projection::Projection;
+use crate::engine::ops::attention::Attended;
+use crate::engine::projection::{Norm, Projection};
 use crate::engine::rows::Packed;
 
 /// A block as the backward pass finds it.
@@ -55,17 +57,22 @@ impl<B: Backend> Decoder<B> {
     pub fn backward(&self, pass: Pass<'_, B>, grad: &B::Array, sums: &mut B::Gradients) -> Result<(), EngineError> {
         let Pass { packed, count, layers, last } = pass;
         let mut dx = self.backend.zeros(count * self.config().hidden_size)?;
-        let narrowed = self.backend.narrowed(grad)?;
+        let factor = self.config().architecture.logits_scale;
+        let scaled = if factor == 1.0 { None } else { Some(self.scaled(grad, factor)?) };
+        let narrowed = self.backend.narrowed(scaled.as_ref().unwrap_or(grad))?;
         self.norm_backward((&last.input, &last.normed.inverses), self.norm, &narrowed, &mut dx, sums)?;
+        drop(narrowed);
         drop(last);
         for (layer, kept) in self.layers.iter().zip(layers).rev() {
             let activations = match kept {
                 Kept::Whole(activations) => *activations,
                 Kept::Input(input) => self.packed_block(layer, input, &packed, false)?.0,
             };
-            self.block_backward(layer, activations, &packed, &mut dx, sums)?;
+            self.block_backward(layer, activations, (&packed, count), &mut dx, sums)?;
         }
-        self.backend.embedding_gradient(self.weight(self.embedding), &packed, &dx, sums)
+        self.scale(&mut dx, self.config().architecture.embedding_scale)?;
+        let embedding = (self.weights.parameters(), self.embedding);
+        self.backend.embedding_gradient(embedding, &packed, &dx, sums)
     }
 
     /// Turns the gradient of a block's result into that of its input.
@@ -73,44 +80,136 @@ impl<B: Backend> Decoder<B> {
         &self,
         layer: &Layer,
         activations: Activations<B::Array>,
-        packed: &PackedRows<'_, B>,
+        (packed, count): (&PackedRows<'_, B>, usize),
         dx: &mut B::Array,
         sums: &mut B::Gradients,
     ) -> Result<(), EngineError> {
-        let Activations { input, input_inverses, rows, attended, middle, middle_inverses, mut gate_up } = activations;
-        let backend = &self.backend;
-        let again = |x: &B::Array, inverses: &B::Array, weight| backend.norm_again(x, inverses, self.weight(weight));
+        let Activations { attention, rows, attended, feed, fed } = activations;
+        let dy = self.behind_backward(feed.out, &layer.feed_norms, (dx, count), sums)?;
+        let states = || self.states_again(&feed.input, feed.inverses.as_ref(), &layer.feed_norms);
+        let grad = self.feed_backward(&layer.feed, fed, states, &dy, sums)?;
+        drop(dy);
+        self.before_backward(&feed.input, feed.inverses.as_ref(), &layer.feed_norms, &grad, dx, sums)?;
+        drop((grad, feed.input));
 
-        let dy = backend.narrowed(dx)?;
-        let mut gated = self.input_gradient(&layer.down, &dy)?;
-        backend.gated_backward(&mut gate_up, &mut gated, self.config().intermediate_size)?;
-        self.weight_gradients(&layer.down, &gated, &dy, sums)?;
-        drop((gated, dy));
-        let grad = self.input_gradient(&layer.gate_up, &gate_up)?;
-        let normed = again(&middle, &middle_inverses, layer.post_norm)?;
-        self.weight_gradients(&layer.gate_up, &normed, &gate_up, sums)?;
-        drop((normed, gate_up));
-        self.norm_backward((&middle, &middle_inverses), layer.post_norm, &grad, dx, sums)?;
-        drop((grad, middle));
-
-        let dy = backend.narrowed(dx)?;
+        let dy = self.behind_backward(attention.out, &layer.attention_norms, (dx, count), sums)?;
         let grad = self.input_gradient(&layer.output, &dy)?;
         self.weight_gradients(&layer.output, &attended.out, &dy, sums)?;
         drop(dy);
-        let mut of_rows = backend.packed_attention_backward(&rows, &attended, &grad, self.heads, packed)?;
-        drop((rows, attended, grad));
-        backend.rotate(&mut of_rows, self.heads, &packed.tokens, &self.rotary, true)?;
+        let of_rows = self.queries_backward(layer, rows, &attended, &grad, packed, sums)?;
+        drop((attended, grad));
         let grad = self.input_gradient(&layer.attention, &of_rows)?;
-        let normed = again(&input, &input_inverses, layer.input_norm)?;
-        self.weight_gradients(&layer.attention, &normed, &of_rows, sums)?;
-        self.norm_backward((&input, &input_inverses), layer.input_norm, &grad, dx, sums)
+        let states = self.states_again(&attention.input, attention.inverses.as_ref(), &layer.attention_norms)?;
+        self.weight_gradients(&layer.attention, &states, &of_rows, sums)?;
+        drop(states);
+        let (input, inverses) = (&attention.input, attention.inverses.as_ref());
+        self.before_backward(input, inverses, &layer.attention_norms, &grad, dx, sums)
     }
 
-    fn input_gradient(&self, projection: &Projection, dy: &B::Array) -> Result<B::Array, EngineError> {
+    /// The gradient of what is projected, for `grad`, that of what attention gave.
+    fn queries_backward(
+        &self,
+        layer: &Layer,
+        rows: Rows<B::Array>,
+        attended: &Attended<B::Array>,
+        grad: &B::Array,
+        packed: &PackedRows<'_, B>,
+        sums: &mut B::Gradients,
+    ) -> Result<B::Array, EngineError> {
+        let backend = &self.backend;
+        let (norms, heads) = (layer.head_norms.map(|norms| (self.weights.parameters(), norms)), layer.heads);
+        let (raw, ready) = match (rows, norms) {
+            (Rows::Raw(rows, inverses), Some(norms)) => {
+                let mut ready = backend.norm_heads_again((&rows, &inverses), heads, norms)?;
+                self.rotate(layer, &mut ready, &packed.tokens, false)?;
+                (Some((rows, inverses, norms)), ready)
+            }
+            (Rows::Ready(rows) | Rows::Raw(rows, _), _) => (None, rows),
+        };
+        let mut of_rows = backend.packed_attention_backward(&ready, attended, grad, heads, packed)?;
+        drop(ready);
+        self.rotate(layer, &mut of_rows, &packed.tokens, true)?;
+        if let Some((rows, inverses, norms)) = raw {
+            backend.norm_heads_backward((&rows, &inverses), heads, norms, &mut of_rows, sums)?;
+        }
+        Ok(of_rows)
+    }
+
+    /// The gradient of what came out of attention or the feed-forward part, before the norm behind it.
+    fn behind_backward<'a>(
+        &self,
+        out: Option<(B::Array, B::Array)>,
+        norms: &Norms,
+        (dx, count): (&'a B::Array, usize),
+        sums: &mut B::Gradients,
+    ) -> Result<Narrowed<'a, B::Array>, EngineError> {
+        let factor = self.config().architecture.residual_scale;
+        let scaled = if factor == 1.0 { None } else { Some(self.scaled(dx, factor)?) };
+        let (Some((out, inverses)), Some(norm)) = (out, norms.behind) else {
+            return match scaled {
+                Some(scaled) => Ok(Narrowed::Own(self.owned(scaled)?)),
+                None => self.backend.narrowed(dx),
+            };
+        };
+        let mut of_out = self.backend.zeros(count * self.config().hidden_size)?;
+        let grad = self.backend.narrowed(scaled.as_ref().unwrap_or(dx))?;
+        self.norm_backward((&out, &inverses), norm, &grad, &mut of_out, sums)?;
+        Ok(Narrowed::Own(self.owned(of_out)?))
+    }
+
+    /// Adds to `dx` the gradient of what attention or the feed-forward part read, back through the norm before it.
+    fn before_backward(
+        &self,
+        input: &B::Array,
+        inverses: Option<&B::Array>,
+        norms: &Norms,
+        grad: &B::Array,
+        dx: &mut B::Array,
+        sums: &mut B::Gradients,
+    ) -> Result<(), EngineError> {
+        match (norms.before, inverses) {
+            (Some(norm), Some(inverses)) => self.norm_backward((input, inverses), norm, grad, dx, sums),
+            _ => self.backend.add(dx, grad),
+        }
+    }
+
+    /// What attention or the feed-forward part read, once more.
+    fn states_again(
+        &self,
+        input: &B::Array,
+        inverses: Option<&B::Array>,
+        norms: &Norms,
+    ) -> Result<B::Array, EngineError> {
+        match (norms.before, inverses) {
+            (Some(norm), Some(inverses)) => self.backend.norm_again(input, inverses, self.of(norm)),
+            _ => match self.backend.narrowed(input)? {
+                Narrowed::Own(states) => Ok(states),
+                Narrowed::Same(states) => self.backend.copy(states),
+            },
+        }
+    }
+
+    /// A copy with a factor.
+    fn scaled(&self, x: &B::Array, factor: f32) -> Result<B::Array, EngineError> {
+        let mut scaled = self.backend.copy(x)?;
+        self.backend.scale(&mut scaled, factor)?;
+        Ok(scaled)
+    }
+
+    /// Numbers of the residual stream in the kind that products read, where they are nobody else's.
+    pub(super) fn owned(&self, x: B::Array) -> Result<B::Array, EngineError> {
+        let narrowed = match self.backend.narrowed(&x)? {
+            Narrowed::Own(narrowed) => Some(narrowed),
+            Narrowed::Same(_) => None,
+        };
+        Ok(narrowed.unwrap_or(x))
+    }
+
+    pub(super) fn input_gradient(&self, projection: &Projection, dy: &B::Array) -> Result<B::Array, EngineError> {
         self.backend.input_gradient(projection, self.weights.parameters(), dy)
     }
 
-    fn weight_gradients(
+    pub(super) fn weight_gradients(
         &self,
         projection: &Projection,
         x: &B::Array,
@@ -123,11 +222,11 @@ impl<B: Backend> Decoder<B> {
     fn norm_backward(
         &self,
         of: (&B::Array, &B::Array),
-        weight: usize,
+        norm: Norm,
         grad: &B::Array,
         dx: &mut B::Array,
         sums: &mut B::Gradients,
     ) -> Result<(), EngineError> {
-        self.backend.norm_backward(of, self.weight(weight), grad, dx, sums)
+        self.backend.norm_backward(of, self.of(norm), grad, dx, sums)
     }
 }

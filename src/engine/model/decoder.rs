@@ -1,37 +1,29 @@
-//! The decoder of the Llama family: RMSNorm (arXiv 1910.07467), rotary positions (arXiv 2104.09864), grouped-query
-//! attention (arXiv 2305.13245) and SwiGLU (arXiv 2002.05202), with a tied or untied head.
+//! The decoder: RMSNorm (arXiv 1910.07467), rotary positions (arXiv 2104.09864), grouped-query attention (arXiv
+//! 2305.13245) and gated feed-forward layers (arXiv 2002.05202), with a tied or untied head. In what families of models
+//! differ beyond that are the switches of [`Architecture`](crate::modelfile::architecture::Architecture).
 //!
 //! There is one forward pass. Its rows are tokens, whatever sequences they belong to; only attention knows about
 //! sequences, either packed side by side (training) or through a key-value cache (sampling). The backward pass is in
-//! `backward`.
+//! `backward`, the feed-forward part of both in `feed`, what is built once in `layers`.
 
 use std::sync::Arc;
 
 use super::cache::KvCache;
+use super::feed::Fed;
+use super::layers::{Layer, Norms, layers, norm, projection};
 use super::weights::Weights;
-use crate::engine::backend::{Backend, CachedRows, Output, PackedRows};
+use crate::engine::backend::{Backend, CachedRows, Narrowed, Output, PackedRows};
 use crate::engine::cpu::Cpu;
 use crate::engine::error::EngineError;
 use crate::engine::kernels::attention::BLOCK;
 use crate::engine::kernels::gemm::Precision;
 use crate::engine::ops::attention::{Attended, Heads};
-use crate::engine::ops::linear::Linear;
 use crate::engine::ops::norm::Normed;
-use crate::engine::projection::Projection;
+use crate::engine::projection::{Norm, NormOf, Projection};
 use crate::engine::rows::{CachedRow, Packed};
-use crate::modelfile::config::{ModelConfig, RopeScaling};
-
-/// One transformer block.
-#[derive(Debug)]
-pub(super) struct Layer {
-    pub input_norm: usize,
-    /// Query, key and value.
-    pub attention: Projection,
-    pub output: Projection,
-    pub post_norm: usize,
-    pub gate_up: Projection,
-    pub down: Projection,
-}
+use crate::modelfile::architecture::Part;
+use crate::modelfile::config::ModelConfig;
+use crate::modelfile::rope::RopeConfig;
 
 /// A decoder over weights that it shares with others; it follows every change of them.
 #[derive(Debug)]
@@ -41,29 +33,49 @@ pub struct Decoder<B: Backend = Cpu> {
     pub(super) heads: Heads,
     pub(super) embedding: usize,
     pub(super) layers: Vec<Layer>,
-    pub(super) norm: usize,
+    pub(super) norm: Norm,
     pub(super) head: Projection,
-    pub(super) rotary: B::Rotary,
+    /// Sets of rotations, which layers name by place.
+    pub(super) rotary: Vec<B::Rotary>,
 }
 
 /// What a block computed, as its backward pass needs it.
 #[derive(Debug)]
 pub(super) struct Activations<A, S = A> {
-    /// `[N, hidden]`, and the factors of its norm.
-    pub input: A,
-    pub input_inverses: A,
-    /// Queries, keys and values side by side, rotated.
-    pub rows: A,
+    pub attention: Around<A>,
+    pub rows: Rows<A>,
     pub attended: Attended<A, S>,
-    /// `[N, hidden]` after attention, and the factors of its norm.
-    pub middle: A,
-    pub middle_inverses: A,
-    /// Gate and up side by side.
-    pub gate_up: A,
+    pub feed: Around<A>,
+    pub fed: Fed<A>,
+}
+
+/// What comes before and behind attention or the feed-forward part, for the gradients of its norms.
+#[derive(Debug)]
+pub(super) struct Around<A> {
+    /// `[N, hidden]` of the residual stream, and the factors of the norm before.
+    pub input: A,
+    pub inverses: Option<A>,
+    /// What the norm behind takes, with its factors.
+    pub out: Option<(A, A)>,
+}
+
+/// Queries, keys and values side by side.
+#[derive(Debug)]
+pub(super) enum Rows<A> {
+    /// As attention takes them, rotated.
+    Ready(A),
+    /// Before the norms of their heads, with the factors of these.
+    Raw(A, A),
 }
 
 /// What a block computed, and its result.
 type Computed<A, S = A> = (Activations<A, S>, A);
+/// Rows as attention takes them, and what came before the norms of their heads.
+type Queries<A> = (A, Option<Rows<A>>);
+/// States for products, and the factors of the norm before them.
+type Entered<'a, A> = (Narrowed<'a, A>, Option<A>);
+/// What is added to the residual stream, and what the norm behind took with its factors.
+type Left<A> = (A, Option<(A, A)>);
 
 /// The final states, and what comes before their norm.
 #[derive(Debug)]
@@ -76,41 +88,21 @@ impl<B: Backend> Decoder<B> {
     /// A decoder over weights, whose products are computed with the given precision.
     pub fn new(weights: Arc<Weights<B>>, precision: Precision) -> Result<Self, EngineError> {
         let config = weights.config().clone();
-        let project = |names: &[String], input: usize| -> Result<Projection, EngineError> {
-            let weights_of: Vec<usize> =
-                names.iter().map(|name| weights.index(name)).collect::<Result<_, EngineError>>()?;
-            let output = weights_of.iter().map(|index| weights.shape(*index)[0]).sum();
-            Ok(Projection { linear: Linear::new(input, output, precision), weights: weights_of })
+        let heads = Heads {
+            scale: config.architecture.attention_scale,
+            ..Heads::new(config.num_attention_heads, config.num_key_value_heads, config.head_dim)
         };
-        let heads =
-            Heads { query: config.num_attention_heads, key_value: config.num_key_value_heads, width: config.head_dim };
-        let layers = (0..config.num_hidden_layers)
-            .map(|i| {
-                let name = |name: &str| format!("model.layers.{i}.{name}.weight");
-                let hidden = config.hidden_size;
-                Ok(Layer {
-                    input_norm: weights.index(&name("input_layernorm"))?,
-                    attention: project(
-                        &["q_proj", "k_proj", "v_proj"].map(|p| name(&format!("self_attn.{p}"))),
-                        hidden,
-                    )?,
-                    output: project(&[name("self_attn.o_proj")], heads.query_row())?,
-                    post_norm: weights.index(&name("post_attention_layernorm"))?,
-                    gate_up: project(&["gate_proj", "up_proj"].map(|p| name(&format!("mlp.{p}"))), hidden)?,
-                    down: project(&[name("mlp.down_proj")], config.intermediate_size)?,
-                })
-            })
-            .collect::<Result<_, EngineError>>()?;
-        let embedding = String::from("model.embed_tokens.weight");
-        let head = if config.tie_word_embeddings { embedding.clone() } else { String::from("lm_head.weight") };
         let backend = Arc::clone(weights.backend());
+        let head = if config.tie_word_embeddings { Part::Embedding } else { Part::Head };
+        let longest = config.max_position_embeddings;
+        let rotary = |rope: &RopeConfig| backend.rotary(rope.rotation(longest), longest);
         Ok(Self {
             heads,
-            embedding: weights.index(&embedding)?,
-            layers,
-            norm: weights.index("model.norm.weight")?,
-            head: project(&[head], config.hidden_size)?,
-            rotary: backend.rotary(frequencies(&config), config.max_position_embeddings)?,
+            embedding: weights.outside(Part::Embedding)?,
+            layers: layers(&weights, heads, precision)?,
+            norm: norm(&config, weights.outside(Part::FinalNorm)?),
+            head: projection(&weights, vec![weights.outside(head)?], Vec::new(), config.hidden_size, precision),
+            rotary: config.architecture.rope.iter().map(rotary).collect::<Result<_, EngineError>>()?,
             weights,
             backend,
         })
@@ -176,10 +168,9 @@ impl<B: Backend> Decoder<B> {
         let mut x = self.embed(&rows.tokens)?;
         for (layer, cached) in self.layers.iter().zip(&mut cache.layers) {
             let attention = |states: &B::Array| {
-                let mut qkv = self.project(&layer.attention, states, Output::Activation, true)?;
-                self.backend.rotate(&mut qkv, self.heads, &rows.tokens, &self.rotary, false)?;
-                let out = self.backend.cached_attention(&qkv, self.heads, rows, cached)?;
-                Ok((qkv, Attended { out, log_sums: () }))
+                let (ready, _) = self.queries(layer, states, &rows.tokens, true)?;
+                let out = self.backend.cached_attention(&ready, layer.heads, rows, cached)?;
+                Ok((Rows::Ready(ready), Attended { out, log_sums: () }))
             };
             x = self.block(layer, x, true, attention)?.1;
         }
@@ -188,7 +179,8 @@ impl<B: Backend> Decoder<B> {
 
     /// Gives back the memory of weights that were packed for sampling.
     pub fn release(&self) {
-        let projections = self.layers.iter().flat_map(|l| [&l.attention, &l.output, &l.gate_up, &l.down]);
+        let projections =
+            self.layers.iter().flat_map(|l| [&l.attention, &l.output].into_iter().chain(l.feed.projections()));
         projections.chain([&self.head]).for_each(|p| p.linear.release());
     }
 
@@ -202,12 +194,20 @@ impl<B: Backend> Decoder<B> {
     }
 
     pub(super) fn embed(&self, tokens: &B::Tokens<'_>) -> Result<B::Array, EngineError> {
-        self.backend.embed(self.weight(self.embedding), tokens, self.config().hidden_size)
+        let embedding = (self.weights.parameters(), self.embedding);
+        let mut x = self.backend.embed(embedding, tokens, self.config().hidden_size)?;
+        self.scale(&mut x, self.config().architecture.embedding_scale)?;
+        Ok(x)
     }
 
-    /// A weight as operations take it.
-    pub(super) fn weight(&self, index: usize) -> (&B::Parameters, usize) {
-        (self.weights.parameters(), index)
+    /// Multiplies by a factor, which mostly is 1.
+    pub(super) fn scale(&self, x: &mut B::Array, factor: f32) -> Result<(), EngineError> {
+        if factor == 1.0 { Ok(()) } else { self.backend.scale(x, factor) }
+    }
+
+    /// A norm as operations take it.
+    pub(super) fn of(&self, norm: Norm) -> NormOf<'_, B::Parameters> {
+        (self.weights.parameters(), norm)
     }
 
     /// One block over packed sequences.
@@ -219,47 +219,104 @@ impl<B: Backend> Decoder<B> {
         keep: bool,
     ) -> Result<Computed<B::Array>, EngineError> {
         self.block(layer, x, keep, |states| {
-            let mut rows = self.project(&layer.attention, states, Output::Activation, keep)?;
-            self.backend.rotate(&mut rows, self.heads, &packed.tokens, &self.rotary, false)?;
-            let attended = self.backend.packed_attention(&rows, self.heads, packed)?;
-            Ok((rows, attended))
+            let (ready, raw) = self.queries(layer, states, &packed.tokens, keep)?;
+            let attended = self.backend.packed_attention(&ready, layer.heads, packed)?;
+            Ok((raw.unwrap_or(Rows::Ready(ready)), attended))
         })
+    }
+
+    /// Queries, keys and values as attention takes them, and what came before the norms of their heads.
+    fn queries(
+        &self,
+        layer: &Layer,
+        states: &B::Array,
+        tokens: &B::Tokens<'_>,
+        keep: bool,
+    ) -> Result<Queries<B::Array>, EngineError> {
+        let rows = self.project(&layer.attention, states, Output::Activation, keep)?;
+        let Some(norms) = layer.head_norms else {
+            let mut rows = rows;
+            self.rotate(layer, &mut rows, tokens, false)?;
+            return Ok((rows, None));
+        };
+        let norms = (self.weights.parameters(), norms);
+        let Normed { out: mut ready, inverses } = self.backend.norm_heads(&rows, layer.heads, norms)?;
+        self.rotate(layer, &mut ready, tokens, false)?;
+        Ok((ready, Some(Rows::Raw(rows, inverses))))
+    }
+
+    /// Rotates in layers that do so, or back.
+    pub(super) fn rotate(
+        &self,
+        layer: &Layer,
+        rows: &mut B::Array,
+        tokens: &B::Tokens<'_>,
+        back: bool,
+    ) -> Result<(), EngineError> {
+        match layer.rope {
+            Some(set) => self.backend.rotate(rows, layer.heads, tokens, &self.rotary[set], back),
+            None => Ok(()),
+        }
     }
 
     /// One block: what it computed, and its result.
     fn block<S>(
         &self,
         layer: &Layer,
-        input: B::Array,
+        mut input: B::Array,
         keep: bool,
-        attention: impl FnOnce(&B::Array) -> Result<(B::Array, Attended<B::Array, S>), EngineError>,
+        attention: impl FnOnce(&B::Array) -> Result<(Rows<B::Array>, Attended<B::Array, S>), EngineError>,
     ) -> Result<Computed<B::Array, S>, EngineError> {
-        let mut input = input;
-        let Normed { out, inverses: input_inverses } = self.normed(&mut input, None, layer.input_norm)?;
-        let (rows, attended) = attention(&out)?;
-        drop(out);
-        let mut middle = self.project(&layer.output, &attended.out, Output::Sum, keep)?;
-        let Normed { out, inverses: middle_inverses } = self.normed(&mut middle, Some(&input), layer.post_norm)?;
-        let gate_up = self.project(&layer.gate_up, &out, Output::Activation, keep)?;
-        drop(out);
-        let gated = self.backend.gated(&gate_up, self.config().intermediate_size)?;
-        let mut result = self.project(&layer.down, &gated, Output::Sum, keep)?;
+        let (states, inverses) = self.enter(&mut input, None, &layer.attention_norms)?;
+        let (rows, attended) = attention(&states)?;
+        drop(states);
+        let out = self.project(&layer.output, &attended.out, Output::Sum, keep)?;
+        let (mut middle, out) = self.leave(out, &layer.attention_norms)?;
+        let (states, feed_inverses) = self.enter(&mut middle, Some(&input), &layer.feed_norms)?;
+        let attention = Around { input, inverses, out };
+        let (out, fed) = self.feed(&layer.feed, &states, keep)?;
+        drop(states);
+        let (mut result, out) = self.leave(out, &layer.feed_norms)?;
         self.backend.add(&mut result, &middle)?;
-        Ok((Activations { input, input_inverses, rows, attended, middle, middle_inverses, gate_up }, result))
+        let feed = Around { input: middle, inverses: feed_inverses, out };
+        Ok((Activations { attention, rows, attended, feed, fed }, result))
+    }
+
+    /// What attention or the feed-forward part reads of the residual stream, after adding `residual` to it, and the
+    /// factors of the norm before it.
+    fn enter<'a>(
+        &self,
+        x: &'a mut B::Array,
+        residual: Option<&B::Array>,
+        norms: &Norms,
+    ) -> Result<Entered<'a, B::Array>, EngineError> {
+        if let Some(norm) = norms.before {
+            let Normed { out, inverses } = self.backend.norm(x, residual, self.of(norm))?;
+            return Ok((Narrowed::Own(out), Some(inverses)));
+        }
+        if let Some(residual) = residual {
+            self.backend.add(x, residual)?;
+        }
+        Ok((self.backend.narrowed(x)?, None))
+    }
+
+    /// What is added to the residual stream, and what the norm behind took with its factors.
+    fn leave(&self, mut out: B::Array, norms: &Norms) -> Result<Left<B::Array>, EngineError> {
+        let factor = self.config().architecture.residual_scale;
+        let Some(norm) = norms.behind else {
+            self.scale(&mut out, factor)?;
+            return Ok((out, None));
+        };
+        let Normed { out: normed, inverses } = self.backend.norm(&mut out, None, self.of(norm))?;
+        let mut sum = self.backend.widened(normed)?;
+        self.scale(&mut sum, factor)?;
+        Ok((sum, Some((out, inverses))))
     }
 
     pub(super) fn finish(&self, mut x: B::Array) -> Result<Final<B::Array>, EngineError> {
-        let normed = self.normed(&mut x, None, self.norm)?;
+        let mut normed = self.backend.norm(&mut x, None, self.of(self.norm))?;
+        self.scale(&mut normed.out, self.config().architecture.logits_scale)?;
         Ok(Final { input: x, normed })
-    }
-
-    fn normed(
-        &self,
-        x: &mut B::Array,
-        residual: Option<&B::Array>,
-        weight: usize,
-    ) -> Result<Normed<B::Array>, EngineError> {
-        self.backend.norm(x, residual, self.weight(weight), self.config().rms_norm_eps as f32)
     }
 
     pub(super) fn project(
@@ -270,23 +327,5 @@ impl<B: Backend> Decoder<B> {
         keep: bool,
     ) -> Result<B::Array, EngineError> {
         self.backend.project(projection, self.weights.parameters(), x, into, keep)
-    }
-}
-
-/// Rotation speeds `theta^(-2i/width)`, slowed down as the configuration says for longer contexts.
-fn frequencies(config: &ModelConfig) -> Vec<f64> {
-    let width = config.head_dim as f64;
-    let plain = (0..config.head_dim / 2).map(|i| config.rope.theta.powf(-2.0 * i as f64 / width));
-    match config.rope.scaling {
-        RopeScaling::None => plain.collect(),
-        RopeScaling::Linear { factor } => plain.map(|f| f / factor).collect(),
-        // Llama 3.1: long wavelengths are slowed down by `factor`, short ones stay, with a ramp in between.
-        RopeScaling::Llama3 { factor, low_freq_factor, high_freq_factor, original_max_position_embeddings } => plain
-            .map(|f| {
-                let turns = original_max_position_embeddings as f64 * f / std::f64::consts::TAU;
-                let keep = ((turns - low_freq_factor) / (high_freq_factor - low_freq_factor)).clamp(0.0, 1.0);
-                keep * f + (1.0 - keep) * f / factor
-            })
-            .collect(),
     }
 }

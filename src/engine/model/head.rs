@@ -203,7 +203,8 @@ impl<B: Backend> Decoder<B> {
     ) -> Result<Advanced<B::Array>, EngineError> {
         let count = draws.uniforms.len();
         self.check_rows(cache, rows)?;
-        if rows.len() == count {
+        // Which experts rows go to is not known before.
+        if rows.len() == count && self.config().architecture.experts.is_none() {
             let replayed = cache.recorded(|cache, recordings, spare| {
                 let logits = |rows: &CachedRows<'_, B>| {
                     let hidden = self.run_cached(cache, rows)?;

@@ -3,7 +3,9 @@
 mod backward;
 pub mod cache;
 pub mod decoder;
+mod feed;
 pub mod head;
+mod layers;
 pub mod weights;
 
 pub use backward::Pass;

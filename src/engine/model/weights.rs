@@ -20,8 +20,9 @@ use crate::engine::error::EngineError;
 use crate::engine::kernels::pages::moved;
 use crate::engine::random::{Purpose, Stream};
 use crate::job::spec::WeightDtype;
+use crate::modelfile::architecture::{Part, Role, TensorSpec};
 use crate::modelfile::config::ModelConfig;
-use crate::modelfile::{Format, Inspection, decoder_tensors, gguf, safetensors as header};
+use crate::modelfile::{Format, Inspection, gguf, safetensors as header};
 
 /// Trainable f32 weights, in the order of their Hugging Face names. Everyone who computes with them shares them; one
 /// thread at a time changes them.
@@ -45,19 +46,21 @@ impl Weights {
     }
 
     /// Draws weights for training from scratch: normal with variance `2 / (5 hidden)` (Nguyen and Salazar, arXiv
-    /// 1910.05895), smaller by `sqrt(2 layers)` where a block writes to the residual stream; norms are 1.
+    /// 1910.05895), smaller by `sqrt(2 layers)` where a block writes to the residual stream; norms multiply by 1, and
+    /// biases are 0.
     pub fn random(config: &ModelConfig, seed: u64) -> Result<Self, EngineError> {
         let std = (2.0 / (5.0 * config.hidden_size as f64)).sqrt();
         let residual = std / (2.0 * config.num_hidden_layers as f64).sqrt();
         let mut tensors = HashMap::new();
-        for (index, (name, shape)) in decoder_tensors(config, Format::HuggingFace).into_iter().enumerate() {
+        for (index, TensorSpec { name, shape, role, .. }) in config.tensors().into_iter().enumerate() {
             let count: usize = shape.iter().product();
             let stream = Stream::new(seed, Purpose::Initialization, index as u64);
-            let std =
-                if name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight") { residual } else { std };
-            let values: Vec<f32> = match shape.len() {
-                1 => vec![1.0; count],
-                _ => (0..count as u64).into_par_iter().map(|i| (stream.normal(i) * std) as f32).collect(),
+            let drawn = |std: f64| (0..count as u64).into_par_iter().map(|i| (stream.normal(i) * std) as f32).collect();
+            let values: Vec<f32> = match role {
+                Role::Norm => vec![1.0 - config.architecture.norm_offset; count],
+                Role::Bias => vec![0.0; count],
+                Role::ResidualMatrix => drawn(residual),
+                Role::Matrix => drawn(std),
             };
             tensors.insert(name.clone(), Tensor { name, shape, values });
         }
@@ -66,7 +69,7 @@ impl Weights {
 
     fn from_tensors(config: &ModelConfig, mut tensors: HashMap<String, Tensor>) -> Result<Self, EngineError> {
         let mut weights = Vec::new();
-        for (name, shape) in decoder_tensors(config, Format::HuggingFace) {
+        for TensorSpec { name, shape, .. } in config.tensors() {
             let tensor = tensors
                 .remove(&name)
                 .ok_or_else(|| EngineError::Internal(format!("`{name}` vanished between inspection and loading")))?;
@@ -149,6 +152,13 @@ impl<B: Training> Weights<B> {
         found.map_err(|_| EngineError::Internal(format!("no tensor `{name}`")))
     }
 
+    /// The place of a tensor that belongs to no layer.
+    pub fn outside(&self, part: Part) -> Result<usize, EngineError> {
+        let tensor = self.config.tensors().into_iter().find(|tensor| tensor.part == part);
+        let tensor = tensor.ok_or_else(|| EngineError::Internal(format!("the model has no {part:?}")))?;
+        self.index(&tensor.name)
+    }
+
     pub fn name(&self, index: usize) -> &str {
         &self.tensors[index].0
     }
@@ -216,23 +226,32 @@ fn load_gguf(path: &Path, config: &ModelConfig) -> Result<HashMap<String, Tensor
     let head = gguf::read(path)?;
     let file = File::open(path).map_err(|e| EngineError::io("opening", path, e))?;
     let mut tensors = HashMap::new();
-    let names = decoder_tensors(config, Format::HuggingFace).into_iter().zip(decoder_tensors(config, Format::Gguf));
-    for ((name, _), (name_in_file, _)) in names {
-        let missing = || EngineError::Internal(format!("`{name_in_file}` vanished between inspection and loading"));
-        let info = head.tensor(&name_in_file).ok_or_else(missing)?;
+    for TensorSpec { part, expert, role, name, gguf_name, shape, .. } in config.tensors() {
+        let missing = || EngineError::Internal(format!("`{gguf_name}` vanished between inspection and loading"));
+        let info = head.tensor(&gguf_name).ok_or_else(missing)?;
         let dtype = ggml_dtype(info.ggml_type)?;
-        let mut bytes = vec![0_u8; info.size_bytes as usize];
-        file.read_exact_at(&mut bytes, head.data_start + info.offset)
+        // The experts of a layer stand one after the other.
+        let pieces = if part.is_of_expert() { info.shape[0] as u64 } else { 1 };
+        let size = info.size_bytes / pieces;
+        let mut bytes = vec![0_u8; size as usize];
+        file.read_exact_at(&mut bytes, head.data_start + info.offset + expert as u64 * size)
             .map_err(|e| EngineError::io("reading", path, e))?;
         let storage = QStorage::from_data(Cow::Owned(bytes), &Device::Cpu, dtype)?;
-        let mut tensor = QTensor::new(storage, info.shape.clone())?.dequantize(&Device::Cpu)?;
-        // The format stores the rotated pairs of a head next to each other; Hugging Face keeps halves.
-        if name.ends_with("q_proj.weight") {
-            tensor = halves(&tensor, config.num_attention_heads)?;
-        } else if name.ends_with("k_proj.weight") {
-            tensor = halves(&tensor, config.num_key_value_heads)?;
+        let mut tensor = QTensor::new(storage, shape)?.dequantize(&Device::Cpu)?;
+        // Some families have the rotated pairs of a head next to each other; Hugging Face keeps halves.
+        let heads = match part {
+            Part::Query if config.family.gguf_has_pairs => Some(config.num_attention_heads),
+            Part::Key if config.family.gguf_has_pairs => Some(config.num_key_value_heads),
+            _ => None,
+        };
+        if let Some(heads) = heads {
+            tensor = halves(&tensor, heads)?;
         }
-        let (shape, values) = (tensor.dims().to_vec(), tensor.flatten_all()?.to_vec1()?);
+        let (shape, mut values) = (tensor.dims().to_vec(), tensor.flatten_all()?.to_vec1::<f32>()?);
+        if role == Role::Norm && config.architecture.norm_offset != 0.0 {
+            // The format has what a norm multiplies by.
+            values.iter_mut().for_each(|value| *value -= config.architecture.norm_offset);
+        }
         tensors.insert(name.clone(), Tensor { name, shape, values });
     }
     Ok(tensors)
@@ -240,8 +259,9 @@ fn load_gguf(path: &Path, config: &ModelConfig) -> Result<HashMap<String, Tensor
 
 /// Reorders the output rows of each head from `(0, h), (1, h + 1), ...` pairs to first and second half.
 fn halves(weight: &Candle, heads: usize) -> candle_core::Result<Candle> {
-    let (out, input) = weight.dims2()?;
-    weight.reshape((heads, out / heads / 2, 2, input))?.transpose(1, 2)?.contiguous()?.reshape((out, input))
+    let (shape, out) = (weight.dims().to_vec(), weight.dims()[0]);
+    let pairs = weight.reshape((heads, out / heads / 2, 2, weight.elem_count() / out))?;
+    pairs.transpose(1, 2)?.contiguous()?.reshape(shape)
 }
 
 /// The block formats of GGUF by their number in the file (ggml's `enum ggml_type`).

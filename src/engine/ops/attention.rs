@@ -14,15 +14,24 @@ use crate::engine::kernels::attention::{
 };
 use crate::engine::kernels::buffer::Buffer;
 
-/// Head counts and width of one attention layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Head counts and width of one attention layer, and what it looks at.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Heads {
     pub query: usize,
     pub key_value: usize,
     pub width: usize,
+    /// What scores are multiplied by.
+    pub scale: f32,
+    /// Tokens that a token sees at most, itself among them.
+    pub window: usize,
 }
 
 impl Heads {
+    /// Heads that see everything before them, with scores divided by the root of their width.
+    pub fn new(query: usize, key_value: usize, width: usize) -> Self {
+        Self { query, key_value, width, scale: 1.0 / (width as f32).sqrt(), window: usize::MAX }
+    }
+
     /// Query heads that share one key-value head.
     fn group(self) -> usize {
         self.query / self.key_value
@@ -46,11 +55,6 @@ impl Heads {
     /// Numbers in one block of keys and values, over all heads.
     pub fn block(self) -> usize {
         self.key_value * block_len(self.width)
-    }
-
-    /// What scores are multiplied by.
-    pub fn scale(self) -> f32 {
-        1.0 / (self.width as f32).sqrt()
     }
 
     /// Query heads and rows of one sequence that are computed together.
@@ -158,7 +162,8 @@ impl Scratch {
                     offsets: seen[0].blocks,
                     queries: &self.queries,
                     seen: &self.seen,
-                    scale: heads.scale(),
+                    scale: heads.scale,
+                    window: heads.window,
                 };
                 self.out.resize(self.seen.len() * padded(width), 0.0);
                 self.log_sums.resize(self.seen.len(), 0.0);
@@ -256,7 +261,7 @@ impl Pass<'_> {
         let key_at = heads.query_row() + head * width;
         let value_at = key_at + heads.key_value_row();
         let pairs = range.clone().map(|r| (&row(r)[key_at..][..width], &row(r)[value_at..][..width]));
-        state.begin(width, heads.scale(), pairs);
+        state.begin(width, (heads.scale, heads.window), pairs);
         let mut out = Buffer::new(range.len() * (group + 2) * padded);
         let mut own = TileMemory::default();
         for first in range.clone().step_by(most) {
@@ -347,12 +352,13 @@ mod tests {
             for i in pair[0]..pair[1] {
                 for h in 0..heads.query {
                     let key = |j: usize| j * row + heads.query_row() + h / g * w;
-                    let scores: Vec<f64> = (pair[0]..=i)
+                    let first = pair[0].max((i + 1).saturating_sub(heads.window));
+                    let scores: Vec<f64> = (first..=i)
                         .map(|j| (0..w).map(|d| rows[i * row + h * w + d] * rows[key(j) + d]).sum::<f64>())
-                        .map(|s| (s / (w as f64).sqrt()).exp())
+                        .map(|s| (s * f64::from(heads.scale)).exp())
                         .collect();
                     let total: f64 = scores.iter().sum();
-                    for (s, j) in scores.iter().zip(pair[0]..) {
+                    for (s, j) in scores.iter().zip(first..) {
                         for d in 0..w {
                             out[(i * heads.query + h) * w + d] += s / total * rows[key(j) + heads.key_value_row() + d];
                         }
@@ -387,20 +393,33 @@ mod tests {
 
     #[test]
     fn attention_and_its_gradient_match_float64() {
-        check(Heads { query: 4, key_value: 2, width: 6 }, &[0, 3, 4, 9]);
-        check(Heads { query: 3, key_value: 3, width: 16 }, &[0, 18]);
-        check(Heads { query: 8, key_value: 1, width: 20 }, &[0, 7, 12]);
+        check(Heads::new(4, 2, 6), &[0, 3, 4, 9]);
+        check(Heads::new(3, 3, 16), &[0, 18]);
+        check(Heads::new(8, 1, 20), &[0, 7, 12]);
     }
 
     #[test]
     fn long_sequences_match_float64() {
-        check(Heads { query: 2, key_value: 1, width: 80 }, &[0, 35, 36]);
+        check(Heads::new(2, 1, 80), &[0, 35, 36]);
+    }
+
+    /// Windows that are shorter than a block, as long, and longer; and a scale of its own.
+    #[test]
+    fn windows_match_float64() {
+        for window in [1, 5, 16, 37] {
+            check(Heads { window, scale: 0.4, ..Heads::new(4, 2, 6) }, &[0, 50, 57]);
+        }
     }
 
     /// A sequence's results are the same bits alone and between others, and row by row over blocks as in one go.
     #[test]
     fn a_sequence_does_not_depend_on_its_company() {
-        let heads = Heads { query: 6, key_value: 2, width: 24 };
+        for window in [usize::MAX, 7, 20] {
+            check_company(Heads { window, ..Heads::new(6, 2, 24) });
+        }
+    }
+
+    fn check_company(heads: Heads) {
         let boundaries = [0, 5, 42, 43];
         let rows = values(3, 43 * heads.row());
         let whole = packed_attention(&rows, heads, &boundaries);

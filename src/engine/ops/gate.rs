@@ -1,28 +1,29 @@
-//! SwiGLU (arXiv 2002.05202): `silu(gate) up`, from rows that hold gate and up side by side.
+//! Gated units (arXiv 2002.05202): `a(gate) up` with an activation `a`, from rows that hold gate and up side by side.
 
 use rayon::prelude::*;
 
 use super::rows_per_task;
 use crate::engine::kernels::buffer::Buffer;
 use crate::engine::kernels::rows::{gated_backward_row, gated_row};
+use crate::modelfile::architecture::Activation;
 
 /// `[N, width]` of `rows: [N, 2 width]`.
-pub fn gated(rows: &[f32], width: usize) -> Buffer {
+pub fn gated(rows: &[f32], width: usize, activation: Activation) -> Buffer {
     let mut out = Buffer::new(rows.len() / 2);
     let pairs = rows.par_chunks(2 * width).zip(out.par_chunks_mut(width));
     pairs.with_min_len(rows_per_task(width)).for_each(|(row, out)| {
         let (gate, up) = row.split_at(width);
-        gated_row(gate, up, out);
+        gated_row(activation, gate, up, out);
     });
     out
 }
 
 /// Turns `rows` into their gradient, and `grad`, that of the result, into the result.
-pub fn gated_backward(rows: &mut [f32], grad: &mut [f32], width: usize) {
+pub fn gated_backward(rows: &mut [f32], grad: &mut [f32], width: usize, activation: Activation) {
     let pairs = rows.par_chunks_mut(2 * width).zip(grad.par_chunks_mut(width));
     pairs.with_min_len(rows_per_task(width)).for_each(|(row, grad)| {
         let (gate, up) = row.split_at_mut(width);
-        gated_backward_row(gate, up, grad);
+        gated_backward_row(activation, gate, up, grad);
     });
 }
 
@@ -42,12 +43,12 @@ mod tests {
                 .collect()
         };
         let wide: Vec<f64> = rows.iter().map(|x| f64::from(*x)).collect();
-        let out = gated(&rows, width);
+        let out = gated(&rows, width, Activation::Silu);
         for (got, want) in out.iter().zip(of(&wide)) {
             assert!((f64::from(*got) - want).abs() < 1e-5);
         }
         let (mut gradient, mut again) = (rows.clone(), grad.clone());
-        gated_backward(&mut gradient, &mut again, width);
+        gated_backward(&mut gradient, &mut again, width, Activation::Silu);
         assert_eq!(again[..], out[..]);
         let loss = |rows: &[f64]| of(rows).iter().zip(&grad).map(|(o, g)| o * f64::from(*g)).sum::<f64>();
         for at in 0..rows.len() {

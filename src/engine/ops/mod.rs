@@ -3,7 +3,9 @@
 //! A row's result never depends on its neighbours; sums over rows have the rows' order.
 
 pub mod attention;
+pub mod bias;
 pub mod embedding;
+pub mod experts;
 pub mod fallback;
 pub mod gate;
 pub mod linear;

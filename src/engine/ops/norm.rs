@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::attention::Heads;
 use super::rows_per_task;
 use crate::engine::kernels::buffer::Buffer;
 use crate::engine::kernels::rows::{add_product, add_row, rms_norm_again, rms_norm_backward_row, rms_norm_row};
@@ -65,9 +66,147 @@ pub fn rms_norm_rows_backward(
     });
 }
 
+/// Norms of parts of rows: of each head of queries and keys, or of all of them as one, as their weights are wide.
+#[derive(Clone, Copy, Debug)]
+pub struct HeadNorms<'a> {
+    pub heads: Heads,
+    /// For queries and for keys.
+    pub weights: [&'a [f32]; 2],
+    pub eps: f32,
+}
+
+impl HeadNorms<'_> {
+    /// Parts of a row that are normed: first number, and whether the weight is that of keys.
+    fn parts(&self) -> Vec<(usize, usize)> {
+        let queries = (0..self.heads.query_row()).step_by(self.weights[0].len()).map(|at| (at, 0));
+        let keys = (0..self.heads.key_value_row()).step_by(self.weights[1].len());
+        queries.chain(keys.map(|at| (self.heads.query_row() + at, 1))).collect()
+    }
+
+    /// Rows `[N, row]` with their parts normed, and the factors of the norms, `[N, parts]`.
+    pub fn rows(&self, rows: &[f32]) -> Normed {
+        let (width, parts) = (self.heads.row(), self.parts());
+        let mut normed = Normed { out: Buffer::copy(rows), inverses: Buffer::new(rows.len() / width * parts.len()) };
+        let all = rows.par_chunks(width).zip(normed.out.par_chunks_mut(width));
+        let all = all.zip(normed.inverses.par_chunks_mut(parts.len())).with_min_len(rows_per_task(width));
+        all.for_each(|((row, out), inverses)| {
+            for ((at, which), inverse) in parts.iter().zip(inverses) {
+                let part = *at..at + self.weights[*which].len();
+                *inverse = rms_norm_row(&row[part.clone()], self.weights[*which], self.eps, &mut out[part]);
+            }
+        });
+        normed
+    }
+
+    /// The rows once more.
+    pub fn again(&self, rows: &[f32], inverses: &[f32]) -> Buffer {
+        let (width, parts) = (self.heads.row(), self.parts());
+        let mut all = Buffer::copy(rows);
+        let each = rows.par_chunks(width).zip(all.par_chunks_mut(width)).zip(inverses.par_chunks(parts.len()));
+        each.with_min_len(rows_per_task(width)).for_each(|((row, out), inverses)| {
+            for ((at, which), inverse) in parts.iter().zip(inverses) {
+                let part = *at..at + self.weights[*which].len();
+                rms_norm_again(&row[part.clone()], self.weights[*which], *inverse, &mut out[part]);
+            }
+        });
+        all
+    }
+
+    /// Turns the gradient of the result into that of `rows`, and adds to those of the two weights (or writes them).
+    pub fn backward(&self, (rows, inverses): (&[f32], &[f32]), grad: &mut [f32], sums: [(&mut [f32], bool); 2]) {
+        let (width, parts) = (self.heads.row(), self.parts());
+        for (which, (dw, add)) in sums.into_iter().enumerate() {
+            let own: Vec<(usize, usize)> =
+                parts.iter().enumerate().filter(|(_, part)| part.1 == which).map(|(i, part)| (i, part.0)).collect();
+            // Row after row for each column, as for whole rows.
+            dw.par_chunks_mut(COLUMNS).enumerate().for_each(|(chunk, dw)| {
+                if !add {
+                    dw.fill(0.0);
+                }
+                for (row, inverses) in inverses.chunks_exact(parts.len()).enumerate() {
+                    for (part, at) in &own {
+                        let first = row * width + at + chunk * COLUMNS;
+                        let range = first..first + dw.len();
+                        add_product(dw, &grad[range.clone()], &rows[range], inverses[*part]);
+                    }
+                }
+            });
+        }
+        let each = rows.par_chunks(width).zip(grad.par_chunks_mut(width)).zip(inverses.par_chunks(parts.len()));
+        each.with_min_len(rows_per_task(width)).for_each_init(Vec::new, |scratch, ((row, grad), inverses)| {
+            for ((at, which), inverse) in parts.iter().zip(inverses) {
+                let weight = self.weights[*which];
+                let part = *at..at + weight.len();
+                scratch.clear();
+                scratch.resize(weight.len(), 0.0);
+                rms_norm_backward_row(&row[part.clone()], weight, *inverse, &grad[part.clone()], scratch);
+                grad[part].copy_from_slice(scratch);
+            }
+        });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Heads one by one and as one row, in float64 straight from the definition.
+    #[test]
+    fn norms_of_heads_and_their_gradients_match_float64() {
+        let (heads, count) = (Heads::new(4, 2, 6), 5);
+        let wave = |n: usize, s: f64| (0..n).map(|i| (i as f64 * s).sin() as f32).collect::<Vec<f32>>();
+        let (rows, grad) = (wave(count * heads.row(), 0.3), wave(count * heads.row(), 1.1));
+        for widths in [[6, 6], [24, 12]] {
+            let weights = widths.map(|width| wave(width, 0.5));
+            let norms = HeadNorms { heads, weights: [&weights[0], &weights[1]], eps: 1e-5 };
+            let of = |rows: &[f64], weights: &[Vec<f64>]| -> Vec<f64> {
+                let mut out = rows.to_vec();
+                for row in out.chunks_mut(heads.row()) {
+                    let (queries, rest) = row.split_at_mut(heads.query_row());
+                    for (part, weight) in [queries, &mut rest[..heads.key_value_row()]].into_iter().zip(weights) {
+                        for piece in part.chunks_mut(weight.len()) {
+                            let mean = piece.iter().map(|x| x * x).sum::<f64>() / weight.len() as f64;
+                            piece.iter_mut().zip(weight).for_each(|(x, w)| *x *= w / (mean + 1e-5).sqrt());
+                        }
+                    }
+                }
+                out
+            };
+            let wide = |v: &[f32]| v.iter().map(|x| f64::from(*x)).collect::<Vec<_>>();
+            let (wr, ww) = (wide(&rows), weights.each_ref().map(|w| wide(w)));
+            let normed = norms.rows(&rows);
+            for (got, want) in normed.out.iter().zip(of(&wr, &ww)) {
+                assert!((f64::from(*got) - want).abs() < 1e-5);
+            }
+            assert_eq!(norms.again(&rows, &normed.inverses)[..], normed.out[..]);
+            let mut dx = grad.clone();
+            let mut dw = widths.map(|width| vec![2.0; width]);
+            let [first, second] = &mut dw;
+            norms.backward((&rows, &normed.inverses), &mut dx, [(first, true), (second, false)]);
+            let loss = |rows: &[f64], weights: &[Vec<f64>]| -> f64 {
+                of(rows, weights).iter().zip(&grad).map(|(o, g)| o * f64::from(*g)).sum()
+            };
+            for at in 0..rows.len() {
+                let moved = |d: f64| {
+                    let mut rows = wr.clone();
+                    rows[at] += d;
+                    loss(&rows, &ww)
+                };
+                assert!((f64::from(dx[at]) - (moved(1e-6) - moved(-1e-6)) / 2e-6).abs() < 1e-4);
+            }
+            for (which, begun) in [2.0, 0.0].into_iter().enumerate() {
+                for at in 0..widths[which] {
+                    let moved = |d: f64| {
+                        let mut weights = ww.clone();
+                        weights[which][at] += d;
+                        loss(&wr, &weights)
+                    };
+                    let want = begun + (moved(1e-6) - moved(-1e-6)) / 2e-6;
+                    assert!((f64::from(dw[which][at]) - want).abs() < 1e-4);
+                }
+            }
+        }
+    }
 
     #[test]
     fn norms_with_residual_and_both_gradients_match_float64() {

@@ -1,5 +1,5 @@
 //! Rotary positions (arXiv 2104.09864): the coordinate pairs `(i, i + width / 2)` of every query and key are rotated by
-//! an angle that grows with the token's position.
+//! an angle that grows with the token's position. Of wider heads the coordinates behind `width` stay.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::attention::Heads;
 use super::rows_per_task;
+use crate::modelfile::rope::Rotation;
 
 /// Fewest positions in the table.
 const SHORTEST: usize = 512;
@@ -14,21 +15,24 @@ const SHORTEST: usize = 512;
 /// Cosines and sines of every position that was asked for.
 #[derive(Debug)]
 pub struct Rotary {
-    /// Rotation speed per pair of coordinates, in radians per position.
-    frequencies: Vec<f64>,
+    rotation: Rotation,
     /// `[positions, width]`: the cosines, then the sines of a position.
     table: RwLock<Arc<Vec<f32>>>,
 }
 
 impl Rotary {
-    /// Rotations with the given speeds.
-    pub fn new(frequencies: Vec<f64>) -> Self {
-        Self { frequencies, table: RwLock::default() }
+    pub fn new(rotation: Rotation) -> Self {
+        Self { rotation, table: RwLock::default() }
+    }
+
+    /// Coordinates of a head that are turned.
+    pub fn width(&self) -> usize {
+        2 * self.rotation.speeds.len()
     }
 
     /// The table for positions below `count`; it grows by powers of two.
     pub fn table(&self, count: usize) -> Arc<Vec<f32>> {
-        let width = 2 * self.frequencies.len();
+        let (width, factor) = (self.width(), self.rotation.factor);
         let known = Arc::clone(&self.table.read().unwrap_or_else(PoisonError::into_inner));
         if known.len() >= count * width {
             return known;
@@ -36,9 +40,9 @@ impl Rotary {
         let positions = count.next_power_of_two().max(SHORTEST);
         let mut table = Vec::with_capacity(positions * width);
         for position in 0..positions {
-            let angles = || self.frequencies.iter().map(|f| position as f64 * f);
-            table.extend(angles().map(|a| a.cos() as f32));
-            table.extend(angles().map(|a| a.sin() as f32));
+            let angles = || self.rotation.speeds.iter().map(|speed| position as f64 * speed);
+            table.extend(angles().map(|a| (factor * a.cos()) as f32));
+            table.extend(angles().map(|a| (factor * a.sin()) as f32));
         }
         let table = Arc::new(table);
         *self.table.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&table);
@@ -57,15 +61,16 @@ impl Rotary {
 
     fn turn(&self, rows: &mut [f32], heads: Heads, positions: &[u32], sign: f32) {
         assert_eq!(rows.len(), positions.len() * heads.row(), "rows and positions do not fit");
-        let (width, half) = (heads.width, heads.width / 2);
+        let (width, half) = (self.width(), self.width() / 2);
+        assert!(width <= heads.width, "more coordinates are turned than heads have");
         let count = positions.iter().max().map_or(0, |p| *p as usize + 1);
         let table = self.table(count);
         let rotated = heads.query_row() + heads.key_value_row();
         let each = rows.par_chunks_mut(heads.row()).zip(positions).with_min_len(rows_per_task(rotated));
         each.for_each(|(row, position)| {
             let (cos, sin) = table[*position as usize * width..][..width].split_at(half);
-            for head in row[..rotated].chunks_exact_mut(width) {
-                let (first, second) = head.split_at_mut(half);
+            for head in row[..rotated].chunks_exact_mut(heads.width) {
+                let (first, second) = head[..width].split_at_mut(half);
                 for i in 0..half {
                     let (a, b, s) = (first[i], second[i], sign * sin[i]);
                     first[i] = a * cos[i] - b * s;
@@ -82,8 +87,8 @@ mod tests {
 
     #[test]
     fn rotations_match_their_definition_and_can_be_undone() {
-        let heads = Heads { query: 2, key_value: 1, width: 4 };
-        let rotary = Rotary::new(vec![1.0, 0.01]);
+        let heads = Heads::new(2, 1, 4);
+        let rotary = Rotary::new(Rotation { speeds: vec![1.0, 0.01], factor: 1.0 });
         let rows: Vec<f32> = (0..3 * heads.row()).map(|i| i as f32 * 0.1).collect();
         let positions = [0, 7, 1000];
         let mut turned = rows.clone();

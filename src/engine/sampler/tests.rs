@@ -4,6 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::*;
+use serde_json::json;
+
 use crate::engine::choice::choose;
 use crate::engine::error::Stop;
 use crate::engine::kernels::gemm::Precision;
@@ -32,10 +34,15 @@ impl Fixture {
         let builtin = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
         let mut inspection = modelfile::inspect(&builtin).unwrap();
         let config = &mut inspection.config;
-        (config.hidden_size, config.intermediate_size, config.num_hidden_layers) = (24, 40, 2);
-        (config.num_attention_heads, config.num_key_value_heads, config.head_dim) = (4, 2, 8);
-        config.max_position_embeddings = 64;
-        config.eos_token_ids = vec![1, 9, 20];
+        *config = ModelConfig::from_hf(
+            &json!({
+                "model_type": "llama", "vocab_size": config.vocab_size, "hidden_size": 24, "intermediate_size": 40,
+                "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8,
+                "max_position_embeddings": 64, "tie_word_embeddings": true, "eos_token_id": [1, 9, 20],
+            }),
+            None,
+        )
+        .unwrap();
         change(config);
         let weights = Weights::random(config, 5).unwrap();
         // Larger weights than a start from scratch has, so that what was read before decides what comes next.

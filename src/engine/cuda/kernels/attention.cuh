@@ -46,6 +46,9 @@ DEVICE void load_tile(float* tile, const T* from, u64 from_stride, u32 rows, u32
     }
 }
 
+// The first of the rows that a row sees, which are the last `window` up to itself.
+DEVICE u32 first_seen(u32 begin, u32 row, u32 window) { return row - begin < window ? begin : row + 1 - window; }
+
 DEVICE float dot_rows(const float* a, const float* b, u32 width) {
     Four sum = {{0, 0, 0, 0}};
     for (u32 c = 0; c < width; c += 4) {
@@ -114,7 +117,8 @@ struct OnlineRow {
 };
 
 template <class T>
-DEVICE void attention(T* out, float* log_sums, const T* rows, const u32* tiles, const Heads& heads, float scale) {
+DEVICE void attention(T* out, float* log_sums, const T* rows, const u32* tiles, const Heads& heads, float scale,
+                      u32 window) {
     u32 begin = tiles[3 * blockIdx.x], end = tiles[3 * blockIdx.x + 1];
     u32 first = tiles[3 * blockIdx.x + 2] + OWNED * blockIdx.z, head = blockIdx.y, kv_head = head / heads.group();
     if (first >= end) return;
@@ -126,8 +130,9 @@ DEVICE void attention(T* out, float* log_sums, const T* rows, const u32* tiles, 
     load_tile(queries, rows + heads.query(first, head), heads.row_width(), OWNED, end - first, width);
     OnlineRow online;
     online.weighted.clear();
-    u32 last = least(end, first + OWNED);
-    for (u32 at = begin; at < last; at += PASSING) {
+    u32 last = least(end, first + OWNED), from = first_seen(begin, first + row, window);
+    u32 skipped = (first_seen(begin, first, window) - begin) / PASSING * PASSING;
+    for (u32 at = begin + skipped; at < last; at += PASSING) {
         __syncthreads();
         load_tile(keys, rows + heads.key(at, kv_head), heads.row_width(), PASSING, last - at, width);
         load_tile(values, rows + heads.value(at, kv_head), heads.row_width(), PASSING, last - at, width);
@@ -136,7 +141,7 @@ DEVICE void attention(T* out, float* log_sums, const T* rows, const u32* tiles, 
         UNROLL for (u32 j = 0; j < PASSING / 8; j++) {
             u32 key = lane + 8 * j;
             float dot = dot_rows(queries + row * stride, keys + key * stride, width);
-            score[j] = at + key <= first + row ? dot * scale : -INFINITY;
+            score[j] = at + key <= first + row && at + key >= from ? dot * scale : -INFINITY;
         }
         online.pass(score, weights, values, width);
     }
@@ -161,7 +166,8 @@ template <class T> DEVICE void attention_delta(float* delta, const T* out, const
 // dQ = scale * sum over keys of P * (dO.V - delta) * K, with P = exp(scale * Q.K - log_sum)
 template <class T>
 DEVICE void attention_backward_queries(T* drows, const T* rows, const T* grad, const float* log_sums,
-                                       const float* delta, const u32* tiles, const Heads& heads, float scale) {
+                                       const float* delta, const u32* tiles, const Heads& heads, float scale,
+                                       u32 window) {
     u32 begin = tiles[3 * blockIdx.x], end = tiles[3 * blockIdx.x + 1];
     u32 first = tiles[3 * blockIdx.x + 2] + OWNED * blockIdx.z, head = blockIdx.y, kv_head = head / heads.group();
     if (first >= end) return;
@@ -176,8 +182,9 @@ DEVICE void attention_backward_queries(T* drows, const T* rows, const T* grad, c
     float log_sum = log_sums[of_row], taken = delta[of_row];
     Columns sum;
     sum.clear();
-    u32 last = least(end, first + OWNED);
-    for (u32 at = begin; at < last; at += PASSING) {
+    u32 last = least(end, first + OWNED), from = first_seen(begin, first + row, window);
+    u32 skipped = (first_seen(begin, first, window) - begin) / PASSING * PASSING;
+    for (u32 at = begin + skipped; at < last; at += PASSING) {
         __syncthreads();
         load_tile(passing, rows + heads.value(at, kv_head), heads.row_width(), PASSING, last - at, width);
         __syncthreads();
@@ -191,7 +198,8 @@ DEVICE void attention_backward_queries(T* drows, const T* rows, const T* grad, c
         UNROLL for (u32 j = 0; j < PASSING / 8; j++) {
             u32 key = lane + 8 * j;
             float score = scale * dot_rows(queries + row * stride, passing + key * stride, width);
-            float weight = at + key <= first + row && first + row < end ? expf(score - log_sum) : 0.0f;
+            bool sees = at + key <= first + row && at + key >= from && first + row < end;
+            float weight = sees ? expf(score - log_sum) : 0.0f;
             of_scores[key] = weight * (of_weight[j] - taken);
         }
         __syncwarp();
@@ -203,9 +211,9 @@ DEVICE void attention_backward_queries(T* drows, const T* rows, const T* grad, c
 // dV = sum of P * dO and dK = scale * sum of P * (dO.V - delta) * Q, over the later queries and the heads of the group
 template <class T>
 DEVICE void attention_backward_keys(T* drows, const T* rows, const T* grad, const float* log_sums, const float* delta,
-                                    const u32* tiles, const Heads& heads, float scale) {
+                                    const u32* tiles, const Heads& heads, float scale, u32 window) {
     constexpr u32 QUERIES = 8;
-    u32 end = tiles[3 * blockIdx.x + 1];
+    u32 begin = tiles[3 * blockIdx.x], end = tiles[3 * blockIdx.x + 1];
     u32 first = tiles[3 * blockIdx.x + 2] + OWNED * blockIdx.z, kv_head = blockIdx.y;
     if (first >= end) return;
     u32 width = heads.width, row = threadIdx.x / 8, lane = threadIdx.x % 8, stride = width + 4;
@@ -220,8 +228,10 @@ DEVICE void attention_backward_keys(T* drows, const T* rows, const T* grad, cons
     Columns of_key, of_value;
     of_key.clear();
     of_value.clear();
+    // The last row that sees the block's last key.
+    u32 reach = least(end, window > end - first ? end : first + OWNED - 1 + window);
     for (u32 head = kv_head * heads.group(); head < (kv_head + 1) * heads.group(); head++) {
-        for (u32 at = first; at < end; at += QUERIES) {
+        for (u32 at = first; at < reach; at += QUERIES) {
             __syncthreads();
             load_tile(queries, rows + heads.query(at, head), heads.row_width(), QUERIES, end - at, width);
             load_tile(grads, grad + heads.out(at, head), u64(heads.query_heads) * width, QUERIES, end - at, width);
@@ -229,7 +239,7 @@ DEVICE void attention_backward_keys(T* drows, const T* rows, const T* grad, cons
             float score = scale * dot_rows(keys + row * stride, queries + lane * stride, width);
             float of_weight = dot_rows(values + row * stride, grads + lane * stride, width);
             float weight = 0, taken = 0;
-            if (at + lane < end && first + row <= at + lane) {
+            if (at + lane < end && first + row <= at + lane && first + row >= first_seen(begin, at + lane, window)) {
                 u64 of_row = u64(at + lane) * heads.query_heads + head;
                 weight = expf(score - log_sums[of_row]);
                 taken = delta[of_row];
@@ -254,8 +264,8 @@ DEVICE void attention_backward_keys(T* drows, const T* rows, const T* grad, cons
 // launch: grid (tile_count, query_heads, TILE / 32), 256 threads, shared 4 * (64 * (width + 4) + 32 * 17)
 KERNELS_RESIDENT(attention, 256, 2,
         (T* out, float* log_sums, const T* rows, const u32* tiles, u32 tile_count, u32 query_heads, u32 kv_heads,
-         u32 width, float scale),
-        (out, log_sums, rows, tiles, {query_heads, kv_heads, width}, scale))
+         u32 width, float scale, u32 window),
+        (out, log_sums, rows, tiles, {query_heads, kv_heads, width}, scale, window))
 
 // launch: grid (ceil(n * query_heads / 8)), 256 threads, shared 0
 KERNELS(attention_delta, 256, (float* delta, const T* out, const T* grad, u32 n, u32 query_heads, u32 width),
@@ -264,11 +274,11 @@ KERNELS(attention_delta, 256, (float* delta, const T* out, const T* grad, u32 n,
 // launch: grid (tile_count, query_heads, TILE / 32), 256 threads, shared 4 * (80 * (width + 4) + 32 * 17)
 KERNELS_RESIDENT(attention_backward_queries, 256, 2,
         (T* drows, const T* rows, const T* grad, const float* log_sums, const float* delta, const u32* tiles,
-         u32 tile_count, u32 query_heads, u32 kv_heads, u32 width, float scale),
-        (drows, rows, grad, log_sums, delta, tiles, {query_heads, kv_heads, width}, scale))
+         u32 tile_count, u32 query_heads, u32 kv_heads, u32 width, float scale, u32 window),
+        (drows, rows, grad, log_sums, delta, tiles, {query_heads, kv_heads, width}, scale, window))
 
 // launch: grid (tile_count, kv_heads, TILE / 32), 256 threads, shared 4 * (80 * (width + 4) + 2 * 32 * 9)
 KERNELS(attention_backward_keys, 256,
         (T* drows, const T* rows, const T* grad, const float* log_sums, const float* delta, const u32* tiles,
-         u32 tile_count, u32 query_heads, u32 kv_heads, u32 width, float scale),
-        (drows, rows, grad, log_sums, delta, tiles, {query_heads, kv_heads, width}, scale))
+         u32 tile_count, u32 query_heads, u32 kv_heads, u32 width, float scale, u32 window),
+        (drows, rows, grad, log_sums, delta, tiles, {query_heads, kv_heads, width}, scale, window))

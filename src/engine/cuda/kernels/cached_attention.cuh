@@ -40,7 +40,7 @@ struct CachedWork {
 template <class T>
 DEVICE void cached_attention(float* partial_out, float* partial_max, float* partial_sum, const T* rows, const T* cache,
                              const u32* tables, u32 table_stride, const u32* seen, const u32* tiles,
-                             const Heads& heads, float scale, u32 parts) {
+                             const Heads& heads, float scale, u32 parts, u32 window) {
     CachedWork work(tables, table_stride, seen, tiles, heads);
     if (work.none()) return;
     u32 width = heads.width, stride = width + 4, at_row = threadIdx.x / 8, lane = threadIdx.x % 8;
@@ -52,7 +52,7 @@ DEVICE void cached_attention(float* partial_out, float* partial_max, float* part
         u32 vector = base + at_row;
         bool valid = vector < work.vectors();
         u32 row = valid ? work.row(vector) : 0, head = valid ? work.head(vector) : 0;
-        u32 limit = valid ? least(seen[row], work.end) : 0;
+        u32 limit = valid ? least(seen[row], work.end) : 0, from = valid && seen[row] > window ? seen[row] - window : 0;
         __syncthreads();
         for (u32 c = 4 * lane; c < width; c += 32) {
             Four query = {{0, 0, 0, 0}};
@@ -61,7 +61,9 @@ DEVICE void cached_attention(float* partial_out, float* partial_max, float* part
         }
         OnlineRow online;
         online.weighted.clear();
-        for (u32 at = work.begin; at < work.end; at += PLACES) {
+        // The first row sees the earliest key; parts of keys that nobody sees weigh nothing.
+        u32 most = seen[work.first], earliest = most > window ? (most - window) / PLACES * PLACES : 0;
+        for (u32 at = greatest(work.begin, earliest); at < work.end; at += PLACES) {
             __syncthreads();
             const T* block = cache + work.block(at, heads);
             load_tile(keys, block, width, PLACES, work.end - at, width);
@@ -71,7 +73,7 @@ DEVICE void cached_attention(float* partial_out, float* partial_max, float* part
             UNROLL for (u32 j = 0; j < PASSING / 8; j++) {
                 u32 key = lane + 8 * j;
                 float dot = dot_rows(queries + at_row * stride, keys + key * stride, width);
-                score[j] = at + key < limit ? dot * scale : -INFINITY;
+                score[j] = at + key < limit && at + key >= from ? dot * scale : -INFINITY;
             }
             online.pass(score, weights, values, width);
         }
@@ -115,9 +117,9 @@ DEVICE void cached_attention_merge(T* out, const float* partial_out, const float
 KERNELS_RESIDENT(cached_attention, 128, 4,
         (float* partial_out, float* partial_max, float* partial_sum, const T* rows, const T* cache, const u32* tables,
          u32 table_stride, const u32* seen, const u32* tiles, u32 tile_count, u32 query_heads, u32 kv_heads, u32 width,
-         float scale, u32 parts),
+         float scale, u32 parts, u32 window),
         (partial_out, partial_max, partial_sum, rows, cache, tables, table_stride, seen, tiles,
-         {query_heads, kv_heads, width}, scale, parts))
+         {query_heads, kv_heads, width}, scale, parts, window))
 
 // launch: grid (n, query_heads), 32 threads, shared 0
 KERNELS(cached_attention_merge, 32,

@@ -23,14 +23,15 @@
 // embed_T(float* out, const T* table, const u32* tokens, u32 n, u32 width)
 //     grid (n), R(width) threads, shared 0
 //
-// norm_T(T* out, float* inverses, float* x, const float* residual, const float* weight, float eps, u32 n, u32 width)
-//     grid (n), R(width) threads, shared 0
-//
-// norm_again_T(T* out, const float* x, const float* inverses, const float* weight, u32 n, u32 width)
-//     grid (n), R(width) threads, shared 0
-//
-// norm_backward_T(float* dx, const T* grad, const float* x, const float* inverses, const float* weight, u32 n,
+// norm_T(T* out, float* inverses, float* x, const float* residual, const float* weight, float offset, float eps, u32 n,
 //         u32 width)
+//     grid (n), R(width) threads, shared 0
+//
+// norm_again_T(T* out, const float* x, const float* inverses, const float* weight, float offset, u32 n, u32 width)
+//     grid (n), R(width) threads, shared 0
+//
+// norm_backward_T(float* dx, const T* grad, const float* x, const float* inverses, const float* weight, float offset,
+//         u32 n, u32 width)
 //     grid (n), R(width) threads, shared 0
 //
 // norm_weight_gradient_T(float* partial, const T* grad, const float* x, const float* inverses, u32 n, u32 width,
@@ -40,14 +41,40 @@
 // sum_parts(float* sum, const float* partial, u32 parts, u32 width)
 //     grid (ceil(width / 64)), 64 threads, shared 0
 //
-// rotate_T(T* rows, const u32* positions, const float* table, u32 query_heads, u32 kv_heads, u32 width, u32 n,
-//         float sign)
-//     grid (n), R((query_heads + kv_heads) * width) threads, shared 0
+// norm_heads_T and norm_heads_again_T(T* out, float* inverses, const T* rows, const float* query_weight,
+//         const float* key_weight, float offset, float eps, u32 of_queries, u32 wide_query, u32 of_keys, u32 wide_key,
+//         u32 row_width, u32 n)
+//     grid (n, of_queries + of_keys + 1), R(greater of wide_query and wide_key) threads, shared 0
 //
-// gate_T(T* out, const T* rows, u32 n, u32 width)
+// norm_heads_backward_T(T* grad, const T* rows, const float* inverses, const float* query_weight,
+//         const float* key_weight, float offset, u32 of_queries, u32 wide_query, u32 of_keys, u32 wide_key,
+//         u32 row_width, u32 n)
+//     grid (n, of_queries + of_keys), R(greater of wide_query and wide_key) threads, shared 0
+//
+// norm_heads_weight_gradient_T(float* partial, const T* grad, const T* rows, const float* inverses, u32 first,
+//         u32 count, u32 pieces, u32 of_queries, u32 wide_query, u32 of_keys, u32 wide_key, u32 row_width, u32 n)
+//     grid (ceil(width of the parts / 128), pieces), 256 threads, shared 0
+//
+// column_sums_T(float* partial, const T* x, u32 n, u32 width, u32 parts)
+//     grid (ceil(width / 128), parts), 256 threads, shared 0
+//
+// add_bias_T(T* rows, const float* bias, u32 n, u32 width)
 //     grid (n), R(width) threads, shared 0
 //
-// gate_backward_T(T* rows, T* grad, u32 n, u32 width)
+// scale_rows_T(T* rows, const float* factors, u32 n, u32 width)
+//     grid (n), R(width) threads, shared 0
+//
+// row_products_T(float* out, const T* a, const T* b, u32 n, u32 width)
+//     grid (n), R(width) threads, shared 0
+//
+// rotate_T(T* rows, const u32* positions, const float* table, u32 query_heads, u32 kv_heads, u32 width, u32 turned,
+//         u32 n, float sign)
+//     grid (n), R((query_heads + kv_heads) * width) threads, shared 0
+//
+// gate_T(T* out, const T* rows, u32 activation, u32 n, u32 width)
+//     grid (n), R(width) threads, shared 0
+//
+// gate_backward_T(T* rows, T* grad, u32 activation, u32 n, u32 width)
 //     grid (n), R(width) threads, shared 0
 //
 // gather_T(T* out, const T* src, const u32* rows, u32 n, u32 width)
@@ -63,7 +90,7 @@
 //         u32 segments, u32 width)
 //     grid (segments, ceil(width / 128)), 128 threads, shared 0
 //
-// add(float* sum, const float* x, u64 n)
+// add_T(float* sum, const T* x, u64 n), scale_T(T* x, float factor, u64 n), widen_T(float* out, const T* in, u64 n)
 //     grid (ceil(n / 1024)), 256 threads, shared 0
 //
 // convert_T(T* out, const float* in, u64 n)
@@ -72,18 +99,18 @@
 // ---- attention.cuh
 //
 // attention_T(T* out, float* log_sums, const T* rows, const u32* tiles, u32 tile_count, u32 query_heads,
-//         u32 kv_heads, u32 width, float scale)
+//         u32 kv_heads, u32 width, float scale, u32 window)
 //     grid (tile_count, query_heads, TILE / 32), 256 threads, shared 4 * (64 * (width + 4) + 32 * 17)
 //
 // attention_delta_T(float* delta, const T* out, const T* grad, u32 n, u32 query_heads, u32 width)
 //     grid (ceil(n * query_heads / 8)), 256 threads, shared 0
 //
 // attention_backward_queries_T(T* drows, const T* rows, const T* grad, const float* log_sums, const float* delta,
-//         const u32* tiles, u32 tile_count, u32 query_heads, u32 kv_heads, u32 width, float scale)
+//         const u32* tiles, u32 tile_count, u32 query_heads, u32 kv_heads, u32 width, float scale, u32 window)
 //     grid (tile_count, query_heads, TILE / 32), 256 threads, shared 4 * (80 * (width + 4) + 32 * 17)
 //
 // attention_backward_keys_T(T* drows, const T* rows, const T* grad, const float* log_sums, const float* delta,
-//         const u32* tiles, u32 tile_count, u32 query_heads, u32 kv_heads, u32 width, float scale)
+//         const u32* tiles, u32 tile_count, u32 query_heads, u32 kv_heads, u32 width, float scale, u32 window)
 //     grid (tile_count, kv_heads, TILE / 32), 256 threads, shared 4 * (80 * (width + 4) + 2 * 32 * 9)
 //
 // ---- tensor_attention.cuh: for W = 32, 64, 96 and 128; T is bf16, width is W
@@ -105,7 +132,7 @@
 //
 // cached_attention_T(float* partial_out, float* partial_max, float* partial_sum, const T* rows, const T* cache,
 //         const u32* tables, u32 table_stride, const u32* seen, const u32* tiles, u32 tile_count, u32 query_heads,
-//         u32 kv_heads, u32 width, float scale, u32 parts)
+//         u32 kv_heads, u32 width, float scale, u32 parts, u32 window)
 //     grid (tile_count, kv_heads, parts), 128 threads, shared 4 * (48 * (width + 4) + 16 * 17)
 //
 // cached_attention_merge_T(T* out, const float* partial_out, const float* partial_max, const float* partial_sum,
