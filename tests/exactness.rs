@@ -16,27 +16,57 @@ use anneal::engine::random::{Purpose, Stream};
 use anneal::engine::rows::Packed;
 use anneal::engine::sampler::{Completion, Request, Sampler};
 use anneal::job::spec::{SamplingSpec, TrainSpec};
-use anneal::modelfile::{Inspection, inspect};
+use anneal::modelfile::{Inspection, ModelConfig, inspect};
 use anneal::objective;
 use anneal::text::tokenizer::TextTokenizer;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const PRECISIONS: [Precision; 2] = [Precision::F32, Precision::Bf16];
 
-/// The built-in model, and a random one with grouped heads and odd widths.
+/// What families have beside the sizes of all.
+fn families() -> Vec<(&'static str, Value)> {
+    let experts = json!({
+        "num_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 19, "norm_topk_prob": true,
+        "mlp_only_layers": [1],
+    });
+    let multipliers = json!({
+        "attention_multiplier": 0.2, "embedding_multiplier": 3.0, "logits_scaling": 2.0, "residual_multiplier": 0.5,
+        "attention_bias": true, "mlp_bias": true,
+    });
+    vec![
+        ("llama", json!({})),
+        ("mistral", json!({"sliding_window": 13})),
+        ("qwen2", json!({"use_sliding_window": true, "sliding_window": 20, "max_window_layers": 1})),
+        ("qwen3", json!({})),
+        ("qwen3_moe", experts),
+        ("smollm3", json!({"no_rope_layer_interval": 2})),
+        ("olmo2", json!({})),
+        ("gemma3_text", json!({"sliding_window": 17, "sliding_window_pattern": 2})),
+        ("phi3", json!({"partial_rotary_factor": 0.4})),
+        ("granite", multipliers),
+    ]
+}
+
+/// The built-in model, and random ones of every family with grouped heads and odd widths.
 fn models() -> Vec<(Inspection, Arc<Weights>)> {
     let mut builtin = inspect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny")).unwrap();
     // Now and then a completion ends by itself; the built-in model's would all be short.
     builtin.config.eos_token_ids = vec![3];
-    let mut odd = builtin.clone();
-    let c = &mut odd.config;
-    (c.hidden_size, c.intermediate_size, c.num_hidden_layers) = (74, 101, 3);
-    (c.num_attention_heads, c.num_key_value_heads, c.head_dim) = (8, 2, 22);
-    let weights = Weights::random(&odd.config, 5).unwrap();
-    // Larger weights than a start from scratch has, so that what was read before decides what comes next.
-    (0..weights.count()).for_each(|index| weights.values_mut(index).iter_mut().for_each(|x| *x *= 3.0));
     let trained = Weights::load(&builtin).unwrap();
-    vec![(builtin, Arc::new(trained)), (odd, Arc::new(weights))]
+    let random = families().into_iter().map(|(family, members)| {
+        let mut config = json!({
+            "model_type": family, "vocab_size": builtin.config.vocab_size, "hidden_size": 74, "intermediate_size": 101,
+            "num_hidden_layers": 3, "num_attention_heads": 8, "num_key_value_heads": 2, "head_dim": 22,
+            "max_position_embeddings": 256, "tie_word_embeddings": true, "eos_token_id": 3,
+        });
+        config.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        let odd = Inspection { config: ModelConfig::from_hf(&config, None).unwrap(), ..builtin.clone() };
+        let weights = Weights::random(&odd.config, 5).unwrap();
+        // Larger weights than a start from scratch has, so that what was read before decides what comes next.
+        (0..weights.count()).for_each(|index| weights.values_mut(index).iter_mut().for_each(|x| *x *= 3.0));
+        (odd, Arc::new(weights))
+    });
+    [(builtin.clone(), Arc::new(trained))].into_iter().chain(random.collect::<Vec<_>>()).collect()
 }
 
 /// Prompts of several lengths, several completions each.

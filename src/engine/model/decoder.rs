@@ -9,7 +9,6 @@
 use std::sync::Arc;
 
 use super::cache::KvCache;
-use super::feed::Fed;
 use super::layers::{Layer, Norms, layers, norm, projection};
 use super::weights::Weights;
 use crate::engine::backend::{Backend, CachedRows, Narrowed, Output, PackedRows};
@@ -18,6 +17,7 @@ use crate::engine::error::EngineError;
 use crate::engine::kernels::attention::BLOCK;
 use crate::engine::kernels::gemm::Precision;
 use crate::engine::ops::attention::{Attended, Heads};
+use crate::engine::ops::experts::Routes;
 use crate::engine::ops::norm::Normed;
 use crate::engine::projection::{Norm, NormOf, Projection};
 use crate::engine::rows::{CachedRow, Packed};
@@ -66,6 +66,15 @@ pub(super) enum Rows<A> {
     Ready(A),
     /// Before the norms of their heads, with the factors of these.
     Raw(A, A),
+}
+
+/// What the feed-forward part computed.
+#[derive(Debug)]
+pub(super) enum Fed<A> {
+    /// Gate and up side by side.
+    Dense(A),
+    /// Where tokens went, and gate and up of those of each expert that has any.
+    Experts { routes: Routes, gate_ups: Vec<Option<A>> },
 }
 
 /// What a block computed, and its result.

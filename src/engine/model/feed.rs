@@ -2,20 +2,11 @@
 //! gathered, go through its unit together, and are added to the result with their weights, expert after expert: so a
 //! token's result does not depend on its company.
 
-use super::decoder::Decoder;
+use super::decoder::{Decoder, Fed};
 use super::layers::{Feed, Gated};
 use crate::engine::backend::{Backend, Output};
 use crate::engine::error::EngineError;
 use crate::engine::ops::experts::{Routes, Visit};
-
-/// What it computed, as its backward pass needs it.
-#[derive(Debug)]
-pub(super) enum Fed<A> {
-    /// Gate and up side by side.
-    Dense(A),
-    /// Where tokens went, and gate and up of those of each expert that has any.
-    Experts { routes: Routes, gate_ups: Vec<Option<A>> },
-}
 
 impl<B: Backend> Decoder<B> {
     /// What is added to the residual stream for `states: [N, hidden]`.
