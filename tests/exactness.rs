@@ -166,7 +166,7 @@ fn recomputing_and_cutting_change_no_bit_of_a_gradient() {
             let sequences = sequences(&requests, &sample(&decoder, &tokenizer, &requests, 32));
             let gradient = |recompute: bool, tokens: usize| {
                 let mut sums = GradientSum::default();
-                let learner = Learner { decoder: &decoder, teacher: None, recompute };
+                let learner = Learner { decoder: &decoder, teacher: None, recompute, balance: 0.01 };
                 for batch in pack(&sequences, tokens) {
                     learner.micro_batch(objective.as_ref(), &batch, &mut sums).unwrap();
                 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use anneal::dataset::Message;
 use anneal::engine::gradients::GradientSum;
 use anneal::engine::kernels::attention::BLOCK;
+use anneal::engine::kernels::buffer::Buffer;
 use anneal::engine::kernels::gemm::Precision;
 use anneal::engine::kernels::rows::normaliser;
 use anneal::engine::model::decoder::Decoder;
@@ -145,6 +146,36 @@ fn check_gradients(decoder: &Decoder, weights: &Weights, sequences: &[Vec<u32>],
         close(name, &values[..8], &floats(&golden["first8"]), 1e-3 * want);
     }
     assert!((0..weights.count()).all(|index| sums.get(index).is_some()), "a weight has no gradient");
+}
+
+/// Along its gradient, the balance of the experts changes as fast as the gradient says.
+#[test]
+fn the_balance_of_experts_has_the_gradient_that_a_step_takes() {
+    let directory = data("models/tiny-qwen3-moe");
+    let tokens = ids(&json(&directory.join("golden.json"))["input_ids"][0]);
+    let positions: Vec<u32> = (0..tokens.len() as u32).collect();
+    let packed = Packed { tokens: &tokens, positions: &positions, boundaries: &[0, tokens.len()] };
+    let weights = Arc::new(Weights::load(&inspect_weights(&directory).unwrap()).unwrap());
+    let first = Decoder::new(Arc::clone(&weights), Precision::F32).unwrap();
+    let mut sums = GradientSum::default();
+    let pass = first.pass(packed, false).unwrap().balanced(1.0);
+    let nothing = Buffer::zeros(pass.hidden().len());
+    first.backward(pass, &nothing, &mut sums).unwrap();
+    let norm = sums.norm(1.0);
+    assert!(norm > 0.1, "{norm}");
+    let layers = weights.config().architecture.layers.iter().filter(|layer| layer.is_sparse).count();
+    let balance = |step: f64| {
+        let moved = Weights::load(&inspect_weights(&directory).unwrap()).unwrap();
+        for index in 0..moved.count() {
+            let Some(gradient) = sums.get(index) else { continue };
+            moved.values_mut(index).iter_mut().zip(gradient).for_each(|(w, g)| *w += (step / norm) as f32 * g);
+        }
+        let moved = decoder(moved);
+        moved.pass(packed, false).unwrap().spread().balance() * (tokens.len() * layers) as f64
+    };
+    // So near that no token chooses others.
+    let slope = (balance(1e-5) - balance(-1e-5)) / 2e-5;
+    assert!((slope - norm).abs() < 0.02 * norm, "{slope} along a gradient of {norm}");
 }
 
 /// The gradient of a parameter by the name that transformers has it under: the experts of a layer are one there.

@@ -17,7 +17,7 @@ pub struct Sequence {
 
 impl Sequence {
     /// Input rows: every token but the last, which predicts nothing.
-    fn rows(&self) -> usize {
+    pub fn rows(&self) -> usize {
         self.prompt.len() + self.completion.len() - 1
     }
 }

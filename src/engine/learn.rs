@@ -18,6 +18,8 @@ pub struct Learner<'a, B: Backend = Cpu> {
     pub teacher: Option<&'a Decoder<B>>,
     /// Compute intermediate results again in the backward pass instead of keeping them.
     pub recompute: bool,
+    /// What each token adds of the balance of its experts, a layer, to the loss.
+    pub balance: f32,
 }
 
 impl<B: Backend> Learner<'_, B> {
@@ -36,7 +38,8 @@ impl<B: Backend> Learner<'_, B> {
             _ => None,
         };
         let teacher = of_teacher.as_ref().map(|(decoder, hidden, view)| Teacher { decoder, hidden, view });
-        let pass = decoder.pass(packed, self.recompute)?;
+        let pass = decoder.pass(packed, self.recompute)?.balanced(self.balance);
+        let spread = pass.spread().clone();
         let head = decoder.read_off(pass.hidden(), &batch.target_rows, &batch.targets, teacher.as_ref())?;
         let reading = head.reading.clone();
 
@@ -53,7 +56,7 @@ impl<B: Backend> Learner<'_, B> {
         decoder.backward(pass, &of_hidden, gradients)?;
         let teacher = reading.log_ratio.iter().zip(&reading.divergence).map(|(ratio, kl)| [*ratio, *kl]).collect();
         let credit = loss.token_credit.to_vec1::<f32>()?;
-        let measured = Measured { policy_logprobs: reading.logprobs, credit, teacher };
+        let measured = Measured { policy_logprobs: reading.logprobs, credit, teacher, spread };
         Ok((f64::from(loss.sum.to_scalar::<f32>()?), measured))
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::batch::Sequence;
+use super::ops::experts::Spread;
 use super::rollout::RolloutGroup;
 use super::sampler::FinishReason;
 use crate::objective::math::{ess_of_log_ratios, is_zero_spread, mean, population_std};
@@ -15,6 +16,8 @@ pub struct Measured {
     pub credit: Vec<f32>,
     /// Teacher - policy log-probability and KL(policy || teacher); empty without a teacher.
     pub teacher: Vec<[f32; 2]>,
+    /// Of all tokens, those of prompts too.
+    pub spread: Spread,
 }
 
 impl Measured {
@@ -22,6 +25,7 @@ impl Measured {
         self.policy_logprobs.extend(other.policy_logprobs);
         self.credit.extend(other.credit);
         self.teacher.extend(other.teacher);
+        self.spread.extend(other.spread);
     }
 }
 
@@ -84,6 +88,14 @@ pub fn distances(sequences: &[Sequence], measured: &Measured, clip: Option<Clip>
         metrics.push(("vopd/advantage_std", population_std(&credit)));
     }
     metrics
+}
+
+/// How a mixture of experts spreads the step's tokens.
+pub fn experts(spread: &Spread) -> Statistics {
+    if spread.is_empty() {
+        return Vec::new();
+    }
+    vec![("experts/balance", spread.balance()), ("experts/busiest", spread.busiest()), ("experts/idle", spread.idle())]
 }
 
 fn differences(policy: &[f32], other: &[f32]) -> Vec<f64> {
@@ -178,7 +190,7 @@ mod tests {
     #[test]
     fn distances_are_those_of_the_definitions() {
         let sequences = [sequence(1, -1.0), sequence(1, -2.0)];
-        let measured = Measured { policy_logprobs: vec![-0.5, -2.0], credit: vec![1.0, -1.0], teacher: Vec::new() };
+        let measured = Measured { policy_logprobs: vec![-0.5, -2.0], credit: vec![1.0, -1.0], ..Measured::default() };
         let metrics = distances(&sequences, &measured, Some(Clip { low: 0.2, high: 0.2 }));
         let d = 0.5_f64;
         assert!((value(&metrics, "logprob/max_abs_diff") - d).abs() < 1e-12);

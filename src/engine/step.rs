@@ -273,7 +273,9 @@ impl<B: Backend> Trainer<'_, B> {
         let totals = totals(&batch.sequences);
         let normalizer = self.objective.normalizer(&totals);
         let mut gradients = B::Gradients::default();
-        let (loss, measured) = self.gradient(self.objective.as_ref(), &batch.sequences, &mut gradients, reporter)?;
+        let balance = self.balance(&batch.sequences, normalizer);
+        let objective = self.objective.as_ref();
+        let (loss, measured) = self.gradient(objective, &batch.sequences, balance, &mut gradients, reporter)?;
         let loss = loss / normalizer;
         let rate = learning_rate(&self.job.spec.optimizer, self.step, self.plan.steps);
         let norm = self.actor.weights.backend().gradient_norm(&gradients, 1.0 / normalizer)?;
@@ -287,7 +289,20 @@ impl<B: Backend> Trainer<'_, B> {
         ];
         metrics.extend(measure::masses(&batch.sequences, &batch.solve_rates, &measured.credit));
         metrics.extend(measure::distances(&batch.sequences, &measured, self.objective.clip()));
+        metrics.extend(measure::experts(&measured.spread));
         Ok((metrics, measured))
+    }
+
+    /// The factor for a token's balance in one layer, such that the step's loss has `router_aux_loss_coef` times the mean
+    /// over its tokens and sparse layers.
+    fn balance(&self, sequences: &[Sequence], normalizer: f64) -> f32 {
+        let layers = &self.actor.weights.config().architecture.layers;
+        let sparse = layers.iter().filter(|layer| layer.is_sparse).count();
+        let tokens: usize = sequences.iter().map(Sequence::rows).sum();
+        if sparse == 0 || tokens == 0 {
+            return 0.0;
+        }
+        (self.job.spec.train.router_aux_loss_coef * normalizer / (tokens * sparse) as f64) as f32
     }
 
     /// Shows in the sample of completions what the step that was just taken made of them.
@@ -307,11 +322,12 @@ impl<B: Backend> Trainer<'_, B> {
     }
 
     /// The summed loss of the sequences under `objective`, not divided by anything; its gradient is added to
-    /// `gradients`.
+    /// `gradients`, with `balance` times the sum of what tokens have of the balance of their experts in each layer.
     pub(super) fn gradient(
         &self,
         objective: &dyn Objective,
         sequences: &[Sequence],
+        balance: f32,
         gradients: &mut B::Gradients,
         reporter: &dyn Reporter,
     ) -> Result<(f64, Measured), EngineError> {
@@ -319,6 +335,7 @@ impl<B: Backend> Trainer<'_, B> {
             decoder: &self.actor.decoder,
             teacher: self.teacher.as_ref(),
             recompute: self.job.spec.train.recompute,
+            balance,
         };
         let ranks = self.ranks();
         let mut own = Vec::new();

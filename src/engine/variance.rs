@@ -40,7 +40,7 @@ impl<B: Backend> Trainer<'_, B> {
             for ((_, objective), moments) in variants.iter().zip(&mut moments) {
                 let all = self.credited(objective.as_ref(), &groups).sequences;
                 let mut gradient = B::Gradients::default();
-                self.gradient(objective.as_ref(), &all, &mut gradient, reporter)?;
+                self.gradient(objective.as_ref(), &all, 0.0, &mut gradient, reporter)?;
                 let numbers = self.actor.weights.backend().gradient_numbers(&gradient)?;
                 moments.add(&numbers, 1.0 / objective.normalizer(&totals(&all)));
             }

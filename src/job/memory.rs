@@ -43,6 +43,8 @@ pub struct Shape {
     pub head_dim: u64,
     /// The longest sequence.
     pub context: u64,
+    /// Of a layer, in a mixture of experts.
+    pub experts: u64,
 }
 
 /// What a job needs, in bytes on each of its devices.
@@ -146,6 +148,7 @@ mod tests {
             kv_heads: 2,
             head_dim: 16,
             context: 2048,
+            experts: 0,
         }
     }
 

@@ -137,6 +137,28 @@ pub const METRICS: &[Metric] = &[
         when: "every step",
         meaning: "The part of `mass/failure` that comes from groups with a solve rate of at least 0.8.",
     },
+    // Of the experts of a step.
+    Metric {
+        name: "experts/balance",
+        unit: "1",
+        when: "models with experts",
+        meaning: "The load-balancing loss over all prompt and completion tokens of the step, without its weight, as \
+             the mean over the layers: the number of experts of a token where all experts of a layer are chosen \
+             equally often, more where they are not.",
+    },
+    Metric {
+        name: "experts/busiest",
+        unit: "1",
+        when: "models with experts",
+        meaning: "How often the most chosen expert of a layer is chosen, in multiples of an even share, as the mean \
+             over the layers; 1 is even.",
+    },
+    Metric {
+        name: "experts/idle",
+        unit: "share",
+        when: "models with experts",
+        meaning: "The part of a layer's experts that no token of the step chose, as the mean over the layers.",
+    },
     // Of the completions of a step.
     Metric {
         name: "logprob/max_abs_diff",

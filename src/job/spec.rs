@@ -180,6 +180,11 @@ pub struct TrainSpec {
     /// Compute each layer's intermediate results again in the backward pass instead of keeping them: about a third
     /// more time, a fraction of the memory, the same bits.
     pub recompute: bool,
+    /// Weight of the load-balancing loss of a mixture of experts, which keeps the router from sending all tokens to
+    /// few of them: of its mean over tokens and layers, taken within each sequence. 0 leaves it out; 0.001 is common.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub router_aux_loss_coef: f64,
 }
 
 /// A number of tokens, or `"auto"`.
@@ -218,8 +223,14 @@ impl Default for TrainSpec {
             micro_batch_tokens: MicroBatchTokens::Auto(Auto::Auto),
             precision: Precision::F32,
             recompute: false,
+            router_aux_loss_coef: 0.0,
         }
     }
+}
+
+/// What is usual is not written, as in [`RolloutSpec`].
+fn is_zero(coefficient: &f64) -> bool {
+    *coefficient == 0.0
 }
 
 /// Stored completions: kept for later, or used instead of sampling. `R` is how the set is named: by a text that may be

@@ -177,6 +177,7 @@ pub fn shape(config: &ModelConfig, parameters: u64) -> Shape {
         kv_heads: config.num_key_value_heads as u64,
         head_dim: config.head_dim as u64,
         context: config.max_position_embeddings as u64,
+        experts: config.architecture.experts.map_or(0, |experts| experts.count as u64),
     }
 }
 

@@ -71,6 +71,10 @@ pub async fn resolve(store: &Store, import_roots: &[PathBuf], submitted: Value) 
     };
     let shape = resources::shape(&model.files).await?.map_err(|error| Problem::invalid(vec![error]))?;
     let memory = memory_need(&shape, &spec, needs, held_out.is_some(), teacher.as_ref());
+    if spec.train.router_aux_loss_coef > 0.0 && shape.experts == 0 {
+        let detail = "is the weight of a loss over experts, and the model has none; leave it out";
+        errors.push(FieldError::new("/train/router_aux_loss_coef", "invalid_value", detail));
+    }
     errors.extend(resources::check(store, spec.resources.devices, &memory).await?);
     if !errors.is_empty() {
         return Err(Problem::invalid(errors));

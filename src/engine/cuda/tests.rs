@@ -176,7 +176,7 @@ fn gradients<B: Probe>(
     let (teacher, config) = teacher.map_or((None, json!({"type": "sft"})), |(teacher, config)| (Some(teacher), config));
     let (objective, mut sums, mut loss) = (objective(config), B::Gradients::default(), 0.0);
     for batch in pack(&sequences(), 100) {
-        let learner = Learner { decoder, teacher, recompute };
+        let learner = Learner { decoder, teacher, recompute, balance: 0.0 };
         loss += learner.micro_batch(objective.as_ref(), &batch, &mut sums).unwrap().0;
     }
     let read = |index: usize| decoder.backend().gradient(&sums, index);
@@ -401,7 +401,7 @@ fn optimized<B: Backend>(backend: &Arc<B>, resume: bool) -> Vec<Vec<f32>> {
     for step in 0..3 {
         let mut sums = B::Gradients::default();
         for batch in pack(&sequences()[step..step + 3], 1000) {
-            let learner = Learner { decoder: &decoder, teacher: None, recompute: false };
+            let learner = Learner { decoder: &decoder, teacher: None, recompute: false, balance: 0.0 };
             learner.micro_batch(objective.as_ref(), &batch, &mut sums).unwrap();
         }
         let norm = backend.gradient_norm(&sums, 0.1).unwrap();

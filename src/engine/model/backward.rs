@@ -2,11 +2,12 @@
 //! writes weight gradients where they are summed, frees every activation as soon as it is used, and can compute a
 //! block's activations again instead of keeping them (Chen et al., arXiv 1604.06174).
 
-use super::decoder::{Activations, Decoder, Final, Rows};
+use super::decoder::{Activations, Decoder, Fed, Final, Rows};
 use super::layers::{Layer, Norms};
 use crate::engine::backend::{Backend, Narrowed, PackedRows};
 use crate::engine::error::EngineError;
 use crate::engine::ops::attention::Attended;
+use crate::engine::ops::experts::Spread;
 use crate::engine::projection::{Norm, Projection};
 use crate::engine::rows::Packed;
 
@@ -21,11 +22,26 @@ enum Kept<A> {
 /// A forward pass over whole sequences that a backward pass can follow.
 #[derive(Debug)]
 pub struct Pass<'a, B: Backend> {
-    packed: PackedRows<'a, B>,
-    /// Tokens.
-    count: usize,
+    whole: Whole<'a, B>,
     layers: Vec<Kept<B::Array>>,
     last: Final<B::Array>,
+    spread: Spread,
+}
+
+/// The sequences of a pass.
+#[derive(Debug)]
+pub(super) struct Whole<'a, B: Backend> {
+    packed: PackedRows<'a, B>,
+    /// Starts of the sequences and, last, the number of tokens.
+    pub boundaries: &'a [usize],
+    /// What each token adds of the balance of its experts, a layer, to the loss.
+    pub balance: f32,
+}
+
+impl<B: Backend> Whole<'_, B> {
+    fn tokens(&self) -> usize {
+        self.boundaries.last().copied().unwrap_or(0)
+    }
 }
 
 impl<B: Backend> Pass<'_, B> {
@@ -33,30 +49,45 @@ impl<B: Backend> Pass<'_, B> {
     pub fn hidden(&self) -> &B::Array {
         &self.last.normed.out
     }
+
+    /// How its tokens spread over experts.
+    pub fn spread(&self) -> &Spread {
+        &self.spread
+    }
+
+    /// Adds to the loss `weight` times the sum over tokens and sparse layers of the balance of the token's sequence
+    /// ([`experts`](crate::engine::ops::experts)).
+    pub fn balanced(mut self, weight: f32) -> Self {
+        self.whole.balance = weight;
+        self
+    }
 }
 
 impl<B: Backend> Decoder<B> {
     /// Runs whole sequences forward and keeps what the backward pass needs; with `recompute` only the blocks' inputs.
     pub fn pass<'a>(&self, packed: Packed<'a>, recompute: bool) -> Result<Pass<'a, B>, EngineError> {
         self.check_tokens(packed.tokens)?;
-        let count = packed.tokens.len();
+        let boundaries = packed.boundaries;
         let packed = self.backend.packed(packed)?;
         let mut x = self.embed(&packed.tokens)?;
-        let mut layers = Vec::with_capacity(self.layers.len());
+        let (mut layers, mut spread) = (Vec::with_capacity(self.layers.len()), Spread::default());
         for layer in &self.layers {
             let input = if recompute { Some(self.backend.copy(&x)?) } else { None };
             let (activations, result) = self.packed_block(layer, x, &packed, false)?;
+            if let Fed::Experts { routes, .. } = &activations.fed {
+                spread.add_layer(routes);
+            }
             layers.push(input.map_or_else(|| Kept::Whole(Box::new(activations)), Kept::Input));
             x = result;
         }
-        Ok(Pass { packed, count, layers, last: self.finish(x)? })
+        Ok(Pass { whole: Whole { packed, boundaries, balance: 0.0 }, layers, last: self.finish(x)?, spread })
     }
 
     /// Adds to `sums` the gradients of all weights but the head's own share, for `grad: [N, hidden]`, that of the
     /// pass's final states.
     pub fn backward(&self, pass: Pass<'_, B>, grad: &B::Array, sums: &mut B::Gradients) -> Result<(), EngineError> {
-        let Pass { packed, count, layers, last } = pass;
-        let mut dx = self.backend.zeros(count * self.config().hidden_size)?;
+        let Pass { whole, layers, last, .. } = pass;
+        let mut dx = self.backend.zeros(whole.tokens() * self.config().hidden_size)?;
         let factor = self.config().architecture.logits_scale;
         let scaled = if factor == 1.0 { None } else { Some(self.scaled(grad, factor)?) };
         let narrowed = self.backend.narrowed(scaled.as_ref().unwrap_or(grad))?;
@@ -66,13 +97,13 @@ impl<B: Backend> Decoder<B> {
         for (layer, kept) in self.layers.iter().zip(layers).rev() {
             let activations = match kept {
                 Kept::Whole(activations) => *activations,
-                Kept::Input(input) => self.packed_block(layer, input, &packed, false)?.0,
+                Kept::Input(input) => self.packed_block(layer, input, &whole.packed, false)?.0,
             };
-            self.block_backward(layer, activations, (&packed, count), &mut dx, sums)?;
+            self.block_backward(layer, activations, &whole, &mut dx, sums)?;
         }
         self.scale(&mut dx, self.config().architecture.embedding_scale)?;
         let embedding = (self.weights.parameters(), self.embedding);
-        self.backend.embedding_gradient(embedding, &packed, &dx, sums)
+        self.backend.embedding_gradient(embedding, &whole.packed, &dx, sums)
     }
 
     /// Turns the gradient of a block's result into that of its input.
@@ -80,23 +111,23 @@ impl<B: Backend> Decoder<B> {
         &self,
         layer: &Layer,
         activations: Activations<B::Array>,
-        (packed, count): (&PackedRows<'_, B>, usize),
+        whole: &Whole<'_, B>,
         dx: &mut B::Array,
         sums: &mut B::Gradients,
     ) -> Result<(), EngineError> {
         let Activations { attention, rows, attended, feed, fed } = activations;
-        let dy = self.behind_backward(feed.out, &layer.feed_norms, (dx, count), sums)?;
+        let dy = self.behind_backward(feed.out, &layer.feed_norms, (dx, whole.tokens()), sums)?;
         let states = || self.states_again(&feed.input, feed.inverses.as_ref(), &layer.feed_norms);
-        let grad = self.feed_backward(&layer.feed, fed, states, &dy, sums)?;
+        let grad = self.feed_backward((&layer.feed, fed), states, &dy, whole, sums)?;
         drop(dy);
         self.before_backward(&feed.input, feed.inverses.as_ref(), &layer.feed_norms, &grad, dx, sums)?;
         drop((grad, feed.input));
 
-        let dy = self.behind_backward(attention.out, &layer.attention_norms, (dx, count), sums)?;
+        let dy = self.behind_backward(attention.out, &layer.attention_norms, (dx, whole.tokens()), sums)?;
         let grad = self.input_gradient(&layer.output, &dy)?;
         self.weight_gradients(&layer.output, &attended.out, &dy, sums)?;
         drop(dy);
-        let of_rows = self.queries_backward(layer, rows, &attended, &grad, packed, sums)?;
+        let of_rows = self.queries_backward(layer, rows, &attended, &grad, &whole.packed, sums)?;
         drop((attended, grad));
         let grad = self.input_gradient(&layer.attention, &of_rows)?;
         let states = self.states_again(&attention.input, attention.inverses.as_ref(), &layer.attention_norms)?;

@@ -2,6 +2,7 @@
 //! gathered, go through its unit together, and are added to the result with their weights, expert after expert: so a
 //! token's result does not depend on its company.
 
+use super::backward::Whole;
 use super::decoder::{Decoder, Fed};
 use super::layers::{Feed, Gated};
 use crate::engine::backend::{Backend, Output};
@@ -58,10 +59,10 @@ impl<B: Backend> Decoder<B> {
     /// The gradient of `states` for `dy`, that of the result; those of the weights are added to `sums`.
     pub(super) fn feed_backward(
         &self,
-        feed: &Feed,
-        fed: Fed<B::Array>,
+        (feed, fed): (&Feed, Fed<B::Array>),
         states: impl FnOnce() -> Result<B::Array, EngineError>,
         dy: &B::Array,
+        whole: &Whole<'_, B>,
         sums: &mut B::Gradients,
     ) -> Result<B::Array, EngineError> {
         let activation = self.config().architecture.activation;
@@ -100,7 +101,11 @@ impl<B: Backend> Decoder<B> {
                     self.weight_gradients(&unit.gate_up, &own, &gate_up, sums)?;
                     backend.scatter_add(&mut sum, &grad, hidden, &visit.rows)?;
                 }
-                let of_logits = self.owned(backend.brought(&routes.logits_gradient(&of_weights))?)?;
+                let mut of_logits = routes.logits_gradient(&of_weights);
+                if whole.balance != 0.0 {
+                    routes.add_balance(&mut of_logits, whole.boundaries, whole.balance);
+                }
+                let of_logits = self.owned(backend.brought(&of_logits)?)?;
                 self.weight_gradients(router, &states, &of_logits, sums)?;
                 backend.add(&mut sum, &self.input_gradient(router, &of_logits)?)?;
                 self.owned(sum)
