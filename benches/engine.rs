@@ -111,6 +111,7 @@ fn micro_batch(vocabulary: usize) -> MicroBatch {
             Sequence {
                 prompt: prompt.into(),
                 completion: completion.to_vec(),
+                loss_mask: Vec::new(),
                 credit: 1.0,
                 behavior_logprobs: completion.iter().map(|token| -1.0 - (*token as f32) * 0.1).collect(),
                 reference_logprobs: Vec::new(),

@@ -92,6 +92,7 @@ fn sequences(requests: &[Request], completions: &[Completion]) -> Vec<Sequence> 
     each.map(|(request, completion)| Sequence {
         prompt: Arc::clone(&request.tokens),
         completion: completion.tokens.clone(),
+        loss_mask: Vec::new(),
         credit: 1.0,
         behavior_logprobs: completion.behavior_logprobs.clone(),
         reference_logprobs: Vec::new(),

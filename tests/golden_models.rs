@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use anneal::dataset::Message;
+use anneal::dataset::read_messages;
 use anneal::engine::gradients::GradientSum;
 use anneal::engine::kernels::attention::BLOCK;
 use anneal::engine::kernels::buffer::Buffer;
@@ -22,7 +22,7 @@ use anneal::job::spec::{SamplingSpec, WeightDtype};
 use anneal::modelfile::architecture::{Part, Role};
 use anneal::modelfile::families::FAMILIES;
 use anneal::modelfile::{inspect, inspect_weights};
-use anneal::text::chat::ChatTemplate;
+use anneal::text::chat::{Chat, ChatTemplate};
 use anneal::text::tokenizer::TextTokenizer;
 use serde_json::Value;
 
@@ -415,14 +415,14 @@ fn smollm2() -> PathBuf {
 fn smollm2_tokenizes_and_renders_exactly() {
     let inspection = inspect(&smollm2()).unwrap();
     let tokenizer = TextTokenizer::from_inspection(&inspection).unwrap();
-    let chat = ChatTemplate::from_inspection(&inspection).unwrap().unwrap();
+    let chat = ChatTemplate::of(&inspection, None).unwrap().unwrap();
     let golden = json(&data("smollm2_135m_golden.json"));
     for case in golden["tokenizer"].as_array().unwrap() {
         assert_eq!(tokenizer.encode(case["text"].as_str().unwrap()).unwrap(), ids(&case["ids"]));
     }
     for case in golden["chats"].as_array().unwrap() {
-        let messages: Vec<Message> = serde_json::from_value(case["messages"].clone()).unwrap();
-        let rendered = chat.render(&messages, true).unwrap();
+        let messages = read_messages(case["messages"].as_array().unwrap()).unwrap();
+        let rendered = chat.render(&Chat { messages: &messages, asks: true, ..Chat::default() }).unwrap();
         assert_eq!(rendered, case["rendered"].as_str().unwrap());
         assert_eq!(tokenizer.encode(&rendered).unwrap(), ids(&case["ids"]));
     }

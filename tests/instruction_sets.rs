@@ -29,6 +29,7 @@ fn run(instructions: Instructions, precision: Precision) -> Vec<f32> {
         .map(|s| Sequence {
             prompt: (0..s).map(|i| (i * 7 + s) % vocabulary).collect(),
             completion: (0..3 * s).map(|i| (i * 5 + s) % vocabulary).collect(),
+            loss_mask: Vec::new(),
             credit: 1.0,
             behavior_logprobs: Vec::new(),
             reference_logprobs: Vec::new(),

@@ -6,14 +6,18 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::blocking::blocking;
 use super::error::Problem;
 use super::verifiable;
 use crate::dataset;
+use crate::job::spec::{PromptFormat, PromptSpec};
 use crate::job::{ArtifactKind, DatasetId, DatasetVersionId, FieldError, VerifierId};
 use crate::modelfile::builtin::Builtin;
+use crate::modelfile::rope::RopeConfig;
 use crate::modelfile::{self, Inspection, ModelFileError};
 use crate::spec::{ModelRef, RowsRef};
 use crate::store::{CheckpointRow, DatasetVersionRow, Identified, Location, Store, StoreError};
+use crate::text::chat::ChatTemplate;
 use crate::verifier;
 
 /// A missing row is the client's mistake at `pointer`; any other failure is not.
@@ -82,6 +86,34 @@ pub async fn verifier(
     };
     let config = verifier::Config::parse(&config, "/verifier");
     Ok(config.map(|config| Scoring { config: Some(config), stored }))
+}
+
+/// Fills in what of a spec's prompts follows from its model: whether it reasons, and, where its rotary positions depend
+/// on the longest sequence, what that is. Its own chat template must be one.
+pub async fn prompts(
+    files: &ModelFiles,
+    spec: PromptSpec,
+    max_new_tokens: u32,
+    pointer: &str,
+) -> Result<Result<PromptSpec, FieldError>, Problem> {
+    if let Some(Err(error)) = spec.chat_template.as_ref().map(|source| ChatTemplate::new(source, None, None)) {
+        let error = FieldError::new(format!("{pointer}/chat_template"), "chat_template_failed", error.to_string());
+        return Ok(Err(error));
+    }
+    let files = files.clone();
+    let filled = blocking(move || -> Result<PromptSpec, ModelFileError> {
+        let inspection = files.inspect_weights()?;
+        let thinks = || {
+            let chat = ChatTemplate::of(&inspection, spec.chat_template.as_deref()).ok().flatten();
+            chat.filter(|chat| spec.format != PromptFormat::Text && chat.thinks()).map(|_| true)
+        };
+        let thinking = spec.thinking.or_else(thinks);
+        let depends = inspection.config.architecture.rope.iter().any(RopeConfig::depends_on_length);
+        let fits = (inspection.config.max_position_embeddings as u64).saturating_sub(u64::from(max_new_tokens)).max(1);
+        let fitting = depends.then(|| u32::try_from(fits).unwrap_or(u32::MAX));
+        Ok(PromptSpec { thinking, max_prompt_tokens: spec.max_prompt_tokens.or(fitting), ..spec })
+    });
+    Ok(filled.await?.map_err(|error| FieldError::new("/model", error.code(), error.to_string())))
 }
 
 /// A model as specs refer to it.

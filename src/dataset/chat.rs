@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A conversation of one user message becomes a plain text, which means the same to a model with a chat template and
-//! can be read by one without. All other columns stay. What cannot be said in a row of ours is refused: tools, parts of
-//! a message that are no text, and a last message with weight 0. Earlier messages of the assistant are part of the
+//! can be read by one without. All other columns stay, `tools` among them. What cannot be said in a row of ours is refused:
+//! parts of a message that are no text, a last message with weight 0, and one that calls tools. Earlier messages of the assistant are part of the
 //! prompt, from which nothing is learnt.
 
 use serde_json::{Map, Value};
@@ -17,8 +17,8 @@ use super::{DatasetError, MESSAGES_COLUMN};
 
 const PROMPT_COLUMN: &str = "prompt";
 const COMPLETION_COLUMN: &str = "completion";
-/// Columns that change what the model is asked in a way that prompts cannot.
-const REFUSED_COLUMNS: [&str; 2] = ["tools", "functions"];
+/// OpenAI's older form of `tools`.
+const FUNCTIONS_COLUMN: &str = "functions";
 
 /// The row in our form when it has to change, and nothing when it can stay or is broken in a way that the check of rows
 /// will name. `row` is the line, counted from 1.
@@ -28,8 +28,8 @@ pub fn convert(row: u64, line: &[u8]) -> Result<Option<String>, DatasetError> {
         return Ok(None);
     }
     let wrong = |column: &str, detail: String| DatasetError::WrongType { row, column: column.to_owned(), detail };
-    if let Some(column) = REFUSED_COLUMNS.into_iter().find(|column| fields.get(*column).is_some_and(is_given)) {
-        return Err(wrong(column, String::from("is not supported; prompts are text without tools")));
+    if fields.get(FUNCTIONS_COLUMN).is_some_and(is_given) {
+        return Err(wrong(FUNCTIONS_COLUMN, String::from("is not supported; name them as `tools`")));
     }
     let Some(Value::Array(messages)) = fields.get(MESSAGES_COLUMN) else { return Ok(None) };
     let mut messages = plain(messages).map_err(|detail| wrong(MESSAGES_COLUMN, detail))?;
@@ -74,8 +74,13 @@ fn plain(messages: &[Value]) -> Result<Vec<Value>, String> {
             let text = text.ok_or_else(|| format!("message {index}: `content` has a part that is no text"))?;
             message["content"] = Value::String(text);
         }
-        if !message.get("content").is_some_and(Value::is_string) || message.get("tool_calls").is_some_and(is_given) {
-            return Err(format!("message {index}: no text in `content`; calls of tools are not supported"));
+        let calls = message.get("tool_calls").is_some_and(is_given);
+        let is_last = index + 1 == messages.len();
+        if calls && is_last {
+            return Err(format!("message {index}: ends the row with a call of a tool, which cannot be learnt from"));
+        }
+        if !calls && !message.get("content").is_some_and(Value::is_string) {
+            return Err(format!("message {index}: no text in `content`"));
         }
         Ok(message)
     };
@@ -142,7 +147,7 @@ mod tests {
             json!({"messages": [message("user", "q"), call]}),
             json!({"messages": [message("user", "q"), called]}),
             json!({"messages": [message("assistant", "a")]}),
-            json!({"messages": [message("user", "q")], "tools": [{"type": "function"}]}),
+            json!({"messages": [message("user", "q")], "functions": [{"name": "f"}]}),
         ] {
             assert_eq!(convert(7, row.to_string().as_bytes()).unwrap_err().row(), Some(7), "{row}");
         }

@@ -442,7 +442,7 @@ mod tests {
         assert_eq!(read[0].prompt, Prompt::Text("a\n\u{1f600}".into()));
         assert_eq!(read[0].completion.as_deref(), Some("y"));
         let Prompt::Messages(messages) = &read[1].prompt else { panic!("{:?}", read[1]) };
-        assert_eq!((messages.len(), messages[1].role.as_str(), messages[1].content.as_str()), (2, "user", "b"));
+        assert_eq!((messages.len(), messages[1].role(), messages[1].content()), (2, "user", Some("b")));
         let answers: Vec<_> = read.iter().map(|row| row.answer.as_deref()).collect();
         assert_eq!(answers, [Some("x"), Some("7"), Some("true"), Some("-0.5")]);
         assert_eq!(file.row(4).unwrap_err().code(), "row_index_out_of_range");

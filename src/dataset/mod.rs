@@ -28,19 +28,39 @@ use jsonl::JsonlFile;
 /// The column of a conversation, read where the prompt column has its default name and a row lacks it.
 const MESSAGES_COLUMN: &str = "messages";
 
-/// One turn of a conversation.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub struct Message {
-    /// `system`, `user`, `assistant` or whatever else the model's chat template knows.
-    pub role: String,
-    pub content: String,
-}
+/// One turn of a conversation: `role`, `content`, and whatever else the model's chat template reads of it, as
+/// `tool_calls` or `reasoning_content`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(transparent)]
+pub struct Message(Map<String, Value>);
 
 impl Message {
     pub fn new(role: impl Into<String>, content: impl Into<String>) -> Self {
-        Self { role: role.into(), content: content.into() }
+        let text = |text: String| Value::String(text);
+        Self(Map::from_iter([("role".into(), text(role.into())), (CONTENT.into(), text(content.into()))]))
+    }
+
+    /// `system`, `user`, `assistant` or whatever else the model's chat template knows.
+    pub fn role(&self) -> &str {
+        self.0.get("role").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// What is said; nothing where a message only calls tools.
+    pub fn content(&self) -> Option<&str> {
+        self.0.get(CONTENT).and_then(Value::as_str)
+    }
+
+    /// The same message with something else said.
+    pub fn saying(&self, content: String) -> Self {
+        let mut message = self.clone();
+        message.0.insert(CONTENT.to_owned(), Value::String(content));
+        message
     }
 }
+
+const CONTENT: &str = "content";
+/// The column of the tools that a conversation may call.
+const TOOLS_COLUMN: &str = "tools";
 
 /// What the model is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -218,6 +238,11 @@ impl DatasetError {
 }
 
 impl Row {
+    /// The tools that its conversation may call, as chat templates take them.
+    pub fn tools(&self) -> Option<&Value> {
+        self.fields.get(TOOLS_COLUMN).filter(|tools| tools.as_array().is_some_and(|tools| !tools.is_empty()))
+    }
+
     /// Reads line `row` of a file, counted from 1.
     fn parse(row: u64, line: &[u8], columns: &Columns) -> Result<Self, DatasetError> {
         let text =
@@ -258,23 +283,28 @@ fn read_prompt(value: &Value) -> Result<Prompt, String> {
         Value::String(text) if text.is_empty() => Err("is empty; a prompt needs some text".into()),
         Value::String(text) => Ok(Prompt::Text(text.clone())),
         Value::Array(items) if items.is_empty() => Err("is an empty array; a conversation needs a message".into()),
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .map(|(i, item)| read_message(i, item))
-            .collect::<Result<_, _>>()
-            .map(Prompt::Messages),
+        Value::Array(items) => read_messages(items).map(Prompt::Messages),
         other => Err(format!("holds {}; a prompt is text or an array of {{role, content}}", kind(other))),
     }
 }
 
+/// Reads the messages of a conversation; an error names the message.
+pub fn read_messages(items: &[Value]) -> Result<Vec<Message>, String> {
+    items.iter().enumerate().map(|(i, item)| read_message(i, item)).collect()
+}
+
 fn read_message(index: usize, item: &Value) -> Result<Message, String> {
     let text = |name: &str| match item.get(name) {
-        Some(Value::String(text)) => Ok(text.clone()),
+        Some(Value::String(_)) => Ok(()),
         Some(other) => Err(format!("message {index}: `{name}` is {}; it must be text", kind(other))),
         None => Err(format!("message {index}: no `{name}`; a message is {{role, content}}")),
     };
-    Ok(Message { role: text("role")?, content: text("content")? })
+    text("role")?;
+    let calls = item.get("tool_calls").and_then(Value::as_array).is_some_and(|calls| !calls.is_empty());
+    if !(calls && item.get(CONTENT).is_none_or(Value::is_null)) {
+        text(CONTENT)?;
+    }
+    Ok(Message(item.as_object().cloned().unwrap_or_default()))
 }
 
 fn read_answer(value: Option<&Value>) -> Result<Option<String>, String> {
@@ -329,6 +359,12 @@ fn kind(value: &Value) -> &'static str {
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
     }
+}
+
+/// A row of a file with the default columns, for tests of other modules.
+#[cfg(test)]
+pub fn test_row(line: &str) -> Row {
+    Row::parse(1, line.as_bytes(), &Columns::default()).unwrap()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::backend::Backend;
+use super::batch::Sequence;
 use super::collective::Collective;
 use super::device::Device;
 use super::error::EngineError;
@@ -22,9 +23,11 @@ use super::verify::{Failures, OwnedCase, VerifyPool};
 use crate::dataset::{Dataset, Row};
 use crate::job::spec::{Precision, PromptSpec, SamplingSpec};
 use crate::job::{ArtifactKind, JobId, Manifest, Phase};
-use crate::modelfile;
+use crate::modelfile::config::ModelConfig;
+use crate::modelfile::{self, Inspection};
+use crate::text::ModelText;
 use crate::text::chat::ChatTemplate;
-use crate::text::prompt::{Prompter, RenderedPrompt};
+use crate::text::prompt::{AnsweredPrompt, Prompter, RenderedPrompt};
 use crate::text::tokenizer::TextTokenizer;
 use crate::verifier::{self, Score};
 
@@ -58,9 +61,20 @@ pub struct ActorSpec {
 }
 
 impl ActorSpec {
-    /// Loads the model's weights, or draws them.
-    pub(super) fn load_weights<B: Backend>(&self, backend: &Arc<B>) -> Result<LoadedWeights<B>, EngineError> {
-        load_weights(&self.model, self.from_scratch.then_some(self.seed), backend)
+    /// Loads the model, or draws its weights.
+    pub(super) fn load<B: Backend>(&self, backend: &Arc<B>) -> Result<Loaded<B>, EngineError> {
+        load(&self.model, self.from_scratch.then_some(self.seed), &self.prompt, backend)
+    }
+
+    /// A decoder for the job's sequences.
+    pub(super) fn decoder<B: Backend>(&self, weights: Arc<Weights<B>>) -> Result<Decoder<B>, EngineError> {
+        let longest = self.longest(weights.config());
+        Decoder::for_sequences(weights, self.precision.into(), longest)
+    }
+
+    /// Tokens of the longest sequence with a model.
+    pub(super) fn longest(&self, config: &ModelConfig) -> usize {
+        self.prompt.longest(self.sampling.max_new_tokens, config.max_position_embeddings)
     }
 
     /// The manifest of something that the job wrote after `step` optimizer steps, without its files.
@@ -77,25 +91,35 @@ impl ActorSpec {
     }
 }
 
-/// Weights, with the model that they are of.
-pub(super) type LoadedWeights<B> = (modelfile::Inspection, Arc<Weights<B>>);
+/// A model: what it brings along for texts, and its weights.
+pub(super) struct Loaded<B: Backend> {
+    pub inspection: Inspection,
+    pub text: ModelText,
+    /// What ends an answer; the chat template's end of a turn where there is one.
+    pub end: Option<u32>,
+    pub weights: Arc<Weights<B>>,
+}
 
-/// Loads a model's weights, or draws them from a seed.
-pub(super) fn load_weights<B: Backend>(
+/// Loads a model, or draws its weights from a seed. What ends a turn in conversations ends completions as well.
+pub(super) fn load<B: Backend>(
     model: &Path,
     seed: Option<u64>,
+    prompt: &PromptSpec,
     backend: &Arc<B>,
-) -> Result<LoadedWeights<B>, EngineError> {
-    let (inspection, weights) = if let Some(seed) = seed {
-        let inspection = modelfile::inspect_blank(model)?;
-        let weights = Weights::random(&inspection.config, seed)?;
-        (inspection, weights)
-    } else {
-        let inspection = modelfile::inspect(model)?;
-        let weights = Weights::load(&inspection)?;
-        (inspection, weights)
+) -> Result<Loaded<B>, EngineError> {
+    let mut inspection = if seed.is_some() { modelfile::inspect_blank(model)? } else { modelfile::inspect(model)? };
+    let text = ModelText::of(&inspection, prompt)?;
+    let ends = &mut inspection.config.eos_token_ids;
+    let end = text.end_of_turn(prompt);
+    if let Some(end) = end.filter(|end| !ends.contains(end)) {
+        ends.push(end);
+    }
+    let end = end.or(ends.first().copied());
+    let weights = match seed {
+        Some(seed) => Weights::random(&inspection.config, seed)?,
+        None => Weights::load(&inspection)?,
     };
-    Ok((inspection, Arc::new(weights.placed(backend)?)))
+    Ok(Loaded { inspection, text, end, weights: Arc::new(weights.placed(backend)?) })
 }
 
 /// Prompts to sample completions for.
@@ -119,6 +143,7 @@ pub struct Actor<'a, B: Backend> {
     pub(super) weights: Arc<Weights<B>>,
     pub(super) tokenizer: TextTokenizer,
     pub(super) chat: Option<ChatTemplate>,
+    end: Option<u32>,
     /// Samples and trains; it follows every change of the weights.
     pub(super) decoder: Decoder<B>,
     verify: Option<VerifyPool>,
@@ -133,11 +158,12 @@ impl<'a, B: Backend> Actor<'a, B> {
             Device::Gpu(driver) => Some(driver),
         };
         spec.collective.join(driver)?;
-        let (inspection, weights) = spec.load_weights(backend)?;
+        let Loaded { text: ModelText { tokenizer, chat }, end, weights, .. } = spec.load(backend)?;
         Ok(Self {
-            tokenizer: TextTokenizer::from_inspection(&inspection)?,
-            chat: ChatTemplate::from_inspection(&inspection)?,
-            decoder: Decoder::new(Arc::clone(&weights), spec.precision.into())?,
+            tokenizer,
+            chat,
+            end,
+            decoder: spec.decoder(Arc::clone(&weights))?,
             weights,
             verify: spec.verifier.as_ref().map(VerifyPool::of),
             failures: Failures::default(),
@@ -147,9 +173,23 @@ impl<'a, B: Backend> Actor<'a, B> {
 
     /// Renders and encodes one row's prompt.
     pub(super) fn prompt(&self, index: usize, row: &Row) -> Result<RenderedPrompt, EngineError> {
+        Ok(self.prompter()?.render(index, row)?)
+    }
+
+    /// A row's own completion, ended as the model ends its completions.
+    pub(super) fn given(&self, index: usize, row: &Row, completion: &str) -> Result<Sequence, EngineError> {
+        let longest = self.spec.longest(self.weights.config());
+        let AnsweredPrompt { prompt, mut completion, mut loss_mask } =
+            self.prompter()?.answered(index, row, completion, self.end)?;
+        completion.truncate(longest.saturating_sub(prompt.len()));
+        loss_mask.truncate(completion.len());
+        let (behavior_logprobs, reference_logprobs) = (Vec::new(), Vec::new());
+        Ok(Sequence { prompt, completion, loss_mask, credit: 1.0, behavior_logprobs, reference_logprobs })
+    }
+
+    fn prompter(&self) -> Result<Prompter<'_>, EngineError> {
         let context = self.weights.config().max_position_embeddings;
-        let prompter = Prompter::new(&self.tokenizer, self.chat.as_ref(), &self.spec.prompt, context)?;
-        Ok(prompter.render(index, row)?)
+        Ok(Prompter::new(&self.tokenizer, self.chat.as_ref(), &self.spec.prompt, context)?)
     }
 
     /// Renders a first sample of a data set's prompts before anything is spent on them.
@@ -206,8 +246,14 @@ impl<'a, B: Backend> Actor<'a, B> {
             spec: request.sampling,
             stream: request.stream,
         };
-        let (completions, scores) =
-            sample_and_verify(&sampler, self.verify.as_mut(), &requests, &prompts, request, reporter)?;
+        let (completions, scores) = sample_and_verify(
+            &sampler,
+            self.verify.as_mut(),
+            &requests,
+            (&self.spec.prompt, &prompts),
+            request,
+            reporter,
+        )?;
         let failures = Failures::of(scores.iter().flatten());
 
         let mut scored = completions.into_iter().zip(scores).zip((0..request.samples).cycle());
@@ -240,7 +286,7 @@ fn sample_and_verify<B: Backend>(
     sampler: &Sampler<'_, B>,
     verify: Option<&mut VerifyPool>,
     requests: &[Request],
-    prompts: &[(Row, RenderedPrompt)],
+    (spec, prompts): (&PromptSpec, &[(Row, RenderedPrompt)]),
     request: &RolloutRequest<'_>,
     reporter: &mut dyn Reporter,
 ) -> Result<(Vec<Completion>, Vec<Option<Score>>), EngineError> {
@@ -253,7 +299,7 @@ fn sample_and_verify<B: Backend>(
         let (row, prompt) = &prompts[place / request.samples as usize];
         OwnedCase {
             prompt: prompt.text.clone(),
-            completion: completion.text.clone(),
+            completion: spec.answer(&completion.text).to_owned(),
             answer: row.answer.clone(),
             row: Arc::clone(&row.fields),
         }

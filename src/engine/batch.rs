@@ -7,6 +7,8 @@ use super::rows::Packed;
 pub struct Sequence {
     pub prompt: std::sync::Arc<[u32]>,
     pub completion: Vec<u32>,
+    /// Whether each token of the completion is learnt; empty where all are.
+    pub loss_mask: Vec<bool>,
     /// The objective's credit on every token of the completion.
     pub credit: f32,
     /// Log-probabilities at sampling time; empty when nothing was sampled.
@@ -20,10 +22,20 @@ impl Sequence {
     pub fn rows(&self) -> usize {
         self.prompt.len() + self.completion.len() - 1
     }
+
+    /// Tokens that are learnt.
+    pub fn targets(&self) -> usize {
+        if self.loss_mask.is_empty() { self.completion.len() } else { self.learnt().count() }
+    }
+
+    /// The places in the completion that are learnt.
+    fn learnt(&self) -> impl Iterator<Item = usize> {
+        (0..self.completion.len()).filter(|place| self.loss_mask.get(*place).copied().unwrap_or(true))
+    }
 }
 
 /// Sequences side by side without padding. Row `i` holds one input token; the rows of `target_rows` predict
-/// `targets`, which are exactly the completion tokens.
+/// `targets`, which are exactly the completion tokens that are learnt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MicroBatch {
     pub tokens: Vec<u32>,
@@ -44,7 +56,7 @@ pub struct MicroBatch {
 /// A prompt must not be empty; completions without tokens are left out.
 pub fn pack<'a>(sequences: impl IntoIterator<Item = &'a Sequence>, budget: usize) -> Vec<MicroBatch> {
     let mut batches: Vec<MicroBatch> = Vec::new();
-    for sequence in sequences.into_iter().filter(|s| !s.completion.is_empty()) {
+    for sequence in sequences.into_iter().filter(|s| s.targets() > 0) {
         let fits = batches.last().is_some_and(|b| b.tokens.len() + sequence.rows() <= budget);
         if !fits {
             batches.push(MicroBatch { boundaries: vec![0], ..MicroBatch::default() });
@@ -69,9 +81,9 @@ impl MicroBatch {
         self.positions.extend(0..sequence.rows() as u32);
         self.boundaries.push(self.tokens.len());
         let first = start + sequence.prompt.len() - 1;
-        self.target_rows.extend((first..).take(sequence.completion.len()).map(|row| row as u32));
-        self.targets.extend(&sequence.completion);
-        self.credit.extend(std::iter::repeat_n(sequence.credit, sequence.completion.len()));
+        self.target_rows.extend(sequence.learnt().map(|place| (first + place) as u32));
+        self.targets.extend(sequence.learnt().map(|place| sequence.completion[place]));
+        self.credit.extend(std::iter::repeat_n(sequence.credit, sequence.targets()));
         self.behavior_logprobs.extend(&sequence.behavior_logprobs);
         self.reference_logprobs.extend(&sequence.reference_logprobs);
     }
@@ -87,6 +99,7 @@ mod tests {
         Sequence {
             prompt: (0..prompt as u32).collect(),
             completion: (100..100 + completion as u32).collect(),
+            loss_mask: Vec::new(),
             credit: prompt as f32,
             behavior_logprobs: vec![-1.0; completion],
             reference_logprobs: Vec::new(),
@@ -103,6 +116,17 @@ mod tests {
         assert_eq!(batch.target_rows, [2, 3, 4, 5, 6]);
         assert_eq!(batch.targets, [100, 101, 100, 101, 102]);
         assert_eq!(batch.credit, [3.0, 3.0, 1.0, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn tokens_that_are_not_learnt_are_read_and_are_no_targets() {
+        let masked = Sequence { loss_mask: vec![true, false, true], behavior_logprobs: Vec::new(), ..sequence(2, 3) };
+        let batch = &pack(std::slice::from_ref(&masked), 100)[0];
+        assert_eq!(masked.targets(), 2);
+        assert_eq!(batch.tokens, [0, 1, 100, 101]);
+        assert_eq!((&batch.target_rows[..], &batch.targets[..]), (&[1, 3][..], &[100, 102][..]));
+        assert_eq!(batch.credit, [2.0, 2.0]);
+        assert!(pack(&[Sequence { loss_mask: vec![false; 3], ..masked }], 100).is_empty());
     }
 
     proptest! {

@@ -6,8 +6,10 @@ use super::batch::Sequence;
 use super::ops::experts::Spread;
 use super::rollout::RolloutGroup;
 use super::sampler::FinishReason;
+use crate::job::spec::THOUGHT_END;
 use crate::objective::math::{ess_of_log_ratios, is_zero_spread, mean, population_std};
 use crate::objective::{Clip, Statistics};
+use crate::text::tokenizer::TextTokenizer;
 
 /// What the forward passes of a step say of its tokens, sequence after sequence; all before the update.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -40,7 +42,7 @@ pub fn masses(sequences: &[Sequence], solve_rates: &[f64], credit: &[f32]) -> St
     let mut bins = [[0.0_f64; 2]; 5];
     let mut rest = credit;
     for (sequence, solve_rate) in sequences.iter().zip(solve_rates) {
-        let (own, behind) = rest.split_at(sequence.completion.len().min(rest.len()));
+        let (own, behind) = rest.split_at(sequence.targets().min(rest.len()));
         rest = behind;
         if own.is_empty() {
             continue;
@@ -113,6 +115,46 @@ fn is_clipped(log_ratio: f64, credit: f32, clip: Clip) -> bool {
     (credit > 0.0 && ratio > 1.0 + clip.high) || (credit < 0.0 && ratio < 1.0 - clip.low)
 }
 
+/// How long completions reason, and how long they answer. A reasoning that does not end has no answer behind it.
+pub fn thoughts(groups: &[&RolloutGroup], tokenizer: &TextTokenizer) -> Statistics {
+    let (mut thought, mut answer, mut open, mut count) = (0.0, 0.0, 0.0, 0.0);
+    for rollout in groups.iter().flat_map(|group| &group.rollouts) {
+        let tokens = &rollout.tokens;
+        count += 1.0;
+        match thought_tokens(tokens, tokenizer) {
+            Some(own) => {
+                thought += own as f64;
+                answer += (tokens.len() - own) as f64;
+            }
+            None => {
+                thought += tokens.len() as f64;
+                open += 1.0;
+            }
+        }
+    }
+    if count == 0.0 {
+        return Vec::new();
+    }
+    let means = [("completion/thinking_tokens_mean", thought), ("completion/answer_tokens_mean", answer)];
+    let means = means.into_iter().chain([("completion/thinking_unfinished", open)]);
+    means.map(|(name, sum)| (name, sum / count)).collect()
+}
+
+/// How many tokens there are until the reasoning has ended for the last time.
+fn thought_tokens(tokens: &[u32], tokenizer: &TextTokenizer) -> Option<usize> {
+    if let Some(end) = tokenizer.token_to_id(THOUGHT_END) {
+        return tokens.iter().rposition(|token| *token == end).map(|place| place + 1);
+    }
+    let ends = |count: usize| {
+        let text = tokenizer.decode(&tokens[..count], false).unwrap_or_default();
+        text.matches(THOUGHT_END).count()
+    };
+    // Ends only become more with more tokens.
+    let all = ends(tokens.len());
+    let places: Vec<usize> = (0..=tokens.len()).collect();
+    (all > 0).then(|| places.partition_point(|count| ends(*count) < all))
+}
+
 /// The completions that a step is taken on; `judged` when there is a verifier. `special` are the tokens that are no text,
 /// in order.
 pub fn completions(groups: &[&RolloutGroup], judged: bool, special: &[u32]) -> Statistics {
@@ -165,6 +207,7 @@ mod tests {
         Sequence {
             prompt: vec![0].into(),
             completion: vec![1; length],
+            loss_mask: Vec::new(),
             credit: 0.0,
             behavior_logprobs: vec![behavior; length],
             reference_logprobs: Vec::new(),

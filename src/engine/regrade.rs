@@ -12,6 +12,7 @@ use super::rollout_set;
 use super::verify::{Failures, OwnedCase, VerifyPool};
 use crate::dataset::Dataset;
 use crate::job::event::LogDetail;
+use crate::job::spec::PromptSpec;
 use crate::job::{NewEvent, Phase};
 use crate::verifier::Score;
 
@@ -43,7 +44,7 @@ pub fn regrade(job: &RegradingJob, reporter: &mut dyn Reporter) -> Result<Saved,
     for (groups, part) in parts {
         done += groups.len();
         if !rollout_set::has_part(&job.actor.directory, part) {
-            let (new, other) = score(groups, &job.rows, &mut pool, reporter)?;
+            let (new, other) = score(groups, (&job.rows, &job.actor.prompt), &mut pool, reporter)?;
             failures.count(new)?;
             changed += other;
             rollout_set::keep_part(&job.actor.directory, part, groups)?;
@@ -62,7 +63,7 @@ pub fn regrade(job: &RegradingJob, reporter: &mut dyn Reporter) -> Result<Saved,
 /// and how many rewards are new.
 fn score(
     groups: &mut [RolloutGroup],
-    rows: &Dataset,
+    (rows, spec): (&Dataset, &PromptSpec),
     pool: &mut VerifyPool,
     reporter: &dyn Reporter,
 ) -> Result<(Failures, usize), EngineError> {
@@ -71,7 +72,7 @@ fn score(
         let row = rows.row(group.row)?;
         cases.extend(group.rollouts.iter().map(|rollout| OwnedCase {
             prompt: group.text.clone(),
-            completion: rollout.text.clone(),
+            completion: spec.answer(&rollout.text).to_owned(),
             answer: row.answer.clone(),
             row: Arc::clone(&row.fields),
         }));

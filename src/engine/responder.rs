@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::actor::load_weights;
+use super::actor::{Loaded, load};
 use super::backend::Backend;
 use super::cpu::Cpu;
 use super::cuda::Cuda;
@@ -21,9 +21,9 @@ use crate::job::digest::sha256_hex;
 use crate::job::inference::{
     CompletionInput, DEFAULT_MAX_TOKENS, DrawnToken, Fault, FaultCode, Order, Piece, Reply, Turn,
 };
-use crate::job::spec::{Precision, SamplingSpec};
+use crate::job::spec::{Precision, PromptSpec, SamplingSpec};
 use crate::modelfile::builtin::BUILTINS;
-use crate::text::chat::ChatTemplate;
+use crate::text::chat::{Chat, ChatTemplate};
 use crate::text::tokenizer::TextTokenizer;
 
 /// What a built-in model without weights draws them from.
@@ -107,12 +107,13 @@ const MOST_RANKED: usize = 8192;
 
 impl<B: Backend> Model<B> {
     fn load(model: &Path, from_scratch: bool, backend: &Arc<B>) -> Result<Self, EngineError> {
-        let (inspection, weights) = load_weights(model, from_scratch.then_some(SCRATCH_SEED), backend)?;
+        let seed = from_scratch.then_some(SCRATCH_SEED);
+        let Loaded { inspection, text, weights, .. } = load(model, seed, &PromptSpec::default(), backend)?;
         let tokenizer = sha256_hex(&inspection.tokenizer_bytes);
         Ok(Self {
             takes_one_message: BUILTINS.iter().any(|builtin| builtin.tokenizer_sha256() == tokenizer),
-            tokenizer: TextTokenizer::from_inspection(&inspection)?,
-            chat: ChatTemplate::from_inspection(&inspection)?,
+            tokenizer: text.tokenizer,
+            chat: text.chat,
             decoder: Decoder::new(weights, PRECISION.into())?,
         })
     }
@@ -275,7 +276,7 @@ impl<B: Backend> Model<B> {
         if let Some(chat) = &self.chat {
             let messages: Vec<Message> =
                 turns.iter().map(|turn| Message::new(turn.role.as_str(), turn.content.as_str())).collect();
-            return chat.render(&messages, true).map_err(|error| {
+            return chat.render(&Chat { messages: &messages, asks: true, ..Chat::default() }).map_err(|error| {
                 let message = format!("the model's chat template does not take these messages: {error}");
                 refused(FaultCode::ChatTemplateFailed, message)
             });

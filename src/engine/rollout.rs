@@ -105,6 +105,7 @@ pub(super) fn sequences(group: &RolloutGroup) -> impl Iterator<Item = Sequence> 
     group.rollouts.iter().map(|rollout| Sequence {
         prompt: Arc::clone(&group.prompt),
         completion: rollout.tokens.clone(),
+        loss_mask: Vec::new(),
         credit: 0.0,
         behavior_logprobs: rollout.behavior_logprobs.clone(),
         reference_logprobs: rollout.reference_logprobs.clone(),

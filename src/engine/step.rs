@@ -90,13 +90,7 @@ impl<B: Backend> Trainer<'_, B> {
                 detail: format!("row {} has no completion, which `sft` learns from", index + 1),
             });
         };
-        let prompt = self.actor.prompt(index, &row)?;
-        let config = self.actor.weights.config();
-        let mut completion = self.actor.tokenizer.encode(text)?;
-        completion.extend(config.eos_token_ids.first());
-        completion.truncate(config.max_position_embeddings - prompt.tokens.len());
-        let (behavior_logprobs, reference_logprobs) = (Vec::new(), Vec::new());
-        Ok(Sequence { prompt: prompt.tokens, completion, credit: 1.0, behavior_logprobs, reference_logprobs })
+        self.actor.given(index, &row, text)
     }
 
     /// Takes the next step. When it ends with an error, be it that the job shall stop, nothing has changed that a
@@ -119,7 +113,7 @@ impl<B: Backend> Trainer<'_, B> {
         let began = Instant::now();
         self.begin_step(groups, reporter)?;
         let mut batch = self.credited(self.objective.as_ref(), groups);
-        let empty = batch.sequences.iter().all(|s| s.completion.is_empty());
+        let empty = batch.sequences.iter().all(|s| s.targets() == 0);
         let uncredited = empty || (self.learns_from_credit() && batch.sequences.iter().all(|s| s.credit == 0.0));
         let idle = empty || (uncredited && !self.objective.learns_without_credit());
         if uncredited {
@@ -309,7 +303,7 @@ impl<B: Backend> Trainer<'_, B> {
     fn show(&mut self, groups: &[StepGroup], batch: &StepBatch, measured: &Measured) {
         let mut end = 0;
         for (sequence, (group, own)) in batch.sequences.iter().zip(&batch.origins) {
-            let tokens = end..end + sequence.completion.len();
+            let tokens = end..end + sequence.targets();
             end = tokens.end;
             let part = |values: &[f32]| values.get(tokens.clone()).unwrap_or_default().to_vec();
             let (credit, policy_logprobs) = (part(&measured.credit), part(&measured.policy_logprobs));
@@ -379,7 +373,7 @@ impl<B: Backend> Trainer<'_, B> {
             own.push(decoder.logprobs(&hidden, &batch.target_rows, &batch.targets)?.logprobs);
         }
         let mut rest = self.ranks().collect(own)?.into_iter().flatten();
-        Ok(sequences.iter().map(|s| rest.by_ref().take(s.completion.len()).collect()).collect())
+        Ok(sequences.iter().map(|s| rest.by_ref().take(s.targets()).collect()).collect())
     }
 
     fn check_finite(&self, loss: f64, norm: f64) -> Result<(), EngineError> {
@@ -398,6 +392,9 @@ impl<B: Backend> Trainer<'_, B> {
             return Vec::new();
         }
         let mut metrics = measure::completions(&sampled, self.is_judged(), &self.special_tokens);
+        if self.job.actor.prompt.thinking == Some(true) {
+            metrics.extend(measure::thoughts(&sampled, &self.actor.tokenizer));
+        }
         let scored: Vec<_> = sampled.iter().map(|group| group.scored()).collect();
         metrics.extend(self.objective.round_report(&scored));
         let count = |groups: &mut dyn Iterator<Item = &RolloutGroup>| groups.map(|g| g.rollouts.len()).sum::<usize>();
@@ -433,5 +430,5 @@ impl<B: Backend> Trainer<'_, B> {
 
 /// What a step's loss is divided by.
 pub(super) fn totals(sequences: &[Sequence]) -> StepTotals {
-    StepTotals { tokens: sequences.iter().map(|s| s.completion.len() as f64).sum(), sequences: sequences.len() as f64 }
+    StepTotals { tokens: sequences.iter().map(|s| s.targets() as f64).sum(), sequences: sequences.len() as f64 }
 }

@@ -21,7 +21,7 @@ use super::rollout::{RolloutGroup, sequences};
 use super::rollout_set;
 use super::sample_log::SampleLog;
 use crate::dataset::Dataset;
-use crate::job::spec::{MicroBatchTokens, Precision};
+use crate::job::spec::MicroBatchTokens;
 use crate::job::{PolicyEvaluation, RolloutSetId};
 use crate::modelfile::{self, Inspection};
 use crate::objective::{self, Objective, Plan, Sections};
@@ -105,7 +105,7 @@ impl<'a, B: Backend> Trainer<'a, B> {
         };
         check_tokens(&stored, actor.weights.config().vocab_size)?;
         let teacher = match &job.teacher {
-            Some(path) => Some(load_teacher(path, job.spec.teacher_sha256(), &actor, job.actor.precision)?),
+            Some(path) => Some(load_teacher(path, job.spec.teacher_sha256(), &actor)?),
             None => None,
         };
         let micro_batch_tokens: usize = match job.spec.train.micro_batch_tokens {
@@ -172,8 +172,8 @@ impl<'a, B: Backend> Trainer<'a, B> {
     /// Loads the model the job started from a second time, unless that was done.
     pub(super) fn load_reference(&mut self) -> Result<(), EngineError> {
         if self.reference.is_none() {
-            let (_, weights) = self.job.actor.load_weights(self.actor.decoder.backend())?;
-            self.reference = Some(Decoder::new(weights, self.job.actor.precision.into())?);
+            let reference = self.job.actor.load(self.actor.decoder.backend())?;
+            self.reference = Some(self.job.actor.decoder(reference.weights)?);
         }
         Ok(())
     }
@@ -233,7 +233,6 @@ fn load_teacher<B: Backend>(
     path: &Path,
     sha256: Option<&str>,
     student: &Actor<'_, B>,
-    precision: Precision,
 ) -> Result<Decoder<B>, EngineError> {
     let inspection = modelfile::inspect(path)?;
     check_weights(&inspection, sha256)?;
@@ -249,7 +248,7 @@ fn load_teacher<B: Backend>(
             ),
         });
     }
-    Decoder::new(Arc::new(weights), precision.into())
+    student.spec.decoder(Arc::new(weights))
 }
 
 fn check_weights(teacher: &Inspection, sha256: Option<&str>) -> Result<(), EngineError> {

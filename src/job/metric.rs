@@ -210,6 +210,25 @@ pub const METRICS: &[Metric] = &[
         meaning: "The mean length of the completions.",
     },
     Metric {
+        name: "completion/thinking_tokens_mean",
+        unit: "tokens",
+        when: "sampled completions with `dataset.thinking`",
+        meaning: "The mean length of the completions up to the end of their reasoning, the last `</think>`; all of a \
+             completion that does not end it.",
+    },
+    Metric {
+        name: "completion/answer_tokens_mean",
+        unit: "tokens",
+        when: "sampled completions with `dataset.thinking`",
+        meaning: "The mean length of what follows the reasoning; 0 for a completion that does not end it.",
+    },
+    Metric {
+        name: "completion/thinking_unfinished",
+        unit: "share",
+        when: "sampled completions with `dataset.thinking`",
+        meaning: "The share of completions without `</think>`, of which verifiers see nothing.",
+    },
+    Metric {
         name: "completion/truncated",
         unit: "share",
         when: "sampled completions",

@@ -36,6 +36,40 @@ pub struct DatasetSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 65_536))]
     pub template: Option<String>,
+    /// A chat template in Jinja to use in the place of the model's own; the finished model carries it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 65_536))]
+    pub chat_template: Option<String>,
+    /// Have the model reason before it answers, or not, where its chat template knows both (`enable_thinking`). With
+    /// true, verifiers judge what follows the last `</think>` of a completion, and nothing where there is none. By
+    /// default true for such a template, and nothing for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<bool>,
+    /// The longest prompt in tokens; a longer one is an error. By default what leaves room in the model's context. With
+    /// `sampling.max_new_tokens` it makes the longest sequence, at which completions of rows are cut, and from which
+    /// rotary positions that depend on length (`dynamic`, `longrope`) are chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 16_777_216))]
+    pub max_prompt_tokens: Option<u32>,
+    /// What `sft` learns of a row's conversation.
+    #[serde(default, skip_serializing_if = "is_last")]
+    pub train_on: TrainOn,
+}
+
+/// Left out of the resolved spec, whose digests are older than the field.
+fn is_last(train_on: &TrainOn) -> bool {
+    *train_on == TrainOn::Last
+}
+
+/// What is learnt of a conversation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrainOn {
+    /// The completion, which answers the last message.
+    #[default]
+    Last,
+    /// Every message of the assistant, and the completion.
+    AllAssistant,
 }
 
 /// How a row's prompt becomes text for the model.
@@ -59,9 +93,33 @@ pub struct PromptSpec {
     pub system: Option<String>,
     /// Text around a plain prompt; `{prompt}` stands for the row's prompt.
     pub template: Option<String>,
+    /// In the place of the model's own chat template.
+    pub chat_template: Option<String>,
+    /// Whether the model is to reason before it answers, where that is said.
+    pub thinking: Option<bool>,
+    /// The longest prompt in tokens.
+    pub max_prompt_tokens: Option<u32>,
+    pub train_on: TrainOn,
 }
 
+/// What ends the reasoning in a completion.
+pub const THOUGHT_END: &str = "</think>";
+
 impl PromptSpec {
+    /// What of a completion is judged: all of it, or behind the reasoning.
+    pub fn answer<'a>(&self, completion: &'a str) -> &'a str {
+        match (self.thinking, completion.rfind(THOUGHT_END)) {
+            (Some(true), Some(at)) => &completion[at + THOUGHT_END.len()..],
+            (Some(true), None) => "",
+            (Some(false) | None, _) => completion,
+        }
+    }
+
+    /// The longest sequence of prompt and completion for a model with a context of so many tokens.
+    pub fn longest(&self, max_new_tokens: u32, context: usize) -> usize {
+        self.max_prompt_tokens.map_or(context, |prompt| (prompt as usize + max_new_tokens as usize).min(context))
+    }
+
     /// Whether a template has a place for the prompt.
     pub fn is_template(template: &str) -> bool {
         template.contains("{prompt}")
@@ -414,8 +472,22 @@ where
 }
 
 impl DatasetSpec {
+    /// Rows by their names, and how they become prompts.
+    pub fn of(train: String, eval: Option<String>, prompt: PromptSpec) -> Self {
+        let PromptSpec { format, system, template, chat_template, thinking, max_prompt_tokens, train_on } = prompt;
+        Self { train, eval, format, system, template, chat_template, thinking, max_prompt_tokens, train_on }
+    }
+
     pub fn prompt(&self) -> PromptSpec {
-        PromptSpec { format: self.format, system: self.system.clone(), template: self.template.clone() }
+        PromptSpec {
+            format: self.format,
+            system: self.system.clone(),
+            template: self.template.clone(),
+            chat_template: self.chat_template.clone(),
+            thinking: self.thinking,
+            max_prompt_tokens: self.max_prompt_tokens,
+            train_on: self.train_on,
+        }
     }
 
     pub fn check(&self) -> Result<(), Vec<FieldError>> {

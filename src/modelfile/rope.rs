@@ -120,6 +120,11 @@ impl RopeConfig {
         }
     }
 
+    /// Whether [`rotation`](Self::rotation) differs with the longest sequence.
+    pub fn depends_on_length(&self) -> bool {
+        matches!(self.scaling, RopeScaling::Dynamic { .. } | RopeScaling::LongRope { .. })
+    }
+
     /// The rotations for sequences of up to `longest` tokens. The same is used for all sequences of a job, whatever
     /// their length, so that a token's result does not depend on what follows.
     pub fn rotation(&self, longest: usize) -> Rotation {

@@ -38,6 +38,21 @@ pub struct EvaluationSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 65_536))]
     pub template: Option<String>,
+    /// A chat template in Jinja to use in the place of the model's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 65_536))]
+    pub chat_template: Option<String>,
+    /// Have the model reason before it answers, or not, where its chat template knows both (`enable_thinking`). With
+    /// true, verifiers judge what follows the last `</think>` of a completion, and nothing where there is none. By
+    /// default true for such a template, and nothing for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<bool>,
+    /// The longest prompt in tokens; a longer one is an error. By default what leaves room in the model's context. With
+    /// `sampling.max_new_tokens` it makes the longest sequence, from which rotary positions that depend on length
+    /// (`dynamic`, `longrope`) are chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 16_777_216))]
+    pub max_prompt_tokens: Option<u32>,
     /// How completions are scored, as in a job.
     pub verifier: Value,
     #[serde(default)]
@@ -148,7 +163,15 @@ impl EvaluationSpec {
         let attributes = Attributes { name: self.name, priority: self.priority, metadata: self.metadata, budget: None };
         let common = Common {
             model,
-            prompt: PromptSpec { format: self.format, system: self.system, template: self.template },
+            prompt: PromptSpec {
+                format: self.format,
+                system: self.system,
+                template: self.template,
+                chat_template: self.chat_template,
+                thinking: self.thinking,
+                max_prompt_tokens: self.max_prompt_tokens,
+                ..PromptSpec::default()
+            },
             verifier: Some(verifier),
             sampling: self.sampling,
             resources: self.resources,
@@ -180,6 +203,9 @@ impl Evaluating {
             format: prompt.format,
             system: prompt.system,
             template: prompt.template,
+            chat_template: prompt.chat_template,
+            thinking: prompt.thinking,
+            max_prompt_tokens: prompt.max_prompt_tokens,
             verifier: verifier.map(|verifier| verifier.resolved()).unwrap_or_default(),
             sampling,
             samples: self.samples,

@@ -157,13 +157,7 @@ impl Sampling {
         RolloutSetSpec {
             name: None,
             model: model.to_string(),
-            dataset: DatasetSpec {
-                train: self.rows.to_string(),
-                eval: None,
-                format: prompt.format,
-                system: prompt.system,
-                template: prompt.template,
-            },
+            dataset: DatasetSpec::of(self.rows.to_string(), None, prompt),
             verifier: verifier.map(|verifier| verifier.resolved()),
             sampling,
             group_size: self.group_size,

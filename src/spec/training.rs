@@ -181,13 +181,7 @@ impl Training {
         JobSpec {
             name: None,
             model: model.to_string(),
-            dataset: DatasetSpec {
-                train: self.rows.to_string(),
-                eval: self.held_out.map(|rows| rows.to_string()),
-                format: prompt.format,
-                system: prompt.system,
-                template: prompt.template,
-            },
+            dataset: DatasetSpec::of(self.rows.to_string(), self.held_out.map(|rows| rows.to_string()), prompt),
             verifier: verifier.map(|verifier| verifier.resolved()),
             objective: self.objective.resolved(),
             sampling,

@@ -1,18 +1,21 @@
 //! Chat templates: messages to the text that the model was trained to read.
 //!
 //! Templates are Jinja programs that come with models, so they are untrusted. They run without files, network or a
-//! clock (`strftime_now` is left undefined, which templates test for), with a limit on steps and on output. What a
+//! clock: `strftime_now` is left undefined, which most test for, and for the others is always the same day, so that a
+//! prompt is the same whenever it is made. There is a limit on steps and on output. What a
 //! template builds in memory before it writes has no limit of its own: imports and dry runs try templates in a process that
 //! has one, a worker renders them in its own.
 
 use std::error::Error as _;
 use std::io;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Kwargs, Serde, Value};
 use minijinja::{Environment, ErrorKind};
 use minijinja_contrib::pycompat::unknown_method_callback;
+use regex::{Captures, Regex};
 use serde::Serialize;
 
 use crate::dataset::Message;
@@ -68,55 +71,45 @@ impl ChatTemplate {
         environment.set_fuel(Some(FUEL));
         environment.add_function("raise_exception", raise_exception);
         environment.add_filter("tojson", tojson);
-        environment.add_template_owned(NAME, source.to_owned()).map_err(ChatError::Syntax)?;
+        // Nothing is not iterable in Python.
+        environment.add_test("iterable", |value: &Value| !value.is_none() && value.try_iter().is_ok());
+        if source.contains("strftime_now") && !source.contains("strftime_now is defined") {
+            environment.add_function("strftime_now", strftime_now);
+        }
+        environment.add_template_owned(NAME, without_marks(source)).map_err(ChatError::Syntax)?;
         Ok(Self { environment, source: source.to_owned(), bos_token, eos_token })
     }
 
-    /// The template of an inspected model; `None` where the model has none and takes plain text.
-    pub fn from_inspection(inspection: &Inspection) -> Result<Option<Self>, ChatError> {
-        let Some(weights) = inspection.weights.first() else { return Ok(None) };
-        match inspection.format {
-            Format::Gguf => Self::from_gguf(&gguf::read(weights)?.metadata),
-            Format::HuggingFace => Self::from_hf_dir(weights.parent().unwrap_or(Path::new("."))),
-        }
+    /// The template of an inspected model, or `other` in its place; `None` where there is neither and the model takes
+    /// plain text.
+    pub fn of(inspection: &Inspection, other: Option<&str>) -> Result<Option<Self>, ChatError> {
+        let parts = match (inspection.weights.first(), inspection.format) {
+            (None, _) => Parts::default(),
+            (Some(weights), Format::Gguf) => Parts::of_gguf(&gguf::read(weights)?.metadata),
+            (Some(weights), Format::HuggingFace) => Parts::of_hf_dir(weights.parent().unwrap_or(Path::new(".")))?,
+        };
+        parts.template(other)
     }
 
-    /// `chat_template.jinja` wins over `tokenizer_config.json`, as in transformers.
+    /// The template beside a `tokenizer_config.json`.
     pub fn from_hf_dir(dir: &Path) -> Result<Option<Self>, ChatError> {
-        let config = Some(dir.join("tokenizer_config.json")).filter(|path| path.is_file());
-        let config = config.map(|path| read_json(&path, CONFIG_LIMIT_BYTES)).transpose()?.unwrap_or_default();
-        let token = |key: &str| {
-            let token = config.get(key)?;
-            token.as_str().or_else(|| token.get("content")?.as_str()).map(str::to_owned)
-        };
-        let file = dir.join("chat_template.jinja");
-        let source = if file.is_file() {
-            let bytes = read_limited(&file, TEMPLATE_LIMIT_BYTES as u64)?;
-            Some(String::from_utf8_lossy(&bytes).into_owned())
-        } else {
-            default_template(&config)?
-        };
-        source.map(|source| Self::new(&source, token("bos_token"), token("eos_token"))).transpose()
+        Parts::of_hf_dir(dir)?.template(None)
     }
 
-    pub fn from_gguf(metadata: &Metadata) -> Result<Option<Self>, ChatError> {
-        let tokens = metadata.get("tokenizer.ggml.tokens").and_then(GgufValue::as_texts).unwrap_or_default();
-        let token = |key: &str| {
-            let id = metadata.get(key).and_then(GgufValue::as_u64)?;
-            tokens.get(usize::try_from(id).ok()?).cloned()
-        };
-        let source = metadata.get("tokenizer.chat_template").and_then(GgufValue::as_str);
-        let (bos, eos) = (token("tokenizer.ggml.bos_token_id"), token("tokenizer.ggml.eos_token_id"));
-        source.map(|source| Self::new(source, bos, eos)).transpose()
+    /// Whether the template knows `enable_thinking`: with or without reasoning.
+    pub fn thinks(&self) -> bool {
+        self.source.contains("enable_thinking")
     }
 
-    /// The prompt for `messages`; with `add_generation_prompt` it ends where the assistant's answer begins.
-    pub fn render(&self, messages: &[Message], add_generation_prompt: bool) -> Result<String, ChatError> {
+    /// The text of `chat`: what transformers' `apply_chat_template` makes of it.
+    pub fn render(&self, chat: &Chat<'_>) -> Result<String, ChatError> {
         let context = Value::from(Serde(Context {
-            messages,
-            add_generation_prompt,
-            tools: None,
+            messages: chat.messages,
+            add_generation_prompt: chat.asks,
+            tools: chat.tools,
             documents: None,
+            enable_thinking: chat.thinking,
+            thinking: chat.thinking,
             bos_token: self.bos_token.as_deref(),
             eos_token: self.eos_token.as_deref(),
         }));
@@ -136,13 +129,73 @@ impl ChatTemplate {
     }
 }
 
+/// A conversation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Chat<'a> {
+    pub messages: &'a [Message],
+    /// What may be called.
+    pub tools: Option<&'a serde_json::Value>,
+    pub thinking: Option<bool>,
+    /// It ends where the assistant's answer begins (`add_generation_prompt`).
+    pub asks: bool,
+}
+
+/// What a template is made of.
+#[derive(Debug, Default)]
+struct Parts {
+    source: Option<String>,
+    bos_token: Option<String>,
+    eos_token: Option<String>,
+}
+
+impl Parts {
+    fn template(self, other: Option<&str>) -> Result<Option<ChatTemplate>, ChatError> {
+        let source = other.or(self.source.as_deref());
+        source.map(|source| ChatTemplate::new(source, self.bos_token, self.eos_token)).transpose()
+    }
+
+    /// `chat_template.jinja` wins over `tokenizer_config.json`, as in transformers.
+    fn of_hf_dir(dir: &Path) -> Result<Self, ChatError> {
+        let config = Some(dir.join("tokenizer_config.json")).filter(|path| path.is_file());
+        let config = config.map(|path| read_json(&path, CONFIG_LIMIT_BYTES)).transpose()?.unwrap_or_default();
+        let token = |key: &str| {
+            let token = config.get(key)?;
+            token.as_str().or_else(|| token.get("content")?.as_str()).map(str::to_owned)
+        };
+        let file = dir.join("chat_template.jinja");
+        let source = if file.is_file() {
+            let bytes = read_limited(&file, TEMPLATE_LIMIT_BYTES as u64)?;
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        } else {
+            default_template(&config)?
+        };
+        Ok(Self { source, bos_token: token("bos_token"), eos_token: token("eos_token") })
+    }
+
+    fn of_gguf(metadata: &Metadata) -> Self {
+        let tokens = metadata.get("tokenizer.ggml.tokens").and_then(GgufValue::as_texts).unwrap_or_default();
+        let token = |key: &str| {
+            let id = metadata.get(key).and_then(GgufValue::as_u64)?;
+            tokens.get(usize::try_from(id).ok()?).cloned()
+        };
+        let source = metadata.get("tokenizer.chat_template").and_then(GgufValue::as_str);
+        let [bos_token, eos_token] = ["tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id"].map(token);
+        Self { source: source.map(str::to_owned), bos_token, eos_token }
+    }
+}
+
 /// What transformers passes. A token that the model lacks is undefined there, not none.
 #[derive(Serialize)]
 struct Context<'a> {
     messages: &'a [Message],
     add_generation_prompt: bool,
-    tools: Option<()>,
+    tools: Option<&'a serde_json::Value>,
     documents: Option<()>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    enable_thinking: Option<bool>,
+    /// Granite's name for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bos_token: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -161,6 +214,24 @@ fn default_template(config: &serde_json::Value) -> Result<Option<String>, ChatEr
         }
         Some(_) => Err(ChatError::NoDefault),
     }
+}
+
+/// transformers' marks of what the assistant says, as blocks that mean nothing.
+fn without_marks(source: &str) -> String {
+    static MARK: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\{%([-+]?)\s*(end)?generation\s*([-+]?)%\}").expect("the expression is valid"));
+    let block = |found: &Captures<'_>| {
+        let word = if found.get(2).is_some() { "endif" } else { "if true" };
+        format!("{{%{} {word} {}%}}", &found[1], &found[3])
+    };
+    MARK.replace_all(source, block).into_owned()
+}
+
+/// The date of a day that is always the same.
+fn strftime_now(format: &str) -> Result<String, minijinja::Error> {
+    let date = jiff::civil::date(2025, 1, 1);
+    jiff::fmt::strtime::format(format, date)
+        .map_err(|error| minijinja::Error::new(ErrorKind::InvalidOperation, error.to_string()))
 }
 
 /// Marks errors that the template itself raised.
@@ -250,7 +321,8 @@ mod tests {
 
     fn render(source: &str, messages: &[(&str, &str)]) -> Result<String, ChatError> {
         let messages: Vec<Message> = messages.iter().map(|(role, content)| Message::new(*role, *content)).collect();
-        ChatTemplate::new(source, Some("<s>".to_owned()), None)?.render(&messages, true)
+        let chat = Chat { messages: &messages, asks: true, ..Chat::default() };
+        ChatTemplate::new(source, Some("<s>".to_owned()), None)?.render(&chat)
     }
 
     #[test]
@@ -283,6 +355,24 @@ mod tests {
     }
 
     #[test]
+    fn what_only_some_templates_use_works_too() {
+        let said = "{% generation %}{{ messages[0].content }}{%- endgeneration %}";
+        assert_eq!(render(said, &[("user", "x")]).unwrap(), "x");
+        assert_eq!(render("{{ strftime_now('%d %B %Y') }}", &[]).unwrap(), "01 January 2025");
+        let message = serde_json::json!({"prompt": [
+            {"role": "assistant", "content": null, "tool_calls": [{"function": {"name": "f", "arguments": {"x": 1}}}]},
+        ]});
+        let row = crate::dataset::test_row(&message.to_string());
+        let crate::dataset::Prompt::Messages(messages) = &row.prompt else { panic!() };
+        let tools = serde_json::json!([{"type": "function", "function": {"name": "f"}}]);
+        let chat = Chat { messages, tools: Some(&tools), thinking: Some(false), asks: false };
+        let source = "{{ messages[0].tool_calls[0].function | tojson }}{{ tools[0].function.name }}\
+                      {{ enable_thinking is defined and enable_thinking is false }}{{ messages[0].content is none }}";
+        let rendered = ChatTemplate::new(source, None, None).unwrap().render(&chat).unwrap();
+        assert_eq!(rendered, r#"{"name": "f", "arguments": {"x": 1}}fTrueTrue"#);
+    }
+
+    #[test]
     fn what_a_template_raises_reaches_the_caller_in_its_words() {
         let source = "{% if messages[0].role != 'user' %}{{ raise_exception('Roles must alternate') }}{% endif %}";
         let error = render(source, &[("system", "")]).unwrap_err();
@@ -303,7 +393,9 @@ mod tests {
     #[test]
     fn the_template_file_wins_and_the_default_of_a_list_is_taken() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(ChatTemplate::from_hf_dir(dir.path()).unwrap().is_none());
+        let template = |other| Parts::of_hf_dir(dir.path()).unwrap().template(other).unwrap();
+        let render = |template: Option<ChatTemplate>| template.unwrap().render(&Chat::default()).unwrap();
+        assert!(template(None).is_none());
         let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
         write(
             "tokenizer_config.json",
@@ -311,11 +403,10 @@ mod tests {
                 "chat_template":[{"name":"rag","template":"no"},
                 {"name":"default","template":"{{ bos_token }}list{{ eos_token }}"}]}"#,
         );
-        let template = ChatTemplate::from_hf_dir(dir.path()).unwrap().unwrap();
-        assert_eq!(template.render(&[], false).unwrap(), "<s>list</s>");
+        assert_eq!(render(template(None)), "<s>list</s>");
         write("chat_template.jinja", "file{{ add_generation_prompt }}");
-        let template = ChatTemplate::from_hf_dir(dir.path()).unwrap().unwrap();
-        assert_eq!(template.render(&[], false).unwrap(), "fileFalse");
-        assert_eq!(template.source(), "file{{ add_generation_prompt }}");
+        assert_eq!(render(template(None)), "fileFalse");
+        assert_eq!(render(template(Some("mine{{ eos_token }}"))), "mine</s>");
+        assert_eq!(template(None).unwrap().source(), "file{{ add_generation_prompt }}");
     }
 }

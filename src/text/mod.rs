@@ -4,12 +4,13 @@
 pub mod chat;
 pub mod prompt;
 pub mod tokenizer;
+mod turns;
 
 use chat::{ChatError, ChatTemplate};
 use prompt::Prompter;
 use tokenizer::{TextTokenizer, TokenizerError};
 
-use crate::job::spec::PromptSpec;
+use crate::job::spec::{PromptFormat, PromptSpec};
 use crate::modelfile::Inspection;
 
 /// Every code of a [`TextError`].
@@ -24,9 +25,16 @@ pub struct ModelText {
 }
 
 impl ModelText {
-    pub fn of(inspection: &Inspection) -> Result<Self, TextError> {
+    /// What a model brings along, with a spec's chat template in the place of its own.
+    pub fn of(inspection: &Inspection, spec: &PromptSpec) -> Result<Self, TextError> {
         let tokenizer = TextTokenizer::from_inspection(inspection)?;
-        Ok(Self { tokenizer, chat: ChatTemplate::from_inspection(inspection)? })
+        Ok(Self { tokenizer, chat: ChatTemplate::of(inspection, spec.chat_template.as_deref())? })
+    }
+
+    /// The token that ends a turn in a conversation, where prompts are conversations and it is known.
+    pub fn end_of_turn(&self, spec: &PromptSpec) -> Option<u32> {
+        let chat = self.chat.as_ref().filter(|_| spec.format != PromptFormat::Text)?;
+        turns::end_of_turn(chat, &self.tokenizer)
     }
 
     /// Makes prompts as a spec says, for a model with this many positions.

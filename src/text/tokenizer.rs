@@ -3,6 +3,8 @@
 //! Every tokenizer is a `tokenizer.json`, also one that came from GGUF, so there is one code path and an exported model
 //! carries the very tokenizer it was trained with. Encoding never adds tokens: chat templates write their own.
 
+use std::ops::Range;
+
 use tokenizers::Tokenizer;
 
 use crate::modelfile::gguf::{self, Metadata};
@@ -56,6 +58,13 @@ impl TextTokenizer {
     pub fn encode(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
         let encoding = self.tokenizer.encode_fast(text, false).map_err(TokenizerError::Encode)?;
         Ok(encoding.get_ids().to_vec())
+    }
+
+    /// The ids of `text`, each with the bytes of the text that it stands for.
+    pub fn encode_with_places(&self, text: &str) -> Result<Vec<(u32, Range<usize>)>, TokenizerError> {
+        let encoding = self.tokenizer.encode(text, false).map_err(TokenizerError::Encode)?;
+        let places = encoding.get_offsets().iter().map(|(start, end)| *start..*end);
+        Ok(encoding.get_ids().iter().copied().zip(places).collect())
     }
 
     /// The text of `ids`. Bytes that are not UTF-8 become U+FFFD; ids outside the vocabulary are left out.
@@ -167,7 +176,7 @@ fn last_replacement(text: &str) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use serde_json::{Value, json};
 
     use super::*;
@@ -196,7 +205,7 @@ mod tests {
         ])
     }
 
-    fn tokenizer(pre: &str) -> TextTokenizer {
+    pub fn tokenizer(pre: &str) -> TextTokenizer {
         TextTokenizer::from_gguf(&metadata(pre)).unwrap()
     }
 

@@ -123,11 +123,11 @@ impl Task for RowPrompts {
             Ok(inspection) => inspection,
             Err(error) => return tell(&Err(error.to_string())),
         };
-        let texts = match ModelText::of(&inspection) {
+        let spec = PromptSpec::default();
+        let texts = match ModelText::of(&inspection, &spec) {
             Ok(texts) => texts,
             Err(error) => return tell(&Err(error.to_string())),
         };
-        let spec = PromptSpec::default();
         let prompter = match texts.prompter(&spec, inspection.config.max_position_embeddings) {
             Ok(prompter) => prompter,
             Err(error) => return tell(&Err(error.to_string())),

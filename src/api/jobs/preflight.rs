@@ -203,7 +203,7 @@ impl Task for PromptCheck {
     fn perform(&self, mut tell: impl FnMut(&Self::Answer) -> io::Result<()>) -> io::Result<()> {
         let fault = |pointer, error: TextError| Err(vec![PromptFault::new(pointer, error.code(), error)]);
         let inspection = self.model.inspect().map_err(io::Error::other)?;
-        let texts = match ModelText::of(&inspection) {
+        let texts = match ModelText::of(&inspection, &self.prompt) {
             Ok(texts) => texts,
             Err(error) => return tell(&fault("/model", error)),
         };

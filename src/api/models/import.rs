@@ -87,7 +87,7 @@ impl Task for ModelTrial {
         let prompt = Prompt::Text(String::from("What is 1 + 1?\n\n  Answer: \u{1f600} 2."));
         let row = Row { prompt, answer: None, completion: None, fields: Arc::default() };
         let tokens = modelfile::inspect(&self.path).ok().and_then(|inspection| {
-            let texts = ModelText::of(&inspection).ok()?;
+            let texts = ModelText::of(&inspection, &spec).ok()?;
             let prompter = texts.prompter(&spec, inspection.config.max_position_embeddings).ok()?;
             Some(prompter.render(0, &row).ok()?.tokens.len())
         });

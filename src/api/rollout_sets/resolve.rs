@@ -7,7 +7,7 @@ use crate::api::resolve::{self, collect};
 use crate::api::resources;
 use crate::job::memory;
 use crate::job::{FieldError, RolloutSetId};
-use crate::spec::{Resolved, RolloutSetSpec, Work};
+use crate::spec::{Common, Resolved, RolloutSetSpec, Work};
 use crate::store::{NewJob, NewRolloutSet, Store};
 
 /// Checks a spec, fills in its defaults and pins its references to immutable things.
@@ -37,7 +37,11 @@ pub async fn resolve(store: &Store, submitted: Value) -> Result<NewJob, Problem>
     if !errors.is_empty() {
         return Err(Problem::invalid(errors));
     }
+    let prompt =
+        resolve::prompts(&model.files, spec.dataset.prompt(), spec.sampling.max_new_tokens, "/dataset").await?;
+    let prompt = prompt.map_err(|error| Problem::invalid(vec![error]))?;
     let (attributes, common, sampling) = spec.pin(model.reference, rows, scoring.config);
+    let common = Common { prompt, ..common };
     let resolved = Resolved { common, work: Work::Sample(sampling) };
     let job = NewJob::of(submitted, attributes, resolved, need.total()).with_verifier(scoring.stored);
     Ok(filling_a_set(job, model.digest, model.tokenizer_digest))

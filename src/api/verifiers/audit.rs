@@ -15,7 +15,7 @@ use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody, read};
 use crate::api::row_source::RowSource;
 use crate::api::sandbox::{self, End, Task};
-use crate::dataset::{Prompt, Row, Split};
+use crate::dataset::{Message, Prompt, Row, Split};
 use crate::job::{FieldError, VerifierId};
 use crate::verifier::{self, Case, Score, ScoreStatus, Verifier};
 
@@ -210,9 +210,7 @@ impl VerifierAudit {
 fn judge(verifier: &dyn Verifier, row: &Row, text: &str) -> Score {
     let prompt = match &row.prompt {
         Prompt::Text(text) => text.clone(),
-        Prompt::Messages(messages) => {
-            messages.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n")
-        }
+        Prompt::Messages(messages) => messages.iter().filter_map(Message::content).collect::<Vec<_>>().join("\n"),
     };
     let case = Case { prompt: &prompt, completion: text, answer: row.answer.as_deref(), row: &row.fields };
     // A verifier has no state of its own that a panic could leave half-changed.

@@ -279,7 +279,14 @@ fn build(name: &str) -> anyhow::Result<Box<dyn Objective>> {
 }
 
 fn sequence(prompt: Arc<[u32]>, completion: Vec<u32>) -> Sequence {
-    Sequence { prompt, completion, credit: 1.0, behavior_logprobs: Vec::new(), reference_logprobs: Vec::new() }
+    Sequence {
+        prompt,
+        completion,
+        loss_mask: Vec::new(),
+        credit: 1.0,
+        behavior_logprobs: Vec::new(),
+        reference_logprobs: Vec::new(),
+    }
 }
 
 /// The completions with what the objective credits them with, under rewards of 0 or 1 at random.

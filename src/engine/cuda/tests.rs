@@ -156,6 +156,7 @@ fn sequences() -> Vec<Sequence> {
     let sequence = |(seed, (prompt, completion)): (u64, (usize, usize))| Sequence {
         prompt: tokens(prompt, seed).into(),
         completion: tokens(completion, 100 + seed),
+        loss_mask: Vec::new(),
         credit: [1.0, -0.5, 2.0][seed as usize % 3],
         behavior_logprobs: Vec::new(),
         reference_logprobs: Vec::new(),
@@ -513,6 +514,7 @@ fn the_trainer_finds_what_the_sampler_recorded() {
         let each = requests.iter().zip(&completions).map(|(request, completion)| Sequence {
             prompt: Arc::clone(&request.tokens),
             completion: completion.tokens.clone(),
+            loss_mask: Vec::new(),
             credit: 1.0,
             behavior_logprobs: completion.behavior_logprobs.clone(),
             reference_logprobs: Vec::new(),

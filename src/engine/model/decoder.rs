@@ -94,8 +94,14 @@ pub(super) struct Final<A> {
 }
 
 impl<B: Backend> Decoder<B> {
-    /// A decoder over weights, whose products are computed with the given precision.
+    /// A decoder over weights, whose products are computed with the given precision, for sequences that fill the context.
     pub fn new(weights: Arc<Weights<B>>, precision: Precision) -> Result<Self, EngineError> {
+        let longest = weights.config().max_position_embeddings;
+        Self::for_sequences(weights, precision, longest)
+    }
+
+    /// A decoder for sequences of up to `longest` tokens, by which rotations that depend on length are chosen.
+    pub fn for_sequences(weights: Arc<Weights<B>>, precision: Precision, longest: usize) -> Result<Self, EngineError> {
         let config = weights.config().clone();
         let heads = Heads {
             scale: config.architecture.attention_scale,
@@ -103,8 +109,8 @@ impl<B: Backend> Decoder<B> {
         };
         let backend = Arc::clone(weights.backend());
         let head = if config.tie_word_embeddings { Part::Embedding } else { Part::Head };
-        let longest = config.max_position_embeddings;
-        let rotary = |rope: &RopeConfig| backend.rotary(rope.rotation(longest), longest);
+        let context = config.max_position_embeddings;
+        let rotary = |rope: &RopeConfig| backend.rotary(rope.rotation(longest), context);
         Ok(Self {
             heads,
             embedding: weights.outside(Part::Embedding)?,

@@ -19,6 +19,7 @@ use crate::api::scan::scan;
 use crate::api::verifiers::judge::{Asked, Sample, judge};
 use crate::api::verifiers::test::TestVerdict;
 use crate::dataset::Split;
+use crate::job::spec::PromptSpec;
 use crate::job::{FieldError, JobId};
 
 /// Completions of one prompt that are judged at a time, and their bytes.
@@ -90,12 +91,12 @@ pub async fn judge_rollouts(
     let missing = || Problem::invalid(vec![FieldError::new("/verifier", "missing_field", "names no verifier")]);
     let config = scoring.config.ok_or_else(missing)?;
     let rows = RowSource::of(&app.store, job.work().rows(), Split::Train).await?;
-    let source = source(&app, &job).await?;
+    let (source, prompt) = (source(&app, &job).await?, job.resolved.common.prompt.clone());
     if group.complete != source.complete {
         return Err(super::moved(&source));
     }
     let read = scan(&app, move || {
-        sample(&source, group, &rows).map_err(|error| match error.kind() {
+        sample(&source, group, (&rows, &prompt)).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidInput => unknown(),
             io::ErrorKind::FileTooLarge => {
                 let detail = format!("has more than {MOST_JUDGED} completions or {} MiB of them", MOST_BYTES >> 20);
@@ -123,13 +124,17 @@ struct Judgeable {
 }
 
 /// The completions of a group with what a verifier reads of them; none where there is no such group.
-fn sample(source: &Source, group: Cursor, rows: &RowSource) -> io::Result<Option<(Vec<Judgeable>, Sample)>> {
+fn sample(
+    source: &Source,
+    group: Cursor,
+    (rows, spec): (&RowSource, &PromptSpec),
+) -> io::Result<Option<(Vec<Judgeable>, Sample)>> {
     let wanted = Wanted { group: Some(group), ..Wanted::default() };
     let (mut places, mut completions, mut bytes, mut asked) = (Vec::new(), Vec::new(), 0, None);
     source.walk(None, &wanted, |at, Shown { line, .. }| {
         bytes += line.completion.len();
         places.push(Judgeable { at, reward: line.reward });
-        completions.push(line.completion);
+        completions.push(spec.answer(&line.completion).to_owned());
         asked = Some((line.row, line.prompt));
         if bytes > MOST_BYTES || places.len() > MOST_JUDGED {
             ControlFlow::Break(())
