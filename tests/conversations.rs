@@ -49,7 +49,7 @@ fn a_specs_own_chat_template_is_used_and_goes_with_the_model() {
     let spec = |dataset: Value| {
         let mut spec = spec(dataset);
         // It learns whatever the rewards are.
-        spec["objective"] = json!({"type": "vopd", "teacher": "builtin:arith-scratch"});
+        spec["objective"] = json!({"type": "vopd", "teacher": "builtin:arith-tiny"});
         spec
     };
     let job = run(&server, &spec(json!({"train": train, "format": "chat", "chat_template": template})));
@@ -102,7 +102,7 @@ fn what_a_spec_says_wrongly_of_prompts_is_named() {
     };
     refused(json!({"train": train, "chat_template": "{% if %}"}), "/dataset/chat_template", "chat_template_failed");
     refused(json!({"train": train, "max_prompt_tokens": 0}), "/dataset/max_prompt_tokens", "out_of_range");
-    refused(json!({"train": train, "train_on": "some"}), "/dataset/train_on", "invalid_value");
+    refused(json!({"train": train, "train_on": "some"}), "/dataset/train_on", "unknown_value");
     let mut unfit = spec(json!({"train": train}));
     unfit["train"]["router_aux_loss_coef"] = json!(0.01);
     let answer = server.post("/v1/jobs", &unfit);
@@ -113,5 +113,5 @@ fn what_a_spec_says_wrongly_of_prompts_is_named() {
 
     let job = server.submit(&spec(json!({"train": train, "max_prompt_tokens": 1})));
     let job = server.wait(&job);
-    assert_eq!((&job["status"], &job["error"]["code"]), (&json!("failed"), &json!("prompt_too_long")), "{job}");
+    assert_eq!((&job["status"], &job["failure"]["code"]), (&json!("failed"), &json!("prompt_too_long")), "{job}");
 }

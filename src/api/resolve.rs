@@ -93,7 +93,6 @@ pub async fn verifier(
 pub async fn prompts(
     files: &ModelFiles,
     spec: PromptSpec,
-    max_new_tokens: u32,
     pointer: &str,
 ) -> Result<Result<PromptSpec, FieldError>, Problem> {
     if let Some(Err(error)) = spec.chat_template.as_ref().map(|source| ChatTemplate::new(source, None, None)) {
@@ -109,7 +108,8 @@ pub async fn prompts(
         };
         let thinking = spec.thinking.or_else(thinks);
         let depends = inspection.config.architecture.rope.iter().any(RopeConfig::depends_on_length);
-        let fits = (inspection.config.max_position_embeddings as u64).saturating_sub(u64::from(max_new_tokens)).max(1);
+        // What leaves room for a token.
+        let fits = (inspection.config.max_position_embeddings - 1).max(1);
         let fitting = depends.then(|| u32::try_from(fits).unwrap_or(u32::MAX));
         Ok(PromptSpec { thinking, max_prompt_tokens: spec.max_prompt_tokens.or(fitting), ..spec })
     });

@@ -29,9 +29,8 @@ pub async fn resolve(store: &Store, submitted: Value) -> Result<NewJob, Problem>
     if !errors.is_empty() {
         return Err(Problem::invalid(errors));
     }
-    let max_new_tokens = spec.sampling.max_new_tokens;
     let (attributes, mut common, evaluating) = spec.pin(model.reference, rows, config);
-    let prompt = resolve::prompts(&model.files, common.prompt, max_new_tokens, "").await?;
+    let prompt = resolve::prompts(&model.files, common.prompt, "").await?;
     common.prompt = prompt.map_err(|error| Problem::invalid(vec![error]))?;
     let resolved = Resolved { common, work: Work::Evaluate(evaluating) };
     Ok(NewJob::of(submitted, attributes, resolved, need.total()).with_verifier(scoring.stored))

@@ -79,8 +79,7 @@ pub async fn resolve(store: &Store, import_roots: &[PathBuf], submitted: Value) 
     if !errors.is_empty() {
         return Err(Problem::invalid(errors));
     }
-    let prompt =
-        resolve::prompts(&model.files, spec.dataset.prompt(), spec.sampling.max_new_tokens, "/dataset").await?;
+    let prompt = resolve::prompts(&model.files, spec.dataset.prompt(), "/dataset").await?;
     let prompt = prompt.map_err(|error| Problem::invalid(vec![error]))?;
     let verifier = scoring.stored;
     let pinned = Pinned { model: model.reference, rows, held_out, verifier: scoring.config, objective, stored };

@@ -37,8 +37,7 @@ pub async fn resolve(store: &Store, submitted: Value) -> Result<NewJob, Problem>
     if !errors.is_empty() {
         return Err(Problem::invalid(errors));
     }
-    let prompt =
-        resolve::prompts(&model.files, spec.dataset.prompt(), spec.sampling.max_new_tokens, "/dataset").await?;
+    let prompt = resolve::prompts(&model.files, spec.dataset.prompt(), "/dataset").await?;
     let prompt = prompt.map_err(|error| Problem::invalid(vec![error]))?;
     let (attributes, common, sampling) = spec.pin(model.reference, rows, scoring.config);
     let common = Common { prompt, ..common };

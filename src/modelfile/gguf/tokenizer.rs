@@ -28,12 +28,11 @@ pub fn tokenizer_json(metadata: &Metadata) -> Result<Vec<u8>, ModelFileError> {
         None => return Err(ModelFileError::TokenizerMissing { detail: "it has no tokenizer.ggml.model".to_owned() }),
     };
     let Parts { normalizer, pre_tokenizer, decoder, model, adds_first } = parts;
-    let invalid = |detail: String| ModelFileError::TokenizerInvalid { detail };
     let tokenizer = json!({
         "version": "1.0",
         "truncation": null,
         "padding": null,
-        "added_tokens": added_tokens(metadata, tokens()?).map_err(invalid)?,
+        "added_tokens": added_tokens(types(metadata, tokens()?)?, tokens()?),
         "normalizer": normalizer,
         "pre_tokenizer": pre_tokenizer,
         "post_processor": post_processor(metadata, tokens()?, adds_first),
@@ -127,7 +126,7 @@ fn sentencepiece(metadata: &Metadata, tokens: &[String]) -> Result<Parts, ModelF
         model: json!({
             "type": "BPE", "dropout": null, "unk_token": unknown, "continuing_subword_prefix": null,
             "end_of_word_suffix": null, "fuse_unk": true, "byte_fallback": true, "ignore_merges": false,
-            "vocab": vocabulary(tokens)?, "merges": merges(tokens, scores),
+            "vocab": vocabulary(tokens)?, "merges": merges(tokens, scores, types(metadata, tokens)?),
         }),
         adds_first: true,
     })
@@ -136,11 +135,25 @@ fn sentencepiece(metadata: &Metadata, tokens: &[String]) -> Result<Parts, ModelF
 /// How SentencePiece writes a space.
 const SPACE: &str = "\u{2581}";
 
-/// The pairs of pieces that make a piece, those that make one with a better score first, and of one piece those with
+/// The kinds of all tokens; none where the file does not say. 1 are texts, 2 stands for the unknown, 3 controls, 4 are texts
+/// that a user added, 6 bytes.
+fn types<'a>(metadata: &'a Metadata, tokens: &[String]) -> Result<&'a [i64], ModelFileError> {
+    match metadata.get("tokenizer.ggml.token_type") {
+        Some(GgufValue::Integers(types)) if types.len() == tokens.len() => Ok(types),
+        None => Ok(&[]),
+        Some(_) => {
+            let detail = "tokenizer.ggml.token_type is not one number for each token".to_owned();
+            Err(ModelFileError::TokenizerInvalid { detail })
+        }
+    }
+}
+
+/// The pairs of pieces that make a piece of text, those that make one with a better score first, and of one piece those with
 /// earlier pieces.
-fn merges(tokens: &[String], scores: &[f64]) -> Vec<Value> {
+fn merges(tokens: &[String], scores: &[f64], types: &[i64]) -> Vec<Value> {
     let ids: HashMap<&str, usize> = tokens.iter().enumerate().map(|(id, token)| (token.as_str(), id)).collect();
-    let mut pieces: Vec<usize> = (0..tokens.len()).collect();
+    let is_text = |id: &usize| types.get(*id).is_none_or(|kind| matches!(kind, 1 | 4));
+    let mut pieces: Vec<usize> = (0..tokens.len()).filter(is_text).collect();
     pieces.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
     let mut merges = Vec::new();
     for token in pieces.into_iter().map(|id| &tokens[id]) {
@@ -217,22 +230,17 @@ fn pre_tokenizer(name: &str) -> Option<PreTokenizer> {
     })
 }
 
-/// Control tokens (type 3), and that for the unknown (type 2), are special; tokens that a user added (type 4) are matched whole but stay in decoded text.
-fn added_tokens(metadata: &Metadata, tokens: &[String]) -> Result<Vec<Value>, String> {
-    let types: &[i64] = match metadata.get("tokenizer.ggml.token_type") {
-        Some(GgufValue::Integers(types)) if types.len() == tokens.len() => types,
-        None => &[],
-        Some(_) => return Err("tokenizer.ggml.token_type is not one number for each token".to_owned()),
-    };
+/// Controls, and the token for the unknown, are special; tokens that a user added are matched whole but stay in decoded
+/// text.
+fn added_tokens(types: &[i64], tokens: &[String]) -> Vec<Value> {
     let added = types.iter().zip(tokens).enumerate().filter(|(_, (kind, _))| matches!(kind, 2..=4));
-    Ok(added
-        .map(|(id, (kind, token))| {
-            json!({
-                "id": id, "content": token, "single_word": false, "lstrip": false, "rstrip": false,
-                "normalized": false, "special": *kind != 4,
-            })
+    let entry = |(id, (kind, token)): (usize, (&i64, &String))| {
+        json!({
+            "id": id, "content": token, "single_word": false, "lstrip": false, "rstrip": false,
+            "normalized": false, "special": *kind != 4,
         })
-        .collect())
+    };
+    added.map(entry).collect()
 }
 
 /// Puts the first token in front where the model's own tokenizer does; the engine encodes without it.

@@ -1,0 +1,141 @@
+"""Models on their way from transformers to Anneal and back.
+
+For each family: the model of tests/data/models is saved by transformers, imported, and must go on with the same tokens and
+the same log-probabilities (1e-4) as transformers. Then a job trains it, and the finished model must go on in transformers
+as it does here.
+"""
+
+import io
+import json
+import sys
+import tarfile
+import time
+import urllib.request
+from pathlib import Path
+
+import torch
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+from transformers import AutoModelForCausalLM
+
+FAMILIES = Path(__file__).resolve().parents[1] / "data" / "models"
+PROMPTS = ["12+7=", "a longer text, to go on with (x*y)?", "0"]
+TOKENS = 24
+TOLERANCE = 1e-4
+
+
+def request(url, body=None):
+    data = None if body is None else json.dumps(body).encode()
+    call = urllib.request.Request(url, data=data, headers={"content-type": "application/json"})
+    try:
+        with urllib.request.urlopen(call, timeout=120) as answer:
+            return answer.read()
+    except urllib.error.HTTPError as error:
+        raise SystemExit(f"{url}: {error.code} {error.read().decode()}") from None
+
+
+def tokenizer(size):
+    """A character a token, as many as the model has rows for."""
+    vocab = {"<unk>": 0, "<bos>": 1, "<eos>": 2}
+    vocab |= {chr(32 + place): 3 + place for place in range(size - 3)}
+    made = Tokenizer(models.WordLevel(vocab, unk_token="<unk>"))
+    made.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
+    made.decoder = decoders.Fuse()
+    return made
+
+
+def continued(model, tokens, ends):
+    """Greedy tokens and their log-probabilities, until one ends the text."""
+    tokens, logprobs = list(tokens), []
+    made = []
+    with torch.no_grad():
+        for _ in range(TOKENS):
+            row = model(torch.tensor([tokens])).logits[0, -1].double().log_softmax(-1)
+            best = int(row.argmax())
+            if best in ends:
+                break
+            made.append(best)
+            tokens.append(best)
+            logprobs.append(float(row[best]))
+    return made, logprobs
+
+
+def prompts_for(config):
+    """transformers chooses the rotations of longrope anew by the length of each sequence, Anneal once by the longest that
+    there may be: sequences that pass the trained context are rotated alike."""
+    trained = getattr(config, "original_max_position_embeddings", None)
+    if trained is None:
+        return PROMPTS
+    return [(prompt * trained)[: trained + 1 + place] for place, prompt in enumerate(PROMPTS)]
+
+
+def compare(base, name, model, own_tokenizer, ends, what):
+    worst = 0.0
+    for prompt in prompts_for(model.config):
+        asked = {"model": name, "prompt": prompt, "temperature": 0, "max_tokens": TOKENS, "logprobs": 0}
+        choice = json.loads(request(f"{base}/v1/completions", asked))["choices"][0]
+        made, logprobs = continued(model, own_tokenizer.encode(prompt).ids, ends)
+        got = choice["logprobs"]["token_logprobs"]
+        text = own_tokenizer.decode(made, skip_special_tokens=True)
+        assert choice["text"] == text, f"{what}: {choice['text']!r} here, {text!r} in transformers"
+        assert len(got) == len(logprobs), f"{what}: {len(got)} tokens here, {len(logprobs)} in transformers"
+        worst = max([worst] + [abs(a - b) for a, b in zip(got, logprobs)])
+    assert worst <= TOLERANCE, f"{what}: log-probabilities differ by {worst}"
+    return worst
+
+
+def ends_of(folder):
+    found = set()
+    for name in ("config.json", "generation_config.json"):
+        if (folder / name).is_file():
+            value = json.loads((folder / name).read_text()).get("eos_token_id")
+            found |= set(value if isinstance(value, list) else [] if value is None else [value])
+    return found
+
+
+def check(base, roots, family):
+    source, folder = FAMILIES / family, roots / family
+    model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32).eval()
+    model.save_pretrained(folder)
+    own_tokenizer = tokenizer(model.config.vocab_size)
+    own_tokenizer.save(str(folder / "tokenizer.json"))
+    imported = json.loads(request(f"{base}/v1/models", {"path": str(folder)}))["id"]
+    there = compare(base, imported, model, own_tokenizer, ends_of(folder), f"{family}, imported")
+
+    spec = {
+        "model": imported,
+        "dataset": {"train": "builtin:arithmetic-slips", "format": "text"},
+        "objective": {"type": "sft"},
+        "train": {"steps": 3, "prompts_per_step": 8},
+        "optimizer": {"learning_rate": 1e-3},
+    }
+    job = json.loads(request(f"{base}/v1/jobs", spec))["id"]
+    for _ in range(1200):
+        row = json.loads(request(f"{base}/v1/jobs/{job}"))
+        if row["status"] in ("succeeded", "failed", "cancelled"):
+            break
+        time.sleep(0.1)
+    assert row["status"] == "succeeded", f"{family}: {row.get('failure') or row['status']}"
+    checkpoint = row["result"]["checkpoint"]
+    archive = request(f"{base}/v1/checkpoints/{checkpoint}/archive")
+    back = roots / f"{family}-trained"
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        files.extractall(back, filter="data")
+    config = next(back.rglob("config.json")).parent
+    trained, report = AutoModelForCausalLM.from_pretrained(config, dtype=torch.float32, output_loading_info=True)
+    # transformers names buffers that it makes by itself among the missing ones.
+    lost = {kind: names for kind, names in report.items() if kind in ("missing_keys", "unexpected_keys", "mismatched_keys") and names}
+    assert not lost, f"{family}: {lost}"
+    back = compare(base, checkpoint, trained.eval(), own_tokenizer, ends_of(config), f"{family}, trained")
+    print(f"{family}: log-probabilities differ by {there:.1e} as imported, by {back:.1e} when trained", flush=True)
+
+
+def main():
+    base, roots, *families = sys.argv[1:]
+    families = families or sorted(path.name for path in FAMILIES.iterdir() if (path / "config.json").is_file())
+    for family in families:
+        check(base, Path(roots), family)
+    print(f"interop: {len(families)} models there and back")
+
+
+if __name__ == "__main__":
+    main()
