@@ -361,15 +361,14 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// A row of a file with the default columns, for tests of other modules.
 #[cfg(test)]
-pub fn test_row(line: &str) -> Row {
-    Row::parse(1, line.as_bytes(), &Columns::default()).unwrap()
-}
-
-#[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
+
+    /// A row of a file with the default columns.
+    pub fn row(line: &str) -> Row {
+        Row::parse(1, line.as_bytes(), &Columns::default()).unwrap()
+    }
 
     #[test]
     fn a_builtin_is_found_by_its_full_name_only() {

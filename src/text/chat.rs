@@ -362,7 +362,7 @@ mod tests {
         let message = serde_json::json!({"prompt": [
             {"role": "assistant", "content": null, "tool_calls": [{"function": {"name": "f", "arguments": {"x": 1}}}]},
         ]});
-        let row = crate::dataset::test_row(&message.to_string());
+        let row = crate::dataset::tests::row(&message.to_string());
         let crate::dataset::Prompt::Messages(messages) = &row.prompt else { panic!() };
         let tools = serde_json::json!([{"type": "function", "function": {"name": "f"}}]);
         let chat = Chat { messages, tools: Some(&tools), thinking: Some(false), asks: false };

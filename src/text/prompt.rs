@@ -193,7 +193,7 @@ fn refused(index: usize, error: impl std::fmt::Display) -> TextError {
 mod tests {
     use super::super::tokenizer::tests::tokenizer;
     use super::*;
-    use crate::dataset::test_row;
+    use crate::dataset::tests::row as row_of;
 
     /// Ends turns with a token, and leaves out the reasoning of earlier ones.
     const TURNS: &str = "{% for m in messages %}{{ m.role[0] }}:{% if m.role == 'assistant' %}\
@@ -202,7 +202,7 @@ mod tests {
         {% else %}{{ m.content }}{% endif %}<|end|>\n{% endfor %}{% if add_generation_prompt %}a:{% endif %}";
 
     fn learnt(line: &str, train_on: TrainOn) -> (String, String) {
-        let (tokenizer, row) = (tokenizer("smollm"), test_row(line));
+        let (tokenizer, row) = (tokenizer("smollm"), row_of(line));
         let chat = ChatTemplate::new(TURNS, None, None).unwrap();
         let spec = PromptSpec { train_on, ..PromptSpec::default() };
         let prompter = Prompter::new(&tokenizer, Some(&chat), &spec, 1000).unwrap();
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_prompt_of_more_tokens_than_are_allowed_is_an_error_that_says_how_many() {
-        let (tokenizer, row) = (tokenizer("smollm"), test_row(r#"{"prompt": "hello1"}"#));
+        let (tokenizer, row) = (tokenizer("smollm"), row_of(r#"{"prompt": "hello1"}"#));
         let render = |most: u32, context: usize| {
             let spec = PromptSpec { max_prompt_tokens: Some(most), ..PromptSpec::default() };
             Prompter::new(&tokenizer, None, &spec, context).unwrap().render(0, &row).map_err(|error| error.to_string())
