@@ -3,7 +3,7 @@
 # target/debug/anneal, or $ANNEAL, on a data directory in it and sets $base to its address.
 data=$(mktemp -d)
 server=
-base=
+export base=
 
 finish() {
   if [ -n "$server" ]; then

@@ -11,6 +11,6 @@ if [ ! -e "$venv/installed" ]; then
 fi
 # shellcheck source=tests/server.sh
 source tests/server.sh
-serve
+serve "$@"
 "$venv/bin/python" tests/openai/script.py "$base"
 "$venv/bin/python" tests/openai/inference.py "$base"
