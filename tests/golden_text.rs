@@ -89,16 +89,19 @@ fn gguf_of(json: &Value, pre: Option<&str>) -> Metadata {
         ("tokenizer.ggml.token_type".to_owned(), GgufValue::Integers(kinds)),
         ("tokenizer.ggml.model".to_owned(), text(if pre.is_some() { "gpt2" } else { "llama" })),
     ]);
+    let pair = |merge: &Value| match merge.as_array() {
+        Some(pair) => format!("{} {}", pair[0].as_str().unwrap(), pair[1].as_str().unwrap()),
+        None => merge.as_str().unwrap().to_owned(),
+    };
     if let Some(pre) = pre {
-        let pair = |merge: &Value| match merge.as_array() {
-            Some(pair) => format!("{} {}", pair[0].as_str().unwrap(), pair[1].as_str().unwrap()),
-            None => merge.as_str().unwrap().to_owned(),
-        };
         metadata.insert("tokenizer.ggml.merges".to_owned(), GgufValue::Texts(merges.iter().map(pair).collect()));
         metadata.insert("tokenizer.ggml.pre".to_owned(), text(pre));
     } else {
-        // Pieces stand in the order of their scores.
-        let scores = (0..tokens.len()).map(|id| -(id as f64)).collect();
+        // Merges stand in the order of the scores of what they make.
+        let mut scores = vec![0.0; tokens.len()];
+        for (rank, merge) in merges.iter().enumerate().rev() {
+            scores[vocab[&pair(merge).replace(' ', "")].as_u64().unwrap() as usize] = -(rank as f64);
+        }
         metadata.insert("tokenizer.ggml.scores".to_owned(), GgufValue::Floats(scores));
         let prepends = json["normalizer"].to_string().contains("Prepend");
         metadata.insert("tokenizer.ggml.add_space_prefix".to_owned(), GgufValue::Bool(prepends));

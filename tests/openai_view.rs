@@ -260,13 +260,13 @@ fn what_is_wrong_with_a_request_is_said_where_it_stands() {
         }
         server().post("/v1/fine_tuning/jobs", &request)
     };
-    let tools = upload(server(), &chat.replace("}]}", "}],\"tools\":[{\"type\":\"function\"}]}"));
+    let functions = upload(server(), &chat.replace("}]}", "}],\"functions\":[{\"name\":\"f\"}]}"));
     let empty = upload(server(), "\n");
     let no_answer = json!({"type": "reinforcement", "reinforcement": {"grader": {"type": "numeric"}}});
     let rounds = json!({"type": "bolt", "bolt": {"rounds": 9, "grader": {"type": "regex", "pattern": "2"}}});
     let steps = json!({"n_epochs": 10_000, "batch_size": 1, "learning_rate_multiplier": 1_000_000});
     for (change, pointer, code) in [
-        (json!({"training_file": tools}), "/training_file", "row_wrong_type"),
+        (json!({"training_file": functions}), "/training_file", "row_wrong_type"),
         (json!({"training_file": empty}), "/training_file", "dataset_empty"),
         (json!({"validation_file": "file-x"}), "/validation_file", "not_found"),
         (json!({"model": "none"}), "/model", "unknown_model"),

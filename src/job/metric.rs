@@ -213,8 +213,8 @@ pub const METRICS: &[Metric] = &[
         name: "completion/thinking_tokens_mean",
         unit: "tokens",
         when: "sampled completions with `dataset.thinking`",
-        meaning: "The mean length of the completions up to the end of their reasoning, the last `</think>`; all of a \
-             completion that does not end it.",
+        meaning: "The mean length of the completions up to the end of their reasoning; all of a completion \
+             that does not end it.",
     },
     Metric {
         name: "completion/answer_tokens_mean",
@@ -226,7 +226,7 @@ pub const METRICS: &[Metric] = &[
         name: "completion/thinking_unfinished",
         unit: "share",
         when: "sampled completions with `dataset.thinking`",
-        meaning: "The share of completions without `</think>`, of which verifiers see nothing.",
+        meaning: "The share of completions that do not end their reasoning, of which verifiers see nothing.",
     },
     Metric {
         name: "completion/truncated",

@@ -3009,6 +3009,23 @@ export interface components {
             system?: string | null;
             /** @description Text around a plain prompt; `{prompt}` stands for the row's prompt. */
             template?: string | null;
+            /** @description A chat template in Jinja to use in the place of the model's own; the finished model carries it. */
+            chat_template?: string | null;
+            /**
+             * @description Have the model reason before it answers, or not, where its chat template knows both (`enable_thinking`). With
+             *     true, verifiers judge what follows the last `</think>` of a completion, and nothing where there is none. By
+             *     default true for such a template, and nothing for others.
+             */
+            thinking?: boolean | null;
+            /**
+             * Format: uint32
+             * @description The longest prompt in tokens; a longer one is an error. By default what leaves room in the model's context. With
+             *     `sampling.max_new_tokens` it makes the longest sequence, at which completions of rows are cut, and from which
+             *     rotary positions that depend on length (`dynamic`, `longrope`) are chosen.
+             */
+            max_prompt_tokens?: number | null;
+            /** @description What `sft` learns of a row's conversation. */
+            train_on?: components["schemas"]["TrainOn"];
         };
         /** @description One immutable version of a data set. */
         DatasetVersion: {
@@ -3637,6 +3654,21 @@ export interface components {
             system?: string | null;
             /** @description Text around a plain prompt; `{prompt}` stands for the row's prompt. */
             template?: string | null;
+            /** @description A chat template in Jinja to use in the place of the model's own. */
+            chat_template?: string | null;
+            /**
+             * @description Have the model reason before it answers, or not, where its chat template knows both (`enable_thinking`). With
+             *     true, verifiers judge what follows the last `</think>` of a completion, and nothing where there is none. By
+             *     default true for such a template, and nothing for others.
+             */
+            thinking?: boolean | null;
+            /**
+             * Format: uint32
+             * @description The longest prompt in tokens; a longer one is an error. By default what leaves room in the model's context. With
+             *     `sampling.max_new_tokens` it makes the longest sequence, from which rotary positions that depend on length
+             *     (`dynamic`, `longrope`) are chosen.
+             */
+            max_prompt_tokens?: number | null;
             /** @description A stored verifier (`vf_...`) or an inline one. */
             verifier: string | components["schemas"]["VerifierSpec"];
             /**
@@ -6247,6 +6279,14 @@ export interface components {
             /** @description Null where the token is a part of a character. */
             bytes?: number[] | null;
         };
+        /**
+         * @description What is learnt of a conversation.
+         *
+         *     - `last`: The completion, which answers the last message.
+         *     - `all_assistant`: Every message of the assistant, and the completion.
+         * @enum {string}
+         */
+        TrainOn: "last" | "all_assistant";
         /** @description How much is trained. */
         TrainSpec: {
             /**
@@ -6299,6 +6339,12 @@ export interface components {
              * @default false
              */
             recompute?: boolean;
+            /**
+             * Format: double
+             * @description Weight of the load-balancing loss of a mixture of experts, which keeps the router from sending all tokens to
+             *     few of them: of its mean over tokens and layers, taken within each sequence. 0 leaves it out; 0.001 is common.
+             */
+            router_aux_loss_coef?: number;
         };
         /** @description A configuration and completions to judge with it. */
         TryVerifier: {

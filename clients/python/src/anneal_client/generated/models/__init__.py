@@ -238,6 +238,7 @@ from .test_verdict import TestVerdict
 from .test_verifier import TestVerifier
 from .token_logprob import TokenLogprob
 from .top_logprob import TopLogprob
+from .train_on import TrainOn
 from .train_spec import TrainSpec
 from .try_verifier import TryVerifier
 from .update_job import UpdateJob
@@ -516,6 +517,7 @@ __all__ = (
     "TestVerifier",
     "TokenLogprob",
     "TopLogprob",
+    "TrainOn",
     "TrainSpec",
     "TryVerifier",
     "UpdateJob",

@@ -9,6 +9,7 @@ from attrs import field as _attrs_field
 from ..types import UNSET, Unset
 
 from ..models.prompt_format import PromptFormat
+from ..models.train_on import TrainOn
 from ..types import UNSET, Unset
 from typing import cast
 
@@ -31,6 +32,20 @@ class DatasetSpec:
                 - `text`: As it stands.
             system (None | str | Unset): A system message put before every prompt (chat format only).
             template (None | str | Unset): Text around a plain prompt; `{prompt}` stands for the row's prompt.
+            chat_template (None | str | Unset): A chat template in Jinja to use in the place of the model's own; the
+                finished model carries it.
+            thinking (bool | None | Unset): Have the model reason before it answers, or not, where its chat template knows
+                both (`enable_thinking`). With
+                true, verifiers judge what follows the last `</think>` of a completion, and nothing where there is none. By
+                default true for such a template, and nothing for others.
+            max_prompt_tokens (int | None | Unset): The longest prompt in tokens; a longer one is an error. By default what
+                leaves room in the model's context. With
+                `sampling.max_new_tokens` it makes the longest sequence, at which completions of rows are cut, and from which
+                rotary positions that depend on length (`dynamic`, `longrope`) are chosen.
+            train_on (TrainOn | Unset): What is learnt of a conversation.
+
+                - `last`: The completion, which answers the last message.
+                - `all_assistant`: Every message of the assistant, and the completion.
      """
 
     train: str
@@ -38,6 +53,10 @@ class DatasetSpec:
     format_: PromptFormat | Unset = UNSET
     system: None | str | Unset = UNSET
     template: None | str | Unset = UNSET
+    chat_template: None | str | Unset = UNSET
+    thinking: bool | None | Unset = UNSET
+    max_prompt_tokens: int | None | Unset = UNSET
+    train_on: TrainOn | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         train = self.train
@@ -64,6 +83,28 @@ class DatasetSpec:
         else:
             template = self.template
 
+        chat_template: None | str | Unset
+        if isinstance(self.chat_template, Unset):
+            chat_template = UNSET
+        else:
+            chat_template = self.chat_template
+
+        thinking: bool | None | Unset
+        if isinstance(self.thinking, Unset):
+            thinking = UNSET
+        else:
+            thinking = self.thinking
+
+        max_prompt_tokens: int | None | Unset
+        if isinstance(self.max_prompt_tokens, Unset):
+            max_prompt_tokens = UNSET
+        else:
+            max_prompt_tokens = self.max_prompt_tokens
+
+        train_on: str | Unset = UNSET
+        if not isinstance(self.train_on, Unset):
+            train_on = self.train_on.value
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update({
@@ -77,6 +118,14 @@ class DatasetSpec:
             field_dict["system"] = system
         if template is not UNSET:
             field_dict["template"] = template
+        if chat_template is not UNSET:
+            field_dict["chat_template"] = chat_template
+        if thinking is not UNSET:
+            field_dict["thinking"] = thinking
+        if max_prompt_tokens is not UNSET:
+            field_dict["max_prompt_tokens"] = max_prompt_tokens
+        if train_on is not UNSET:
+            field_dict["train_on"] = train_on
 
         return field_dict
 
@@ -119,12 +168,50 @@ class DatasetSpec:
 
         template = _parse_template(d.pop("template", UNSET))
 
+        def _parse_chat_template(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        chat_template = _parse_chat_template(d.pop("chat_template", UNSET))
+
+        def _parse_thinking(data: object) -> bool | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(bool | None | Unset, data)
+
+        thinking = _parse_thinking(d.pop("thinking", UNSET))
+
+        def _parse_max_prompt_tokens(data: object) -> int | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(int | None | Unset, data)
+
+        max_prompt_tokens = _parse_max_prompt_tokens(d.pop("max_prompt_tokens", UNSET))
+
+        _train_on = d.pop("train_on", UNSET)
+        train_on: TrainOn | Unset
+        if isinstance(_train_on,  Unset):
+            train_on = UNSET
+        else:
+            train_on = TrainOn(_train_on)
+
         dataset_spec = cls(
             train=train,
             eval_=eval_,
             format_=format_,
             system=system,
             template=template,
+            chat_template=chat_template,
+            thinking=thinking,
+            max_prompt_tokens=max_prompt_tokens,
+            train_on=train_on,
         )
 
         return dataset_spec

@@ -49,6 +49,15 @@ class EvaluationSpec:
                 - `text`: As it stands.
             system (None | str | Unset): A system message put before every prompt (chat format only).
             template (None | str | Unset): Text around a plain prompt; `{prompt}` stands for the row's prompt.
+            chat_template (None | str | Unset): A chat template in Jinja to use in the place of the model's own.
+            thinking (bool | None | Unset): Have the model reason before it answers, or not, where its chat template knows
+                both (`enable_thinking`). With
+                true, verifiers judge what follows the last `</think>` of a completion, and nothing where there is none. By
+                default true for such a template, and nothing for others.
+            max_prompt_tokens (int | None | Unset): The longest prompt in tokens; a longer one is an error. By default what
+                leaves room in the model's context. With
+                `sampling.max_new_tokens` it makes the longest sequence, from which rotary positions that depend on length
+                (`dynamic`, `longrope`) are chosen.
             sampling (SamplingSpec | Unset): How completions are sampled.
             samples (int | Unset): Completions per prompt. Default: 8.
             pass_at (list[int] | None | Unset): The k of pass@k; none may exceed `samples`. By default 1 and `samples`.
@@ -72,6 +81,9 @@ class EvaluationSpec:
     format_: PromptFormat | Unset = UNSET
     system: None | str | Unset = UNSET
     template: None | str | Unset = UNSET
+    chat_template: None | str | Unset = UNSET
+    thinking: bool | None | Unset = UNSET
+    max_prompt_tokens: int | None | Unset = UNSET
     sampling: SamplingSpec | Unset = UNSET
     samples: int | Unset = 8
     pass_at: list[int] | None | Unset = UNSET
@@ -145,6 +157,24 @@ class EvaluationSpec:
         else:
             template = self.template
 
+        chat_template: None | str | Unset
+        if isinstance(self.chat_template, Unset):
+            chat_template = UNSET
+        else:
+            chat_template = self.chat_template
+
+        thinking: bool | None | Unset
+        if isinstance(self.thinking, Unset):
+            thinking = UNSET
+        else:
+            thinking = self.thinking
+
+        max_prompt_tokens: int | None | Unset
+        if isinstance(self.max_prompt_tokens, Unset):
+            max_prompt_tokens = UNSET
+        else:
+            max_prompt_tokens = self.max_prompt_tokens
+
         sampling: dict[str, Any] | Unset = UNSET
         if not isinstance(self.sampling, Unset):
             sampling = self.sampling.to_dict()
@@ -195,6 +225,12 @@ class EvaluationSpec:
             field_dict["system"] = system
         if template is not UNSET:
             field_dict["template"] = template
+        if chat_template is not UNSET:
+            field_dict["chat_template"] = chat_template
+        if thinking is not UNSET:
+            field_dict["thinking"] = thinking
+        if max_prompt_tokens is not UNSET:
+            field_dict["max_prompt_tokens"] = max_prompt_tokens
         if sampling is not UNSET:
             field_dict["sampling"] = sampling
         if samples is not UNSET:
@@ -345,6 +381,33 @@ class EvaluationSpec:
 
         template = _parse_template(d.pop("template", UNSET))
 
+        def _parse_chat_template(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        chat_template = _parse_chat_template(d.pop("chat_template", UNSET))
+
+        def _parse_thinking(data: object) -> bool | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(bool | None | Unset, data)
+
+        thinking = _parse_thinking(d.pop("thinking", UNSET))
+
+        def _parse_max_prompt_tokens(data: object) -> int | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(int | None | Unset, data)
+
+        max_prompt_tokens = _parse_max_prompt_tokens(d.pop("max_prompt_tokens", UNSET))
+
         _sampling = d.pop("sampling", UNSET)
         sampling: SamplingSpec | Unset
         if isinstance(_sampling,  Unset):
@@ -407,6 +470,9 @@ class EvaluationSpec:
             format_=format_,
             system=system,
             template=template,
+            chat_template=chat_template,
+            thinking=thinking,
+            max_prompt_tokens=max_prompt_tokens,
             sampling=sampling,
             samples=samples,
             pass_at=pass_at,

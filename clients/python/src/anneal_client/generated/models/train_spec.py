@@ -39,6 +39,9 @@ class TrainSpec:
             recompute (bool | Unset): Compute each layer's intermediate results again in the backward pass instead of
                 keeping them: about a third
                 more time, a fraction of the memory, the same bits. Default: False.
+            router_aux_loss_coef (float | Unset): Weight of the load-balancing loss of a mixture of experts, which keeps the
+                router from sending all tokens to
+                few of them: of its mean over tokens and layers, taken within each sequence. 0 leaves it out; 0.001 is common.
      """
 
     steps: int | Unset = 100
@@ -49,6 +52,7 @@ class TrainSpec:
     micro_batch_tokens: Auto | int | Unset = UNSET
     precision: Precision | Unset = UNSET
     recompute: bool | Unset = False
+    router_aux_loss_coef: float | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         steps = self.steps
@@ -79,6 +83,8 @@ class TrainSpec:
 
         recompute = self.recompute
 
+        router_aux_loss_coef = self.router_aux_loss_coef
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update({
@@ -99,6 +105,8 @@ class TrainSpec:
             field_dict["precision"] = precision
         if recompute is not UNSET:
             field_dict["recompute"] = recompute
+        if router_aux_loss_coef is not UNSET:
+            field_dict["router_aux_loss_coef"] = router_aux_loss_coef
 
         return field_dict
 
@@ -146,6 +154,8 @@ class TrainSpec:
 
         recompute = d.pop("recompute", UNSET)
 
+        router_aux_loss_coef = d.pop("router_aux_loss_coef", UNSET)
+
         train_spec = cls(
             steps=steps,
             prompts_per_step=prompts_per_step,
@@ -155,6 +165,7 @@ class TrainSpec:
             micro_batch_tokens=micro_batch_tokens,
             precision=precision,
             recompute=recompute,
+            router_aux_loss_coef=router_aux_loss_coef,
         )
 
         return train_spec
