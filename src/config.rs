@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Deserialize;
 
+use crate::hub::{Hub, Token};
+
 /// What is wrong with the settings.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -21,6 +23,9 @@ pub enum ConfigError {
 
 /// About 31 hours in all, so that a receiver that is down over night loses nothing.
 const WEBHOOK_RETRY_SECONDS: [u64; 7] = [5, 30, 120, 600, 3600, 21_600, 86_400];
+
+/// Where models named `hf:owner/name` are.
+const HUB: &str = "https://huggingface.co";
 
 /// Below this a worker does not start.
 const LEAST_WORKER_MEMORY: u64 = 256 << 20;
@@ -57,6 +62,25 @@ pub struct SettingArgs {
     /// Folders below which the API may import models; separate several by `:` [default: none]
     #[arg(long, env = "ANNEAL_IMPORT_ROOTS", value_name = "DIRS", value_delimiter = ':', global = true)]
     pub import_roots: Option<Vec<PathBuf>>,
+
+    /// Address of the hub that serves models named `hf:owner/name`: Hugging Face's, or a mirror of it [default:
+    /// https://huggingface.co]
+    #[arg(long, env = "HF_ENDPOINT", value_name = "URL", global = true)]
+    pub hub_endpoint: Option<String>,
+
+    /// File with the hub's token, for models that are private or gated [default: the variable HF_TOKEN]
+    #[arg(long, env = "HF_TOKEN_PATH", value_name = "FILE", global = true)]
+    pub hub_token_file: Option<PathBuf>,
+
+    /// Never ask the hub: only models that are here already can be named
+    #[arg(long, env = "HF_HUB_OFFLINE", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true",
+          value_parser = clap::builder::BoolishValueParser::new(), global = true)]
+    pub hub_offline: Option<bool>,
+
+    /// The hub's token itself, which belongs into no command line
+    #[arg(long, env = "HF_TOKEN", hide = true, hide_env_values = true, global = true)]
+    #[serde(skip)]
+    pub hub_token: Option<String>,
 
     /// Host names besides localhost under which the server is reached, as through a proxy; separated by commas
     #[arg(long, env = "ANNEAL_ALLOWED_HOSTS", value_name = "NAMES", value_delimiter = ',', global = true)]
@@ -129,6 +153,9 @@ pub struct Config {
     pub devices: String,
     pub threads: usize,
     pub import_roots: Vec<PathBuf>,
+    pub hub_endpoint: String,
+    pub hub_token: Option<Token>,
+    pub hub_offline: bool,
     pub allowed_hosts: Vec<String>,
     pub max_upload_bytes: u64,
     pub requests_per_minute: u64,
@@ -161,6 +188,9 @@ impl Config {
             devices: args.devices.or(file.devices).unwrap_or_else(|| String::from("all")),
             threads: args.threads.or(file.threads).unwrap_or_else(cores),
             import_roots: args.import_roots.or(file.import_roots).unwrap_or_default(),
+            hub_endpoint: args.hub_endpoint.or(file.hub_endpoint).unwrap_or_else(|| String::from(HUB)),
+            hub_token: hub_token(args.hub_token, args.hub_token_file.or(file.hub_token_file))?,
+            hub_offline: args.hub_offline.or(file.hub_offline).unwrap_or(false),
             allowed_hosts: args.allowed_hosts.or(file.allowed_hosts).unwrap_or_default(),
             max_upload_bytes: args.max_upload_bytes.or(file.max_upload_bytes).unwrap_or(2 << 30),
             requests_per_minute: args.requests_per_minute.or(file.requests_per_minute).unwrap_or(6000),
@@ -186,6 +216,11 @@ impl Config {
         self.listen.ip().to_canonical().is_loopback()
     }
 
+    /// The hub that serves models named `hf:owner/name`.
+    pub fn hub(&self) -> Hub {
+        Hub::new(&self.hub_endpoint, self.hub_token.clone(), self.hub_offline)
+    }
+
     /// Where a client on this machine finds the API.
     pub fn own_url(&self) -> String {
         let mut address = self.listen;
@@ -197,6 +232,9 @@ impl Config {
 
     fn check(&self) -> Result<(), ConfigError> {
         let wrong = |setting, detail: &str| Err(ConfigError::Setting { setting, detail: detail.to_owned() });
+        if !["http://", "https://"].iter().any(|scheme| self.hub_endpoint.starts_with(scheme)) {
+            return wrong("hub_endpoint", "must begin with https:// or http://");
+        }
         if !(1..=1024).contains(&self.threads) {
             return wrong("threads", "must lie between 1 and 1024");
         }
@@ -240,6 +278,19 @@ fn is_for_workers(name: &str) -> bool {
     ];
     const PREFIXES: &[&str] = &["CUBLAS_", "CUDA_", "FAKETIME", "LC_", "MIMALLOC_", "NCCL_", "NVIDIA_"];
     NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// What lets this server into the hub; an empty variable is none.
+fn hub_token(token: Option<String>, file: Option<PathBuf>) -> Result<Option<Token>, ConfigError> {
+    let token = match (token, file) {
+        (Some(token), _) => token,
+        // As other programs of the hub have it: a file that is not there is no token.
+        (None, Some(path)) if path.exists() => {
+            std::fs::read_to_string(&path).map_err(|source| ConfigError::Read { path, source })?
+        }
+        (None, _) => return Ok(None),
+    };
+    Ok(Some(token.trim()).filter(|token| !token.is_empty()).map(|token| Token(token.to_owned())))
 }
 
 fn cores() -> usize {

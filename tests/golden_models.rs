@@ -3,6 +3,9 @@
 //!
 //! `MODEL_GOLDENS=/folder cargo test --test golden_models -- --nocapture` takes the models of another folder.
 
+#[path = "common/gguf.rs"]
+mod gguf;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -24,6 +27,7 @@ use anneal::modelfile::families::FAMILIES;
 use anneal::modelfile::{inspect, inspect_weights};
 use anneal::text::chat::{Chat, ChatTemplate};
 use anneal::text::tokenizer::TextTokenizer;
+use gguf::GgufFile;
 use serde_json::Value;
 
 fn data(name: &str) -> PathBuf {
@@ -206,54 +210,6 @@ fn check_greedy(decoder: &Decoder, sequences: &[Vec<u32>], golden: &Value) {
     }
 }
 
-/// A GGUF file in the making: version 3, every tensor in F32.
-#[derive(Default)]
-struct GgufFile {
-    keys: Vec<u8>,
-    key_count: u64,
-    tensors: Vec<(String, Vec<usize>, Vec<f32>)>,
-}
-
-impl GgufFile {
-    fn key(&mut self, name: &str, kind: u32, value: &[u8]) {
-        self.keys
-            .extend([&(name.len() as u64).to_le_bytes()[..], name.as_bytes(), &kind.to_le_bytes(), value].concat());
-        self.key_count += 1;
-    }
-
-    fn number(&mut self, name: &str, value: &Value) {
-        match value.as_u64() {
-            Some(count) => self.key(name, 4, &(count as u32).to_le_bytes()),
-            None => self.key(name, 6, &(value.as_f64().unwrap() as f32).to_le_bytes()),
-        }
-    }
-
-    fn text(&mut self, name: &str, value: &str) {
-        self.key(name, 8, &[&(value.len() as u64).to_le_bytes()[..], value.as_bytes()].concat());
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        let mut bytes = b"GGUF".to_vec();
-        bytes.extend(3_u32.to_le_bytes());
-        bytes.extend([self.tensors.len() as u64, self.key_count].map(u64::to_le_bytes).concat());
-        bytes.extend(&self.keys);
-        let mut offset = 0_u64;
-        for (name, shape, values) in &self.tensors {
-            bytes.extend([&(name.len() as u64).to_le_bytes()[..], name.as_bytes()].concat());
-            bytes.extend((shape.len() as u32).to_le_bytes());
-            shape.iter().rev().for_each(|size| bytes.extend((*size as u64).to_le_bytes()));
-            bytes.extend(0_u32.to_le_bytes());
-            bytes.extend(offset.to_le_bytes());
-            offset += (values.len() as u64 * 4).next_multiple_of(32);
-        }
-        for (_, _, values) in &self.tensors {
-            bytes.resize(bytes.len().next_multiple_of(32), 0);
-            values.iter().for_each(|value| bytes.extend(value.to_le_bytes()));
-        }
-        bytes
-    }
-}
-
 /// Rows of queries or keys as llama.cpp's converter orders them for some families: the two coordinates of a rotated pair
 /// side by side.
 fn paired(values: &[f32], heads: usize, width: usize) -> Vec<f32> {
@@ -263,39 +219,12 @@ fn paired(values: &[f32], heads: usize, width: usize) -> Vec<f32> {
     rows.flat_map(|from| values[from * row..][..row].to_vec()).collect()
 }
 
-/// The keys of GGUF for members of `config.json`, as the Python package gguf 0.19 lists them.
-const GGUF_KEYS: [(&str, &str); 18] = [
-    ("vocab_size", "vocab_size"),
-    ("hidden_size", "embedding_length"),
-    ("intermediate_size", "feed_forward_length"),
-    ("num_hidden_layers", "block_count"),
-    ("num_attention_heads", "attention.head_count"),
-    ("num_key_value_heads", "attention.head_count_kv"),
-    ("head_dim", "attention.key_length"),
-    ("rms_norm_eps", "attention.layer_norm_rms_epsilon"),
-    ("max_position_embeddings", "context_length"),
-    ("rope_theta", "rope.freq_base"),
-    ("sliding_window", "attention.sliding_window"),
-    ("num_experts", "expert_count"),
-    ("num_experts_per_tok", "expert_used_count"),
-    ("moe_intermediate_size", "expert_feed_forward_length"),
-    ("attention_multiplier", "attention.scale"),
-    ("embedding_multiplier", "embedding_scale"),
-    ("logits_scaling", "logit_scale"),
-    ("residual_multiplier", "residual_scale"),
-];
-
 /// A model as llama.cpp's converter would write it.
 fn gguf_of(weights: &Weights, architecture: &str) -> Vec<u8> {
     let config = weights.config();
     let mut file = GgufFile::default();
-    file.text("general.architecture", architecture);
     let members = config.to_hf("float32");
-    for (member, key) in GGUF_KEYS {
-        if !members[member].is_null() {
-            file.number(&format!("{architecture}.{key}"), &members[member]);
-        }
-    }
+    file.configuration(architecture, &members);
     let scaling = &members["rope_scaling"];
     if scaling["rope_type"] == "yarn" {
         file.text(&format!("{architecture}.rope.scaling.type"), "yarn");

@@ -70,9 +70,7 @@ fn start(devices: &str) -> (TempDir, Server, String) {
     write_long_model(&model);
     let arguments = ["--devices", devices, "--import-roots", import.to_str().unwrap()];
     let server = Server::start_with(&folder.path().join("data"), &arguments);
-    let answer = server.post("/v1/models", &json!({"path": model}));
-    assert_eq!(answer.status, 201, "{}", answer.json());
-    let long = answer.json()["id"].as_str().unwrap().to_owned();
+    let long = server.import(&json!({"path": model}))["id"].as_str().unwrap().to_owned();
     (folder, server, long)
 }
 

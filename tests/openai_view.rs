@@ -363,7 +363,7 @@ fn an_imported_model_can_be_deleted_when_no_job_needs_it() {
     let data = data_dir();
     let assets = concat!(env!("CARGO_MANIFEST_DIR"), "/assets");
     let server = Server::start_with(data.path(), &["--import-roots", assets]);
-    let imported = server.post("/v1/models", &json!({"path": format!("{assets}/arith-tiny")})).json();
+    let imported = server.import(&json!({"path": format!("{assets}/arith-tiny")}));
     let id = imported["id"].as_str().unwrap_or_else(|| panic!("{imported}")).to_owned();
     assert_eq!((&imported["created"], &imported["owned_by"]), (&imported["created_at"], &json!("import")));
     let mut spec = small_spec();

@@ -2,6 +2,8 @@
 //! how many random kills are tried.
 
 mod common;
+#[path = "common/hub.rs"]
+mod hub;
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::MetadataExt;
@@ -9,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Server, data_dir, signal, small_spec};
+use common::{PATIENCE, Server, data_dir, signal, small_spec};
+use hub::{Hub, large_model};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -318,12 +321,16 @@ impl SmallDisk {
     }
 
     fn start(&self) -> Server {
+        self.start_with(&[])
+    }
+
+    fn start_with(&self, arguments: &[&str]) -> Server {
         let mut command = Command::new("nsenter");
         command.args(["--user", "--mount", "--preserve-credentials", "--target", &self.holder.id().to_string()]);
         command.arg(env!("CARGO_BIN_EXE_anneal"));
         command.args(["serve", "--supervised", "--listen", "127.0.0.1:0", "--log", "error", "--devices", "cpu"]);
         Server::spawn({
-            command.arg("--data-dir").arg(self.data.path());
+            command.arg("--data-dir").arg(self.data.path()).args(arguments);
             command
         })
     }
@@ -491,6 +498,35 @@ fn a_job_that_finds_the_disk_full_waits_and_goes_on_and_one_that_failed_is_resum
     server.stream(&job, 0).unwrap().read_to_string(&mut text).unwrap();
     assert!(text.contains("succeeded: finished") && text.contains("cancelled by a client"), "{text}");
     stream.read_to_string(&mut text).unwrap();
+}
+
+/// The weights of a model that fits are written when the disk becomes full.
+#[test]
+fn a_model_that_finds_the_disk_full_fails_and_gives_back_what_it_took() {
+    let (hub, disk) = (Hub::start(), SmallDisk::new());
+    hub.put_files("large/model", large_model());
+    hub.pace(Duration::from_millis(30));
+    let server = disk.start_with(&["--hub-endpoint", &hub.base]);
+    let model = server.post("/v1/models", &json!({"source": "hf:large/model"})).json();
+    let path = format!("/v1/models/{}", model["id"].as_str().unwrap());
+    let end = Instant::now() + PATIENCE;
+    while server.get(&path).json()["bytes_done"].as_u64() < Some(4 << 20) {
+        assert!(Instant::now() < end, "nothing came");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    disk.fill();
+    hub.pace(Duration::ZERO);
+    let failed = server.imported(&model);
+    assert_eq!((&failed["status"], &failed["failure"]["code"]), (&json!("failed"), &json!("storage_full")), "{failed}");
+    let folder = disk.path("models").join(model["id"].as_str().unwrap());
+    assert!(!folder.exists(), "what was written is gone");
+    // Now that its pieces are gone there is room for the filler's rest only; one that cannot fit is not begun.
+    disk.fill();
+    let refused = server.post("/v1/models", &json!({"source": "hf:large/model"}));
+    assert_eq!(refused.problem(), "storage_full");
+    disk.free();
+    let model = server.import(&json!({"source": "hf:large/model"}));
+    assert_eq!(model["status"], "ready", "{model}");
 }
 
 #[test]

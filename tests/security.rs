@@ -354,6 +354,17 @@ fn a_hostile_model_ends_no_more_than_the_process_that_tries_it() {
         }
     }
 
+    // A tokenizer whose pattern takes more steps than any text has characters.
+    let path = model_with_template(models.path(), "pattern", "{{ messages[0].content }}");
+    let file = std::path::Path::new(&path).join("tokenizer.json");
+    let tokenizer = std::fs::read_to_string(&file).unwrap();
+    let exploding = tokenizer.replace(r#""[\\s\\S]""#, r#""(?:a+)+(?=b)|[\\s\\S]""#);
+    assert_ne!(tokenizer, exploding);
+    std::fs::write(&file, exploding).unwrap();
+    let answer = server.post("/v1/models", &json!({"path": path}));
+    assert_eq!((answer.status, answer.problem().as_str()), (422, "model_text_failed"), "{}", answer.json());
+    assert!(answer.json()["detail"].as_str().unwrap().contains("(?:a+)+(?=b)"), "{}", answer.json());
+
     // One that waits for its moment.
     let template =
         format!("{{% if messages[0].content == 'now' %}}{doubling}{{% endif %}}{{{{ messages[0].content }}}}");

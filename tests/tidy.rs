@@ -17,7 +17,8 @@ use regex::Regex;
 const IMPORTS: &[(&str, &[&str])] = &[
     ("job", &[]),
     ("clock", &["job"]),
-    ("config", &["job"]),
+    ("hub", &["job"]),
+    ("config", &["job", "hub"]),
     ("telemetry", &["job"]),
     ("program", &["config"]),
     ("modelfile", &["job"]),
@@ -30,6 +31,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("store", &["job", "spec"]),
     ("engine", &["job", "objective", "verifier", "dataset", "modelfile", "spec", "text"]),
     ("worker", &["job", "device", "store", "engine", "dataset", "modelfile", "spec", "clock", "config", "program"]),
+    ("import", &["job", "hub", "modelfile", "store", "clock"]),
     ("webhook", &["job", "store", "clock"]),
     (
         "api",
@@ -42,6 +44,8 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "spec",
             "text",
             "store",
+            "hub",
+            "import",
             "webhook",
             "clock",
             "config",
@@ -76,7 +80,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // A job's log, its status, and the right to run it.
         "events", "devices", "transitions", "lease", "workers", "reports", "inputs",
         // What jobs use and what they make.
-        "artifacts", "datasets", "models", "verifiers", "uploaded_files", "uploads",
+        "artifacts", "datasets", "models", "imports", "verifiers", "uploaded_files", "uploads",
         // Jobs.
         "jobs", "progress", "rollout_sets", "evaluations", "derived", "submissions", "fine_tuning", "space", "deletion", "queue",
         "lifecycle", "turns", "placement", "line",
@@ -88,7 +92,7 @@ const ORDERS: &[(&str, &[&str])] = &[
     ("api", &[
         // Requests and answers.
         "error", "places", "blocking", "scan", "sandbox", "caller", "credential", "extract", "route", "host", "strangers", "connections", "etag", "labels", "deleted", "lines", "feed", "tail",
-        "download", "archive", "verifiable", "resolve", "row_source", "resources",
+        "download", "archive", "verifiable", "imports", "resolve", "row_source", "resources",
         // Around every handler.
         "access", "limits", "idempotency", "audit", "browser", "compress",
         // Handlers.
@@ -139,6 +143,7 @@ const NAMES: &[(&str, &str, &[&str], &str)] = &[
             "src/dataset",
             "src/device",
             "src/engine",
+            "src/import",
             "src/modelfile",
             "src/program",
             "src/store",

@@ -2,20 +2,17 @@
 //! of the job in `README.md`.
 
 mod common;
+#[path = "common/pages.rs"]
+mod pages;
 
-use std::fs::{self, File};
-use std::path::Path;
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 
 use common::{Server, data_dir};
+use pages::blocks;
 use regex::Regex;
 use serde_json::Value;
 
-/// Seconds after which the tour is ended.
-const LONGEST: &str = "240";
 const FEWEST_COMMANDS: usize = 30;
-/// Is written before each block.
-const MARK: &str = "=== block";
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
 /// Routes that the tour leaves out: they send something to another machine, or need that it was sent.
@@ -26,13 +23,6 @@ const NOT_IN_THE_TOUR: [(&str, &str); 3] = [
 ];
 /// Requests of the tour that are no route of the document.
 const NOT_IN_THE_DOCUMENT: [(&str, &str); 1] = [("GET", "/openapi.json")];
-
-/// The text of every block of commands of a page.
-fn blocks(page: &str) -> Vec<String> {
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap();
-    let fence = Regex::new(r"(?ms)^```sh\n(.*?)^```$").unwrap();
-    fence.captures_iter(&text).map(|block| block[1].to_owned()).collect()
-}
 
 fn tour() -> Vec<String> {
     blocks("docs/API.md")
@@ -56,35 +46,7 @@ fn the_job_by_curl_of_the_readme_works() {
 fn all_work(blocks: &[String]) {
     let folder = data_dir();
     let server = Server::start(&folder.path().join("data"));
-    let (status, output) = run(blocks, &server.base, folder.path());
-    let last = output.rfind(MARK).map_or(output.as_str(), |begin| &output[begin..]);
-    let number = last.strip_prefix(MARK).and_then(|rest| rest.split_whitespace().next()?.parse::<usize>().ok());
-    let block = number.and_then(|number| blocks.get(number - 1)).map_or("", String::as_str);
-    assert!(status.success(), "{status} in this block:\n{block}\nwhich said:\n{last}");
-    assert_eq!(number, Some(blocks.len()), "the tour ended early:\n{last}");
-}
-
-/// Runs the blocks as one script in an empty folder; what it wrote is the second.
-fn run(blocks: &[String], base: &str, folder: &Path) -> (ExitStatus, String) {
-    let marked = blocks.iter().enumerate().map(|(index, block)| format!("echo '{MARK} {}'\n{block}", index + 1));
-    let script = format!("set -euo pipefail\n{}", marked.collect::<String>());
-    let (work, file, log) = (folder.join("work"), folder.join("tour.sh"), folder.join("tour.log"));
-    fs::create_dir(&work).unwrap();
-    fs::write(&file, script).unwrap();
-    let output = File::create(&log).unwrap();
-    let programs = Path::new(env!("CARGO_BIN_EXE_anneal")).parent().unwrap();
-    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
-    // `timeout` also ends what bash has started.
-    let status = Command::new("timeout")
-        .args(["--signal=KILL", LONGEST, "bash"])
-        .arg(&file)
-        .current_dir(&work)
-        .envs([("ANNEAL", base), ("DATA", "../data"), ("PATH", &path), ("NO_PROXY", "127.0.0.1"), ("LC_ALL", "C")])
-        .stdout(output.try_clone().unwrap())
-        .stderr(output)
-        .status()
-        .unwrap();
-    (status, String::from_utf8_lossy(&fs::read(&log).unwrap()).into_owned())
+    pages::all_work(blocks, &server.base, folder.path());
 }
 
 #[test]

@@ -27,6 +27,7 @@ mod feed;
 mod health;
 mod host;
 mod idempotency;
+pub mod imports;
 mod inference;
 pub mod jobs;
 mod keys;
@@ -59,7 +60,6 @@ mod webhook_deliveries;
 mod webhook_endpoints;
 
 use std::ops::Deref;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -83,6 +83,7 @@ use datasets::rows::RowIndexes;
 use error::Problem;
 use etag::Answers;
 use feed::Feed;
+use imports::{Finder, Pull, Sources};
 use limits::Limits;
 use places::Places;
 use route::{Kind, Routes};
@@ -109,6 +110,13 @@ impl Deref for App {
     }
 }
 
+impl App {
+    /// Where models that a request names are looked for.
+    fn finder(&self, pull: Pull) -> Finder<'_> {
+        Finder { store: &self.store, sources: &self.shared.settings.sources, pull }
+    }
+}
+
 /// What all requests have in common.
 pub struct Shared {
     pub settings: ApiSettings,
@@ -128,8 +136,8 @@ pub struct Shared {
 /// The operator's choices.
 #[derive(Clone, Debug)]
 pub struct ApiSettings {
-    /// Folders below which models may be imported.
-    pub import_roots: Vec<PathBuf>,
+    /// Where models may come from.
+    pub sources: Sources,
     pub max_upload_bytes: u64,
     /// Host names besides the loopback ones under which the server is reached.
     pub allowed_hosts: Vec<String>,

@@ -8,15 +8,17 @@ use serde_json::Value;
 
 use super::blocking::blocking;
 use super::error::Problem;
+use super::imports::{self, Finder, Pull};
 use super::verifiable;
 use crate::dataset;
+use crate::hub::{self, HubRef};
 use crate::job::spec::{PromptFormat, PromptSpec};
-use crate::job::{ArtifactKind, DatasetId, DatasetVersionId, FieldError, VerifierId};
+use crate::job::{ArtifactKind, DatasetId, DatasetVersionId, FieldError, ModelStatus, VerifierId};
 use crate::modelfile::builtin::Builtin;
 use crate::modelfile::rope::RopeConfig;
 use crate::modelfile::{self, Inspection, ModelFileError};
 use crate::spec::{ModelRef, RowsRef};
-use crate::store::{CheckpointRow, DatasetVersionRow, Identified, Location, Store, StoreError};
+use crate::store::{CheckpointRow, DatasetVersionRow, Identified, Location, ModelRow, Store, StoreError};
 use crate::text::chat::ChatTemplate;
 use crate::verifier;
 
@@ -120,8 +122,8 @@ pub async fn prompts(
 #[derive(Clone, Debug)]
 pub struct Model {
     pub reference: ModelRef,
-    /// Of the weights, `sha256:...`; equal digests are equal models.
-    pub digest: String,
+    /// Of the weights, `sha256:...`; equal digests are equal models. None while they are under way.
+    pub digest: Option<String>,
     /// Of `tokenizer.json`, `sha256:...`.
     pub tokenizer_digest: String,
     pub files: ModelFiles,
@@ -174,7 +176,7 @@ mod builtin_name {
 /// Finds a model by the name that a spec gives it. `seed` is what a built-in without weights draws them from. An error
 /// has the given pointer and code.
 pub async fn model(
-    store: &Store,
+    Finder { store, sources, pull }: Finder<'_>,
     name: &str,
     seed: u64,
     (pointer, code): (&str, &'static str),
@@ -182,10 +184,20 @@ pub async fn model(
     let wrong = |detail: String| Ok(Err(FieldError::new(pointer, code, detail)));
     let reference = match name.parse::<ModelRef>() {
         Ok(reference) => reference,
+        Err(_) if name.starts_with(hub::PREFIX) => {
+            let reference = match name.parse::<HubRef>() {
+                Ok(reference) => reference,
+                Err(error) => return wrong(error.to_string()),
+            };
+            match imports::pull(store, &sources.hub, &reference, pull, pointer).await? {
+                Ok(row) => ModelRef::Model(row.id),
+                Err(error) => return Ok(Err(error)),
+            }
+        }
         Err(_) => {
             let detail = format!(
-                "`{name}` is no model; use `mdl_...` or its name (see GET /v1/models; POST /v1/models imports one), an \
-                 inference checkpoint `ckpt_...` or the model of a job `ft:JOB`, or `builtin:arith-tiny`"
+                "`{name}` is no model; use `hf:owner/name`, `mdl_...` or its name (see GET /v1/models; POST /v1/models imports \
+                 one), an inference checkpoint `ckpt_...` or the model of a job `ft:JOB`, or `builtin:arith-tiny`"
             );
             let otherwise = FieldError::new(pointer, code, detail);
             let found = if name.starts_with("ft:") {
@@ -199,32 +211,53 @@ pub async fn model(
             }
         }
     };
-    let model = |weights: &str, tokenizer: &str, files| Model {
+    let model = |weights: Option<&str>, tokenizer: &str, files| Model {
         reference,
-        digest: format!("sha256:{weights}"),
+        digest: weights.map(|weights| format!("sha256:{weights}")),
         tokenizer_digest: format!("sha256:{tokenizer}"),
         files,
     };
     Ok(Ok(match reference {
         ModelRef::Builtin(builtin) => {
-            model(&builtin.weights_sha256(seed), builtin.tokenizer_sha256(), ModelFiles::Builtin(builtin))
+            model(Some(&builtin.weights_sha256(seed)), builtin.tokenizer_sha256(), ModelFiles::Builtin(builtin))
         }
         ModelRef::Model(id) => match found(store.model(id).await, pointer)? {
             Ok(row) => {
+                if let Some(error) = unusable(&row, pull, pointer) {
+                    return Ok(Err(error));
+                }
                 let files = ModelFiles::Path(store.place().fetch(&Location::model(id)).await?);
-                model(&row.weights_sha256, &row.tokenizer_sha256, files)
+                model(row.weights_sha256.as_deref(), &row.tokenizer_sha256, files)
             }
             Err(error) => return wrong(error.detail),
         },
         ModelRef::Checkpoint(id) => match found(store.checkpoint(id).await, pointer)? {
             Ok(row) if row.artifact.manifest.kind == ArtifactKind::Inference => {
                 let files = ModelFiles::Path(store.place().fetch(row.artifact.location()).await?);
-                model(&sha256_of(&row, "model.safetensors")?, &sha256_of(&row, "tokenizer.json")?, files)
+                model(Some(&sha256_of(&row, "model.safetensors")?), &sha256_of(&row, "tokenizer.json")?, files)
             }
             Ok(_) => return wrong(format!("`{name}` is a training checkpoint; only inference checkpoints are models")),
             Err(error) => return wrong(error.detail),
         },
     }))
+}
+
+/// Why a model cannot be named by a job, or where `pull` brings nothing cannot be used at once.
+fn unusable(row: &ModelRow, pull: Pull, pointer: &str) -> Option<FieldError> {
+    let id = row.id;
+    match row.status {
+        ModelStatus::Failed => {
+            let why = row.failure.as_ref().map_or("", |failure| &failure.message);
+            let detail = format!("{id} ({}) could not be imported: {why}", row.source);
+            Some(FieldError::new(pointer, "model_import_failed", detail))
+        }
+        ModelStatus::Importing | ModelStatus::Pending if pull == Pull::Never => {
+            let (done, all) = (row.bytes_done / 1_000_000, row.bytes / 1_000_000);
+            let detail = format!("{id} ({}) is under way: {done} of {all} MB are here; try again later", row.source);
+            Some(FieldError::new(pointer, "model_not_ready", detail))
+        }
+        ModelStatus::Importing | ModelStatus::Pending | ModelStatus::Ready => None,
+    }
 }
 
 /// The digest of a file that every inference checkpoint has.

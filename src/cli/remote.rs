@@ -169,6 +169,11 @@ pub struct PageArgs {
 const PAGE: u64 = 100;
 
 impl PageArgs {
+    /// All there are.
+    pub fn everything() -> Self {
+        Self { limit: 0, all: true, after: None }
+    }
+
     /// The first so many.
     pub fn first(limit: u64) -> Self {
         Self { limit, all: false, after: None }

@@ -8,8 +8,8 @@ use rustix::process::{Resource, Signal, set_parent_process_death_signal};
 
 use super::limits::{bound, step_back};
 use crate::api::datasets::prompts::RowPrompts;
+use crate::api::imports::ModelTrial;
 use crate::api::jobs::preflight::PromptCheck;
-use crate::api::models::import::ModelTrial;
 use crate::api::sandbox::{FAILED, Task, perform};
 use crate::api::verifiers::audit::Audit;
 use crate::api::verifiers::judge::Judging;

@@ -12,10 +12,12 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
+use crate::api::imports::Sources;
 use crate::api::{self, ApiSettings};
 use crate::clock;
 use crate::config::Config;
 use crate::device::Machine;
+use crate::import;
 use crate::store::{ProjectLimits, Store, StoreError};
 use crate::webhook::{self, Guard};
 use crate::worker::supervisor::supervise;
@@ -100,8 +102,9 @@ impl Server {
         look_through(store.clone());
 
         store.set_default_limits(default_limits(config));
+        let hub = config.hub();
         let settings = ApiSettings {
-            import_roots: config.import_roots.clone(),
+            sources: Sources { roots: config.import_roots.clone(), hub: hub.clone() },
             max_upload_bytes: config.max_upload_bytes,
             allowed_hosts: config.allowed_hosts.clone(),
             open_without_keys: config.is_local(),
@@ -126,6 +129,7 @@ impl Server {
         let patience = Duration::from_secs(config.lease_seconds);
         let unsettled = (!settled).then(|| readings.clone());
         workers.spawn(liveness::watch(store.clone(), unsettled, patience, shutdown.clone()));
+        workers.spawn(import::watch(store.clone(), hub, shutdown.clone()));
         workers.spawn(space::watch(store.clone(), shutdown.clone()));
         for reading in readings {
             let (store, arguments, machine) = (store.clone(), arguments.clone(), Arc::clone(&machine));

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::backend::Backend;
@@ -35,6 +36,8 @@ use crate::verifier::{self, Score};
 const VERIFY_POLL: Duration = Duration::from_millis(2);
 /// Prompts that are rendered before anything is spent on them.
 const CHECKED_PROMPTS: usize = 10_000;
+/// Rows whose prompts are made before it is asked whether to stop.
+const AT_ONCE: usize = 256;
 
 /// What every job needs to know, whether it trains or not; nothing in it changes while it runs.
 pub struct ActorSpec {
@@ -137,6 +140,15 @@ pub struct RolloutRequest<'a> {
     pub phase: Phase,
 }
 
+/// What is made of each row, in order, by all processors; of several that fail the first is told.
+fn side_by_side<T: Send>(
+    rows: &[(u64, usize)],
+    make: impl Fn(usize) -> Result<T, EngineError> + Sync,
+) -> Result<Vec<T>, EngineError> {
+    let made: Vec<Result<T, EngineError>> = rows.par_iter().map(|(_, index)| make(*index)).collect();
+    made.into_iter().collect()
+}
+
 /// A model that samples, and a verifier that judges.
 pub struct Actor<'a, B: Backend> {
     pub(super) spec: &'a ActorSpec,
@@ -176,15 +188,24 @@ impl<'a, B: Backend> Actor<'a, B> {
         Ok(self.prompter()?.render(index, row)?)
     }
 
-    /// A row's own completion, ended as the model ends its completions.
-    pub(super) fn given(&self, index: usize, row: &Row, completion: &str) -> Result<Sequence, EngineError> {
+    /// The own completions of some rows, in order, ended as the model ends its completions; all processors make them.
+    pub(super) fn given(&self, dataset: &Dataset, rows: &[(u64, usize)]) -> Result<Vec<Sequence>, EngineError> {
+        let (prompter, end) = (self.prompter()?, self.end);
         let longest = self.spec.longest(self.weights.config());
-        let AnsweredPrompt { prompt, mut completion, mut loss_mask } =
-            self.prompter()?.answered(index, row, completion, self.end)?;
-        completion.truncate(longest.saturating_sub(prompt.len()));
-        loss_mask.truncate(completion.len());
-        let (behavior_logprobs, reference_logprobs) = (Vec::new(), Vec::new());
-        Ok(Sequence { prompt, completion, loss_mask, credit: 1.0, behavior_logprobs, reference_logprobs })
+        side_by_side(rows, |index| {
+            let row = dataset.row(index)?;
+            let Some(text) = &row.completion else {
+                return Err(EngineError::InvalidData {
+                    code: "row_missing_column",
+                    detail: format!("row {} has no completion, which `sft` learns from", index + 1),
+                });
+            };
+            let AnsweredPrompt { prompt, mut completion, mut loss_mask } = prompter.answered(index, &row, text, end)?;
+            completion.truncate(longest.saturating_sub(prompt.len()));
+            loss_mask.truncate(completion.len());
+            let (behavior_logprobs, reference_logprobs) = (Vec::new(), Vec::new());
+            Ok(Sequence { prompt, completion, loss_mask, credit: 1.0, behavior_logprobs, reference_logprobs })
+        })
     }
 
     fn prompter(&self) -> Result<Prompter<'_>, EngineError> {
@@ -221,24 +242,39 @@ impl<'a, B: Backend> Actor<'a, B> {
         Ok(groups)
     }
 
+    /// The rows of a request with their prompts, in order; all processors make them.
+    fn prompts(
+        &self,
+        request: &RolloutRequest<'_>,
+        reporter: &dyn Reporter,
+    ) -> Result<Vec<(Row, RenderedPrompt)>, EngineError> {
+        let prompter = self.prompter()?;
+        let mut prompts = Vec::with_capacity(request.rows.len());
+        for some in request.rows.chunks(AT_ONCE) {
+            reporter.check()?;
+            prompts.extend(side_by_side(some, |index| {
+                let row = request.dataset.row(index)?;
+                let prompt = prompter.render(index, &row)?;
+                Ok((row, prompt))
+            })?);
+        }
+        Ok(prompts)
+    }
+
     fn roll_out_own(
         &mut self,
         request: &RolloutRequest<'_>,
         reporter: &mut dyn Reporter,
     ) -> Result<RolledOut, EngineError> {
         let samples = request.samples as usize;
-        let mut prompts = Vec::with_capacity(request.rows.len());
+        let prompts = self.prompts(request, reporter)?;
         let mut requests = Vec::with_capacity(request.rows.len() * samples);
-        for (id, index) in request.rows {
-            reporter.check()?;
-            let row = request.dataset.row(*index)?;
-            let prompt = self.prompt(*index, &row)?;
+        for ((id, _), (_, prompt)) in request.rows.iter().zip(&prompts) {
             requests.extend((0..request.samples).map(|sample| Request {
                 prompt: *id,
                 sample,
                 tokens: Arc::clone(&prompt.tokens),
             }));
-            prompts.push((row, prompt));
         }
         let sampler = Sampler {
             decoder: &self.decoder,

@@ -61,7 +61,7 @@ impl<B: Backend> Trainer<'_, B> {
         if self.objective.needs().completions {
             let visits = self.step * per_step..(self.step + 1) * per_step;
             let rows = Visits::new(seed, Purpose::PromptOrder, self.job.train.len()).rows(visits);
-            return rows.iter().map(|(_, row)| Ok(StepGroup::Given(self.given_sequence(*row)?))).collect();
+            return Ok(self.actor.given(&self.job.train, &rows)?.into_iter().map(StepGroup::Given).collect());
         }
         let mut groups = Vec::with_capacity(per_step as usize);
         let stored = self.stored_per_step();
@@ -79,18 +79,6 @@ impl<B: Backend> Trainer<'_, B> {
             groups.extend(own.map(|visit| StepGroup::Fresh(Arc::clone(&self.rollouts[visits.item(visit)]))));
         }
         Ok(groups)
-    }
-
-    /// A row's own completion, ended as the model ends its completions.
-    fn given_sequence(&self, index: usize) -> Result<Sequence, EngineError> {
-        let row = self.job.train.row(index)?;
-        let Some(text) = &row.completion else {
-            return Err(EngineError::InvalidData {
-                code: "row_missing_column",
-                detail: format!("row {} has no completion, which `sft` learns from", index + 1),
-            });
-        };
-        self.actor.given(index, &row, text)
     }
 
     /// Takes the next step. When it ends with an error, be it that the job shall stop, nothing has changed that a

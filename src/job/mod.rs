@@ -42,5 +42,5 @@ pub use id::{
 };
 pub(crate) use kinds::kinds;
 pub use rollout_set::{Learned, Rollout, RolloutGroup, RolloutLine, RolloutSummary, SampledGroup, ScoreStatus};
-pub use status::{Failure, FailureKind, JobKind, JobStatus, Phase, RolloutSetStatus, UploadStatus};
+pub use status::{Failure, FailureKind, JobKind, JobStatus, ModelStatus, Phase, RolloutSetStatus, UploadStatus};
 pub use time::Timestamp;

@@ -191,6 +191,8 @@ names!(
         ProjectLimit = "project_limit",
         /// It found the disk full, and goes on when there is space.
         StorageFull = "storage_full",
+        /// The model that it begins with, or learns from, is under way.
+        ModelImporting = "model_importing",
     }
 );
 
@@ -242,7 +244,8 @@ pub fn explain(
         | WaitCode::DeviceTaken
         | WaitCode::NoDevice
         | WaitCode::ProjectLimit
-        | WaitCode::StorageFull => None,
+        | WaitCode::StorageFull
+        | WaitCode::ModelImporting => None,
     };
     Waiting {
         code,

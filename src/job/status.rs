@@ -137,8 +137,23 @@ names!(
 );
 
 names!(
+    /// Whether a model can be used.
+    ModelStatus {
+        /// Its headers are here; the weights come when a job needs it.
+        Pending = "pending",
+        /// Its weights are under way; jobs that name it wait for them.
+        Importing = "importing",
+        Ready = "ready",
+        /// Its weights could not be had; `failure` says why.
+        Failed = "failed",
+    }
+);
+
+names!(
     /// What a running job does at the moment.
     Phase {
+        /// The model that it begins with is brought; the job waits in the queue.
+        Fetching = "fetching",
         Loading = "loading",
         Sampling = "sampling",
         Verifying = "verifying",

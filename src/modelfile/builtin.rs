@@ -91,6 +91,7 @@ impl Builtin {
             weights: Vec::new(),
             tokenizer_bytes: self.file("tokenizer.json").to_owned(),
             files: Vec::new(),
+            warnings: Vec::new(),
         })
     }
 

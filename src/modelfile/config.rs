@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::ModelFileError;
 use super::architecture::{Activation, Architecture};
 use super::families::{Family, Sizes};
 use super::fields::Fields;
 use super::rope::{RopeConfig, RopeScaling, Within};
+use super::{ModelFileError, safetensors};
 
 const CONFIG_FILE: &str = "config.json";
 const GENERATION_FILE: &str = "generation_config.json";
@@ -244,11 +244,20 @@ impl ModelConfig {
     }
 }
 
+/// Whether matrices are 8-bit floats with a scale for each block, which are read as the numbers that they stand for.
+fn is_fp8(quantization: &Value) -> bool {
+    let block = safetensors::SCALE_BLOCK;
+    quantization["quant_method"] == "fp8" && quantization["weight_block_size"] == json!([block, block])
+}
+
 /// Members under which the decoder would compute something else. What is null, false or empty is off.
 fn refuse_other_decoders(fields: &Fields<'_>, family: &Family) -> Result<(), ModelFileError> {
-    if fields.get("quantization_config").is_some() {
-        let detail = "it has a quantization_config; import the unquantised model".to_owned();
-        return Err(ModelFileError::UnsupportedDtype { file: CONFIG_FILE.to_owned(), detail });
+    if let Some(quantization) = fields.get("quantization_config")
+        && !is_fp8(quantization)
+    {
+        let detail = "its quantization_config is not that of 8-bit floats with a scale for each 128 x 128 of a matrix \
+                      (quant_method fp8); import the unquantised model";
+        return Err(ModelFileError::UnsupportedDtype { file: CONFIG_FILE.to_owned(), detail: detail.to_owned() });
     }
     let is_known = |name: &str| COMMON.contains(&name) || HARMLESS.contains(&name) || family.members.contains(&name);
     let off = [json!(false), json!({}), json!([])];
@@ -375,7 +384,9 @@ mod tests {
             let error = with(key, value.clone()).expect_err(key);
             assert_eq!(error.code(), "config_invalid", "{key} {value}: {error}");
         }
-        assert_eq!(with("quantization_config", json!({})).unwrap_err().code(), "unsupported_dtype");
+        for other in [json!({}), json!({"quant_method": "fp8"}), json!({"quant_method": "awq"})] {
+            assert_eq!(with("quantization_config", other).unwrap_err().code(), "unsupported_dtype");
+        }
     }
 
     #[test]

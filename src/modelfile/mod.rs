@@ -18,8 +18,10 @@ mod tokenizer;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::job::memory::Shape;
@@ -27,11 +29,11 @@ use crate::job::memory::Shape;
 pub use config::ModelConfig;
 pub use tokenizer::same_tokenizer;
 
-const CONFIG_LIMIT_BYTES: u64 = 1 << 20;
-const TOKENIZER_LIMIT_BYTES: u64 = 64 << 20;
+pub const CONFIG_LIMIT_BYTES: u64 = 1 << 20;
+pub const TOKENIZER_LIMIT_BYTES: u64 = 64 << 20;
 const DIRECTORY_LIMIT: usize = 10_000;
 /// Files beside the weights that belong to a model and are copied when they are there.
-const COMPANIONS: [&str; 14] = [
+pub const COMPANIONS: [&str; 14] = [
     "config.json",
     "generation_config.json",
     "tokenizer.json",
@@ -48,7 +50,7 @@ const COMPANIONS: [&str; 14] = [
     "USE_POLICY.md",
 ];
 /// The companions of a GGUF file, which brings its own configuration and tokenizer.
-const DOCUMENTS: &[&str] = COMPANIONS.split_at(6).1;
+pub const DOCUMENTS: &[&str] = COMPANIONS.split_at(6).1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -68,6 +70,45 @@ pub struct Inspection {
     pub tokenizer_bytes: Vec<u8>,
     /// What to copy on import.
     pub files: Vec<PathBuf>,
+    /// What of the model is not as its authors trained it.
+    pub warnings: Vec<Warning>,
+}
+
+/// What whoever brings a model should know of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// Stable, machine-readable name.
+    pub code: String,
+    pub detail: String,
+}
+
+impl Warning {
+    /// Of weights that were rounded to fewer bits.
+    fn quantized(types: &str) -> Self {
+        let detail = format!(
+            "the weights are {types}: what rounding took from them is lost, and training begins with what is left, in f32; \
+             take the files in BF16, F16 or F32 where there are any"
+        );
+        Self { code: String::from("weights_quantized"), detail }
+    }
+}
+
+/// The bytes of a file of weights that say what model it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// From the beginning.
+    pub bytes: u64,
+    /// Elsewhere in the file.
+    pub beside: Vec<Range<u64>>,
+}
+
+/// The same of a file whose beginning is `prefix`, if that is enough to tell.
+pub fn head(prefix: &[u8], file_bytes: u64, file: &str) -> Result<Option<Head>, ModelFileError> {
+    if has_extension(Path::new(file), "gguf") {
+        gguf::head(prefix, file_bytes, file)
+    } else {
+        safetensors::head(prefix, file)
+    }
 }
 
 /// Why a path is not a model that can be used. Messages say what to do.
@@ -158,6 +199,7 @@ pub fn inspect_blank(dir: &Path) -> Result<Inspection, ModelFileError> {
         weights: Vec::new(),
         tokenizer_bytes,
         files: present(dir, &COMPANIONS),
+        warnings: Vec::new(),
     })
 }
 
@@ -241,10 +283,16 @@ fn inspect_hf(dir: &Path, weights: safetensors::Weights) -> Result<Inspection, M
     }
     let generation = Some(dir.join("generation_config.json")).filter(|path| path.is_file());
     let generation = generation.map(|path| read_json(&path, CONFIG_LIMIT_BYTES)).transpose()?;
-    let config = ModelConfig::from_hf(&read_json(&config, CONFIG_LIMIT_BYTES)?, generation.as_ref())?;
-    let found = weights.tensors.iter().map(|(name, (_, tensor))| (name.as_str(), tensor.shape.as_slice())).collect();
+    let json = read_json(&config, CONFIG_LIMIT_BYTES)?;
+    let config = ModelConfig::from_hf(&json, generation.as_ref())?;
+    let mut found: BTreeMap<&str, &[usize]> =
+        weights.tensors.iter().map(|(name, (_, tensor))| (name.as_str(), tensor.shape.as_slice())).collect();
+    for scale in weights.scales(!json["quantization_config"].is_null())? {
+        found.remove(scale);
+    }
     let file = weights.files.first().map_or_else(|| file_name(dir), |path| file_name(path));
     check_tensors(&config, Format::HuggingFace, found, &file)?;
+    let warnings = weights.has_f8().then(|| Warning::quantized("8-bit floats")).into_iter().collect();
     let mut files = present(dir, &COMPANIONS);
     files.extend(weights.index);
     files.extend(weights.files.iter().cloned());
@@ -255,6 +303,7 @@ fn inspect_hf(dir: &Path, weights: safetensors::Weights) -> Result<Inspection, M
         weights: weights.files,
         tokenizer_bytes: Vec::new(),
         files,
+        warnings,
     })
 }
 
@@ -271,6 +320,7 @@ fn inspect_gguf(path: &Path, mut files: Vec<PathBuf>) -> Result<(Inspection, Opt
         weights: vec![path.to_owned()],
         tokenizer_bytes: Vec::new(),
         files,
+        warnings: gguf.quantized().map(|types| Warning::quantized(&types)).into_iter().collect(),
     };
     Ok((inspection, Some(gguf)))
 }
@@ -309,7 +359,7 @@ fn check_tensors(
     // Rotary tables are computed, and a tied output matrix is the embedding.
     let ignored = |name: &str| {
         name.ends_with(".rotary_emb.inv_freq")
-            || ["rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"].contains(&name)
+            || gguf::ROTATIONS.contains(&name)
             || (config.tie_word_embeddings && name == "lm_head.weight")
     };
     match found.keys().find(|name| !ignored(name)) {

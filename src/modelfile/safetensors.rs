@@ -13,15 +13,19 @@ use std::path::{Path, PathBuf};
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::{ModelFileError, file_name, read_json};
+use super::{Head, ModelFileError, file_name, read_json};
 
 /// The format's own limit on a header.
 const HEADER_LIMIT_BYTES: u64 = 100_000_000;
 const INDEX_LIMIT_BYTES: u64 = 64 << 20;
+/// Rows and columns of a matrix of 8-bit floats that share a scale.
+pub const SCALE_BLOCK: usize = 128;
+/// What the name of a matrix's scales adds to its own.
+pub const SCALE_SUFFIX: &str = "_scale_inv";
 const SHARDS_LIMIT: usize = 1024;
 const RANK_LIMIT: usize = 8;
-const SINGLE_FILE: &str = "model.safetensors";
-const INDEX_FILE: &str = "model.safetensors.index.json";
+pub const SINGLE_FILE: &str = "model.safetensors";
+pub const INDEX_FILE: &str = "model.safetensors.index.json";
 
 /// Element types that the engine loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +33,10 @@ pub enum Dtype {
     F32,
     F16,
     Bf16,
+    /// Four bits of exponent, three of mantissa, no infinity.
+    F8E4m3,
+    /// Five bits of exponent, two of mantissa.
+    F8E5m2,
 }
 
 impl Dtype {
@@ -36,6 +44,7 @@ impl Dtype {
         match self {
             Self::F32 => 4,
             Self::F16 | Self::Bf16 => 2,
+            Self::F8E4m3 | Self::F8E5m2 => 1,
         }
     }
 
@@ -44,6 +53,8 @@ impl Dtype {
             "F32" => Some(Self::F32),
             "F16" => Some(Self::F16),
             "BF16" => Some(Self::Bf16),
+            "F8_E4M3" => Some(Self::F8E4m3),
+            "F8_E5M2" => Some(Self::F8E5m2),
             _ => None,
         }
     }
@@ -74,6 +85,34 @@ pub struct Weights {
     pub index: Option<PathBuf>,
 }
 
+impl Weights {
+    /// Whether numbers are kept as 8-bit floats.
+    pub fn has_f8(&self) -> bool {
+        self.tensors.values().any(|(_, tensor)| tensor.dtype.size_bytes() == 1)
+    }
+
+    /// The names of the tensors that are scales of others, with the right shapes; `needed`: each matrix of 8-bit floats has
+    /// some.
+    pub fn scales(&self, needed: bool) -> Result<Vec<&str>, ModelFileError> {
+        let invalid = |detail| Err(ModelFileError::WeightsInvalid { file: String::from(SINGLE_FILE), detail });
+        let mut scales = Vec::new();
+        for (name, (_, tensor)) in self.tensors.iter().filter(|(_, (_, tensor))| tensor.dtype.size_bytes() == 1) {
+            let Some((scale, (_, found))) = self.tensors.get_key_value(&format!("{name}{SCALE_SUFFIX}")) else {
+                if needed && tensor.shape.len() == 2 {
+                    return invalid(format!("tensor `{name}` has 8-bit floats and no `{name}{SCALE_SUFFIX}`"));
+                }
+                continue;
+            };
+            let expected: Vec<usize> = tensor.shape.iter().map(|size| size.div_ceil(SCALE_BLOCK)).collect();
+            if found.shape != expected {
+                return invalid(format!("tensor `{scale}` has the shape {:?}; {expected:?} are needed", found.shape));
+            }
+            scales.push(scale.as_str());
+        }
+        Ok(scales)
+    }
+}
+
 /// Reads and checks the header of one file.
 pub fn read_header(path: &Path) -> Result<Header, ModelFileError> {
     let open = |source| ModelFileError::Io { operation: "open", path: path.to_owned(), source };
@@ -98,22 +137,51 @@ pub fn read_dir(dir: &Path) -> Result<Option<Weights>, ModelFileError> {
     read_sharded(dir, index).map(Some)
 }
 
+/// Which file holds each tensor, by the index of a directory.
+struct Index {
+    weight_map: BTreeMap<String, String>,
+}
+
+fn invalid_index(detail: String) -> ModelFileError {
+    ModelFileError::WeightsInvalid { file: INDEX_FILE.to_owned(), detail }
+}
+
+impl Index {
+    fn read(path: &Path) -> Result<Self, ModelFileError> {
+        #[derive(Deserialize)]
+        struct Raw {
+            weight_map: BTreeMap<String, String>,
+        }
+        let Raw { weight_map } = serde_json::from_value(read_json(path, INDEX_LIMIT_BYTES)?)
+            .map_err(|error| invalid_index(error.to_string()))?;
+        let index = Self { weight_map };
+        let names = index.files();
+        if !(1..=SHARDS_LIMIT).contains(&names.len()) {
+            let detail = format!("it names {} files; there must be 1 to {SHARDS_LIMIT}", names.len());
+            return Err(invalid_index(detail));
+        }
+        if let Some(name) = names.iter().find(|name| !is_plain_name(name)) {
+            let shown: String = name.chars().take(80).collect();
+            let detail = format!("`{shown}` is not the plain name of a .safetensors file in the same directory");
+            return Err(invalid_index(detail));
+        }
+        Ok(index)
+    }
+
+    fn files(&self) -> BTreeSet<&str> {
+        self.weight_map.values().map(String::as_str).collect()
+    }
+}
+
+/// The names of the files that the index at `path` names: plain names of files beside it.
+pub fn indexed_files(path: &Path) -> Result<Vec<String>, ModelFileError> {
+    Ok(Index::read(path)?.files().into_iter().map(str::to_owned).collect())
+}
+
 fn read_sharded(dir: &Path, index: PathBuf) -> Result<Weights, ModelFileError> {
-    #[derive(Deserialize)]
-    struct Index {
-        weight_map: BTreeMap<String, String>,
-    }
-    let invalid = |detail: String| ModelFileError::WeightsInvalid { file: INDEX_FILE.to_owned(), detail };
-    let Index { weight_map } =
-        serde_json::from_value(read_json(&index, INDEX_LIMIT_BYTES)?).map_err(|error| invalid(error.to_string()))?;
-    let names: BTreeSet<&str> = weight_map.values().map(String::as_str).collect();
-    if !(1..=SHARDS_LIMIT).contains(&names.len()) {
-        return Err(invalid(format!("it names {} files; there must be 1 to {SHARDS_LIMIT}", names.len())));
-    }
-    if let Some(name) = names.iter().find(|name| !is_plain_name(name)) {
-        let shown: String = name.chars().take(80).collect();
-        return Err(invalid(format!("`{shown}` is not the plain name of a .safetensors file in the same directory")));
-    }
+    let invalid = invalid_index;
+    let read = Index::read(&index)?;
+    let (weight_map, names) = (&read.weight_map, read.files());
     let mut weights = Weights { files: Vec::new(), tensors: BTreeMap::new(), index: Some(index.clone()) };
     for name in names {
         let path = dir.join(name);
@@ -136,11 +204,22 @@ fn read_sharded(dir: &Path, index: PathBuf) -> Result<Weights, ModelFileError> {
 }
 
 /// A name that stays inside the directory, whatever the operating system.
-fn is_plain_name(name: &str) -> bool {
+pub fn is_plain_name(name: &str) -> bool {
     name.ends_with(".safetensors")
         && !name.starts_with('.')
         && name.len() <= 255
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'))
+}
+
+/// Which bytes of a file say what model it is, if so many of its first bytes tell.
+pub fn head(prefix: &[u8], file: &str) -> Result<Option<Head>, ModelFileError> {
+    let Some(length) = prefix.first_chunk::<8>() else { return Ok(None) };
+    let length = u64::from_le_bytes(*length);
+    if length > HEADER_LIMIT_BYTES {
+        let detail = format!("its header claims {length} bytes; the limit is {HEADER_LIMIT_BYTES}");
+        return Err(ModelFileError::WeightsInvalid { file: file.to_owned(), detail });
+    }
+    Ok(Some(Head { bytes: 8 + length, beside: Vec::new() }))
 }
 
 fn parse(mut input: impl Read, file_bytes: u64, file: &str) -> Result<Header, ModelFileError> {
@@ -207,7 +286,7 @@ impl RawTensor {
         let invalid = |detail: String| ModelFileError::WeightsInvalid { file: file.to_owned(), detail };
         let Some(dtype) = Dtype::parse(&self.dtype) else {
             let dtype: String = self.dtype.chars().take(32).collect();
-            let detail = format!("tensor `{name}` is {dtype}; the engine reads F32, F16 and BF16");
+            let detail = format!("tensor `{name}` is {dtype}; the engine reads F32, F16, BF16, F8_E4M3 and F8_E5M2");
             return Err(ModelFileError::UnsupportedDtype { file: file.to_owned(), detail });
         };
         let elements = self.shape.iter().try_fold(1u64, |product, &size| product.checked_mul(size as u64));
@@ -336,9 +415,9 @@ mod tests {
 
     #[test]
     fn an_element_type_the_engine_cannot_read_is_named() {
-        let error = read(&file(r#"{"a":{"dtype":"F8_E4M3","shape":[4],"data_offsets":[0,4]}}"#, 4)).unwrap_err();
+        let error = read(&file(r#"{"a":{"dtype":"F4","shape":[4],"data_offsets":[0,2]}}"#, 4)).unwrap_err();
         assert_eq!(error.code(), "unsupported_dtype");
-        assert!(error.to_string().contains("F8_E4M3"));
+        assert!(error.to_string().contains("F4"));
     }
 
     #[test]
@@ -368,5 +447,25 @@ mod tests {
         assert_eq!(read_dir(dir.path()).unwrap_err().code(), "weights_invalid");
         write(INDEX_FILE, br#"{"weight_map":{"a":"two.safetensors"}}"#);
         assert_eq!(read_dir(dir.path()).unwrap_err().code(), "weights_invalid");
+    }
+
+    #[test]
+    fn matrices_of_8_bits_have_a_scale_for_each_block() {
+        let tensor = |dtype, shape: &[usize]| (0, TensorInfo { dtype, shape: shape.to_vec(), offsets: (0, 0) });
+        let weights = |scale: Option<&[usize]>| {
+            let mut tensors = BTreeMap::from([
+                (String::from("w"), tensor(Dtype::F8E4m3, &[130, 256])),
+                (String::from("norm"), tensor(Dtype::Bf16, &[130])),
+            ]);
+            tensors.extend(scale.map(|shape| (String::from("w_scale_inv"), tensor(Dtype::F32, shape))));
+            Weights { files: Vec::new(), tensors, index: None }
+        };
+        assert!(weights(None).has_f8());
+        assert_eq!(weights(Some(&[2, 2])).scales(true).unwrap(), ["w_scale_inv"]);
+        assert_eq!(weights(None).scales(false).unwrap(), [""; 0]);
+        let refused = |scale, needed| weights(scale).scales(needed).unwrap_err().to_string();
+        assert!(refused(None, true).contains("no `w_scale_inv`"));
+        let shapes = refused(Some(&[1, 2]), true);
+        assert!(shapes.contains("[1, 2]") && shapes.contains("[2, 2]"), "{shapes}");
     }
 }

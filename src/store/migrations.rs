@@ -44,6 +44,7 @@ migrations! {
     "0027_rollout_samples",
     "0028_sessions",
     "0029_finer_rollups",
+    "0030_imports",
 }
 
 /// What brings a database up to date; all changes whose numbers are at most `last`.

@@ -19,6 +19,7 @@ mod evaluations;
 mod events;
 pub mod files;
 mod fine_tuning;
+mod imports;
 mod inputs;
 mod jobs;
 mod keys;

@@ -1,13 +1,14 @@
-//! Imported models.
+//! Imported models, from the moment in which they are laid out.
 
+use serde_json::Value;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::inputs::in_use;
-use super::{DEFAULT_PROJECT, Location, Page, Result, Store, StoreError, read};
-use crate::job::{ModelId, Timestamp};
+use super::{DEFAULT_PROJECT, Location, Page, Result, Store, StoreError, read, read_json, write_json};
+use crate::job::{Failure, ModelId, ModelStatus, Timestamp};
 
-/// A model whose files are in the data directory.
+/// A model whose files are in the data directory, or on their way there.
 #[derive(Clone, Debug)]
 pub struct ModelRow {
     pub id: ModelId,
@@ -20,19 +21,46 @@ pub struct ModelRow {
     pub parameters: u64,
     pub context_length: u64,
     pub vocab_size: u64,
-    pub weights_sha256: String,
+    /// None before all weights are there.
+    pub weights_sha256: Option<String>,
     pub tokenizer_sha256: String,
+    /// Of all files.
     pub bytes: u64,
     pub created_at: Timestamp,
+    pub status: ModelStatus,
+    /// Of all files, as far as they are there.
+    pub bytes_done: u64,
+    /// Why it is `failed`.
+    pub failure: Option<Failure>,
+    /// What of it is not as its authors trained it, as JSON.
+    pub warnings: Value,
+    /// What is missing and where it comes from, as the import wrote it down.
+    pub plan: Option<String>,
+    /// When a job that refers to it was submitted last.
+    pub last_used_at: Option<Timestamp>,
 }
+
+/// All columns of a model, and when a job was submitted last that refers to it.
+macro_rules! models {
+    ($rest:literal) => {
+        concat!(
+            "select *, (select max(job.created_at) from job_input join job on job.id = job_input.job_id
+                        where job_input.id = model.id) as last_used_at
+             from model ",
+            $rest
+        )
+    };
+}
+pub(super) use models;
 
 impl Store {
     pub async fn add_model(&self, model: &ModelRow) -> Result<()> {
         let mut tx = self.begin().await?;
         sqlx::query(
             "insert into model (id, name, source, format, architecture, parameters, context_length, vocab_size,
-                                weights_sha256, tokenizer_sha256, bytes, created_at, project)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+                                weights_sha256, tokenizer_sha256, bytes, created_at, project, status, bytes_done, warnings,
+                                plan)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
         )
         .bind(model.id.to_string())
         .bind(&model.name)
@@ -42,19 +70,23 @@ impl Store {
         .bind(model.parameters as i64)
         .bind(model.context_length as i64)
         .bind(model.vocab_size as i64)
-        .bind(&model.weights_sha256)
+        .bind(model.weights_sha256.as_deref().unwrap_or_default())
         .bind(&model.tokenizer_sha256)
         .bind(model.bytes as i64)
         .bind(model.created_at.0)
         // What the operator imports is there for every project.
         .bind(self.project())
+        .bind(model.status.as_str())
+        .bind(model.bytes_done as i64)
+        .bind(write_json(&model.warnings)?)
+        .bind(&model.plan)
         .execute(tx.connection())
         .await?;
         tx.commit_made(model.id).await
     }
 
     pub async fn model(&self, id: ModelId) -> Result<ModelRow> {
-        sqlx::query("select * from model where id = $1 and (project is null or project = coalesce($2, project))")
+        sqlx::query(models!("where id = $1 and (project is null or project = coalesce($2, project))"))
             .bind(id.to_string())
             .bind(self.project())
             .fetch_optional(&self.readers)
@@ -65,11 +97,15 @@ impl Store {
     pub async fn models(&self, page: &Page) -> Result<Vec<ModelRow>> {
         let (low, high) = page.bounds();
         let statement = if page.newest_first {
-            "select * from model where id > $1 and id < $2
-               and (project is null or project = coalesce($4, project)) order by id desc limit $3"
+            models!(
+                "where id > $1 and id < $2 and (project is null or project = coalesce($4, project))
+                 order by id desc limit $3"
+            )
         } else {
-            "select * from model where id > $1 and id < $2
-               and (project is null or project = coalesce($4, project)) order by id limit $3"
+            models!(
+                "where id > $1 and id < $2 and (project is null or project = coalesce($4, project))
+                 order by id limit $3"
+            )
         };
         let rows = sqlx::query(statement)
             .bind(low)
@@ -79,6 +115,38 @@ impl Store {
             .fetch_all(&self.readers)
             .await?;
         rows.iter().map(model).collect()
+    }
+
+    /// Gives a model a name for people.
+    pub async fn name_model(&self, id: ModelId, name: &str) -> Result<ModelRow> {
+        let mut tx = self.begin().await?;
+        sqlx::query("update model set name = $2 where id = $1")
+            .bind(id.to_string())
+            .bind(name)
+            .execute(tx.connection())
+            .await?;
+        tx.commit().await?;
+        self.model(id).await
+    }
+
+    /// The newest model from a source that is seen here; one that is ready before one that is not.
+    pub async fn model_from(&self, source: &str) -> Result<Option<ModelRow>> {
+        let found = sqlx::query(models!(
+            "where source = $1 and (project is null or project = coalesce($2, project))
+             order by case status when 'ready' then 0 when 'failed' then 2 else 1 end, id desc limit 1"
+        ));
+        let row = found.bind(source).bind(self.project()).fetch_optional(&self.readers).await?;
+        row.map(|row| model(&row)).transpose()
+    }
+
+    /// The newest model that is ready, from any of the sources that begin so.
+    pub async fn newest_model_from(&self, beginning: &str) -> Result<Option<ModelRow>> {
+        let found = sqlx::query(models!(
+            "where source >= $1 and source < $1 || '~' and status = 'ready'
+                   and (project is null or project = coalesce($2, project)) order by id desc limit 1"
+        ));
+        let row = found.bind(beginning).bind(self.project()).fetch_optional(&self.readers).await?;
+        row.map(|row| model(&row)).transpose()
     }
 
     /// Deletes a model of the project, with its files, that no unfinished job starts from or learns from.
@@ -110,8 +178,9 @@ impl Store {
     }
 }
 
-fn model(row: &SqliteRow) -> Result<ModelRow> {
+pub(super) fn model(row: &SqliteRow) -> Result<ModelRow> {
     let count = |column| -> Result<u64> { Ok(row.try_get::<i64, _>(column)?.unsigned_abs()) };
+    let failure: Option<String> = row.try_get("failure")?;
     Ok(ModelRow {
         id: read("model id", row.try_get("id")?)?,
         name: row.try_get("name")?,
@@ -121,9 +190,15 @@ fn model(row: &SqliteRow) -> Result<ModelRow> {
         parameters: count("parameters")?,
         context_length: count("context_length")?,
         vocab_size: count("vocab_size")?,
-        weights_sha256: row.try_get("weights_sha256")?,
+        weights_sha256: Some(row.try_get("weights_sha256")?).filter(|sha256: &String| !sha256.is_empty()),
         tokenizer_sha256: row.try_get("tokenizer_sha256")?,
         bytes: count("bytes")?,
         created_at: Timestamp(row.try_get("created_at")?),
+        status: read("model status", row.try_get("status")?)?,
+        bytes_done: count("bytes_done")?,
+        failure: failure.map(|text| read_json("failure", &text)).transpose()?,
+        warnings: read_json("warnings", row.try_get("warnings")?)?,
+        plan: row.try_get("plan")?,
+        last_used_at: row.try_get::<Option<i64>, _>("last_used_at")?.map(Timestamp),
     })
 }

@@ -175,26 +175,33 @@ impl Store {
 
     /// Adds to the reasons why jobs wait what their projects have to do with it, and leaves out the jobs of others.
     pub(super) async fn narrow(&self, connection: &mut SqliteConnection, waiting: &mut [Waiting]) -> Result<()> {
-        let held_back: Vec<(String, Option<i64>)> = sqlx::query_as(
-            "select job.id, max_devices from job join project on project.name = job.project
+        let held_back: Vec<(String, Option<i64>, Option<String>)> = sqlx::query_as(
+            "select job.id, max_devices, null from job join project on project.name = job.project
              where job.id in (select value from json_each($1)) and max_devices < job.devices
                    + (select count(*) from device join job as other on other.id = device.job_id
                        where other.project = job.project)
              union all
-             select id, null from job where storage_full_at is not null and id in (select value from json_each($1))",
+             select id, null, null from job where storage_full_at is not null and id in (select value from json_each($1))
+             union all
+             select job_id, null, model.id || ' (' || source || ') is under way: ' || (bytes_done / 1000000) || ' of '
+                    || (bytes / 1000000) || ' MB are here'
+             from job_input join model on model.id = job_input.id
+             where model.status <> 'ready' and job_id in (select value from json_each($1))",
         )
         .bind(write_json(&waiting.iter().map(|waiting| waiting.request.job).collect::<Vec<_>>())?)
         .fetch_all(&mut *connection)
         .await?;
-        let limits: HashMap<String, Option<i64>> = held_back.into_iter().collect();
+        let held_back: HashMap<String, (Option<i64>, Option<String>)> =
+            held_back.into_iter().map(|(job, limit, model)| (job, (limit, model))).collect();
         for waiting in waiting.iter_mut() {
-            let Some(limit) = limits.get(&waiting.request.job.to_string()) else { continue };
-            (waiting.code, waiting.message) = match limit {
-                Some(limit) => (
+            let Some(reason) = held_back.get(&waiting.request.job.to_string()) else { continue };
+            (waiting.code, waiting.message) = match reason {
+                (_, Some(model)) => (WaitCode::ModelImporting, model.clone()),
+                (Some(limit), None) => (
                     WaitCode::ProjectLimit,
                     format!("its project may hold {limit} devices at a time, and would hold more with it"),
                 ),
-                None => (
+                (None, None) => (
                     WaitCode::StorageFull,
                     String::from("it found the disk full; delete something, and it goes on from its last checkpoint"),
                 ),

@@ -117,6 +117,8 @@ impl Queued {
             "select id, priority, devices, memory_bytes from job
              where status = 'queued' and project = $1 and (priority < $2 or (priority = $2 and id > $3))
                and storage_full_at is null and devices <= $4 and memory_bytes <= $5
+               and not exists (select 1 from job_input join model on model.id = job_input.id
+                               where job_input.job_id = job.id and model.status <> 'ready')
                and not exists (select 1 from project where name = job.project and max_devices < job.devices
                                + (select count(*) from device join job as other on other.id = device.job_id
                                    where other.project = job.project))

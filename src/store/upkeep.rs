@@ -126,7 +126,8 @@ impl Store {
     /// The files of imported models, of whose bytes no row says anything; a model whose folder is not there has one that
     /// is not there.
     async fn model_files(&self) -> Result<Vec<NamedFile>> {
-        let ids: Vec<String> = sqlx::query_scalar("select id from model").fetch_all(&self.readers).await?;
+        let ids: Vec<String> =
+            sqlx::query_scalar("select id from model where status = 'ready'").fetch_all(&self.readers).await?;
         let mut named = Vec::new();
         for id in ids {
             let folder = Location::model(read::<ModelId>("model id", &id)?);

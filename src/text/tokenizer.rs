@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use serde_json::Value;
 use tokenizers::Tokenizer;
 
 use crate::modelfile::gguf::{self, Metadata};
@@ -13,6 +14,11 @@ use crate::modelfile::{Inspection, ModelFileError};
 /// Tokens that may wait for the rest of a character. A character has four bytes at most, so more than this are not
 /// text, and waiting on would make each step cost more than the one before.
 const HELD_LIMIT: usize = 32;
+
+/// What texts consist of on which patterns are tried.
+const TRIALS: [&str; 7] = ["a", " ", "\n", "1", "a1 ", "'s \u{e9}\u{4e00}.", "aB\r\n\t-"];
+/// Long enough for a pattern whose steps grow with the square of a text, or worse, to be told from others.
+const TRIAL_CHARACTERS: usize = 4096;
 
 #[derive(Debug, thiserror::Error)]
 pub enum TokenizerError {
@@ -24,6 +30,8 @@ pub enum TokenizerError {
     Encode(#[source] tokenizers::Error),
     #[error("the tokens cannot be decoded")]
     Decode(#[source] tokenizers::Error),
+    #[error("the pattern `{pattern}` cannot be used: {detail}")]
+    Pattern { pattern: String, detail: String },
     #[error(transparent)]
     File(#[from] ModelFileError),
 }
@@ -52,6 +60,26 @@ impl TextTokenizer {
         let tokenizer = Self { tokenizer, json: json.to_owned() };
         tokenizer.check_added_tokens()?;
         Ok(tokenizer)
+    }
+
+    /// Tries all patterns of the tokenizer on texts on which patterns that look back and forth take longest. Where one takes
+    /// too many steps, the library goes on without it, and tokens would be others than everywhere else.
+    pub fn try_patterns(&self) -> Result<(), TokenizerError> {
+        let file: Value = serde_json::from_str(&self.json).map_err(|error| TokenizerError::Build(error.into()))?;
+        let texts = TRIALS.map(|unit| unit.repeat(TRIAL_CHARACTERS / unit.len()));
+        for pattern in patterns(&file) {
+            let failed = |error: fancy_regex::Error| TokenizerError::Pattern {
+                pattern: pattern.chars().take(80).collect(),
+                detail: error.to_string(),
+            };
+            let regex = fancy_regex::Regex::new(pattern).map_err(failed)?;
+            for text in &texts {
+                for found in regex.find_iter(text) {
+                    found.map_err(failed)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The ids of `text`. Special tokens written out in it, as `<|im_end|>`, become one id each; none is added.
@@ -123,6 +151,18 @@ impl TextTokenizer {
             }
         }
         Ok(())
+    }
+}
+
+/// The patterns of a `tokenizer.json`, wherever they stand in it.
+fn patterns(value: &Value) -> Vec<&str> {
+    match value {
+        Value::Object(members) => {
+            let own = members.get("Regex").and_then(Value::as_str);
+            own.into_iter().chain(members.values().flat_map(patterns)).collect()
+        }
+        Value::Array(values) => values.iter().flat_map(patterns).collect(),
+        _ => Vec::new(),
     }
 }
 

@@ -169,6 +169,27 @@ impl Server {
     }
 
     /// Submits a job and returns its id.
+    /// Imports a model and waits until all of it is there.
+    pub fn import(&self, body: &Value) -> Value {
+        let answer = self.post("/v1/models", body);
+        assert_eq!(answer.status, 201, "{}", answer.json());
+        self.imported(&answer.json())
+    }
+
+    /// The model when its import has ended, however it did.
+    pub fn imported(&self, model: &Value) -> Value {
+        let path = format!("/v1/models/{}", model["id"].as_str().unwrap());
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let model = self.get(&path).json();
+            if model["status"] != "importing" {
+                return model;
+            }
+            assert!(Instant::now() < end, "{model}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
     pub fn submit(&self, spec: &Value) -> String {
         let answer = self.post("/v1/jobs", spec);
         assert_eq!(answer.status, 201, "{}", answer.json());

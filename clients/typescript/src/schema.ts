@@ -1231,8 +1231,10 @@ export interface paths {
         put?: never;
         /**
          * Import a model
-         * @description Checks a model on the server's own disk (below a folder that the operator allows) and copies it into the data
-         *     directory. Safetensors and GGUF only.
+         * @description From the server's own disk (below a folder that the operator allows), from the hub, or from uploaded files; safetensors
+         *     and GGUF only. What the headers of its files tell is checked before the answer; then its weights come by themselves:
+         *     `status` says whether they have, `bytes_done` how far they are, and `failure` why they could not be had. Jobs can name
+         *     the model at once, and wait for it. A model of the hub that is here already, at the same commit, is not brought again.
          */
         post: operations["import_model"];
         delete?: never;
@@ -4205,10 +4207,24 @@ export interface components {
             status: "ok";
             version: string;
         };
-        /** @description A model to import. */
+        /** @description A model to import: one of `path`, `source` and `files`. */
         ImportModel: {
             /** @description A Hugging Face directory, or a GGUF file, on the server's disk below one of its import roots. */
-            path: string;
+            path?: string | null;
+            /**
+             * @description A model of the hub: `hf:owner/name`, `hf:owner/name@revision`, or `hf:owner/name/file.gguf`.
+             * @example hf:Qwen/Qwen3-0.6B
+             */
+            source?: string | null;
+            /**
+             * @description Files that were uploaded (`POST /v1/uploads`, `POST /v1/files`), by their names in the model's directory.
+             * @example {
+             *       "config.json": "file_0198f6c2a7d47e0c8f6f0d9f0e6b5a31"
+             *     }
+             */
+            files?: {
+                [key: string]: string;
+            } | null;
             /** @description A name for people. */
             name?: string | null;
         };
@@ -4394,7 +4410,7 @@ export interface components {
          * @description What a running job does.
          * @enum {string}
          */
-        JobPhase: "loading" | "sampling" | "verifying" | "training" | "evaluating" | "checkpointing" | "exporting";
+        JobPhase: "fetching" | "loading" | "sampling" | "verifying" | "training" | "evaluating" | "checkpointing" | "exporting";
         /** @description How far a job is. */
         JobProgress: {
             /**
@@ -4609,7 +4625,7 @@ export interface components {
         JobWaiting: {
             /**
              * @description `starting`, `devices_busy`, `devices_reserved`, `behind`, `memory`, `device_faulted`, `device_taken`,
-             *     `no_device` or `project_limit`.
+             *     `no_device`, `project_limit`, `storage_full` or `model_importing`.
              * @example devices_busy
              */
             code: string;
@@ -4883,8 +4899,13 @@ export interface components {
             /** @constant */
             object: "model";
             name?: string | null;
-            /** @description Where it came from: a path, a job (`job_...`) or `builtin`. */
+            /** @description Where it came from: a path, `hf:owner/name@commit`, `upload`, a job (`job_...`) or `builtin`. */
             source: string;
+            /**
+             * @description `ready`; `importing` while its weights are under way, for which jobs that name it wait; `pending` when they come
+             *     with the first job that names it; or `failed`.
+             */
+            status: string;
             /** @description `safetensors` or `gguf`. */
             format?: string | null;
             architecture?: string | null;
@@ -4899,8 +4920,25 @@ export interface components {
             vocab_size?: number | null;
             weights_sha256?: string | null;
             tokenizer_sha256?: string | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Of all files.
+             */
             bytes?: number | null;
+            /**
+             * Format: int64
+             * @description Of all files, as far as they are here.
+             */
+            bytes_done?: number | null;
+            /** @description Why it is `failed`. */
+            failure?: components["schemas"]["ModelFailure"] | null;
+            /** @description What of it is not as its authors trained it. */
+            warnings: components["schemas"]["ModelWarning"][];
+            /**
+             * Format: int64
+             * @description When a job that refers to it was submitted last; Unix seconds.
+             */
+            last_used_at?: number | null;
             /**
              * Format: int64
              * @description Unix seconds; 0 for a built-in.
@@ -4914,6 +4952,13 @@ export interface components {
             /** @description `import`, `anneal` for a built-in, or the job that made it. */
             owned_by: string;
         };
+        /** @description Why a model could not be imported. */
+        ModelFailure: {
+            /** @description Stable, machine-readable reason. */
+            code: string;
+            /** @description What happened and what to do about it. */
+            message: string;
+        };
         /** @description One page of a list. */
         ModelList: {
             /** @constant */
@@ -4922,6 +4967,11 @@ export interface components {
             has_more: boolean;
             first_id?: string | null;
             last_id?: string | null;
+        };
+        /** @description What of a model is not as its authors trained it. */
+        ModelWarning: {
+            code: string;
+            detail: string;
         };
         /** @description A number, or the word `auto`. */
         NumberOrAuto: number | string;
@@ -11840,7 +11890,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The model is incomplete or of an unsupported kind. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The model is incomplete or of an unsupported kind, or the hub does not give it. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11852,7 +11902,18 @@ export interface operations {
             };
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            /** @description The hub cannot be reached, or asks for fewer requests. Codes: `database_damaged`, `shutting_down`, `database_unavailable`, `overloaded`, `too_many_streams`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The disk is full. Codes: `storage_full` */
             507: {
                 headers: {

@@ -25,12 +25,13 @@ use super::error::Problem;
 struct Files;
 
 /// The pages in the order of their list, by their files; `map` is for whoever works on the sources.
-const PAGES: [(&str, &str); 17] = [
+const PAGES: [(&str, &str); 18] = [
     ("quickstart", "First steps"),
     ("page", "The web page"),
     ("jobs", "Jobs"),
     ("objectives", "Objectives"),
     ("data", "Data sets"),
+    ("MODELS", "Models"),
     ("metrics", "Metrics"),
     ("diagnoses", "Diagnoses"),
     ("command-line", "Command line"),

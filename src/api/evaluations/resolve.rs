@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::api::error::Problem;
+use crate::api::imports::Finder;
 use crate::api::resolve::{self, collect};
 use crate::api::resources;
 use crate::job::FieldError;
@@ -12,12 +13,13 @@ use crate::store::{NewJob, Store};
 use crate::verifier;
 
 /// Checks a spec, fills in its defaults and pins its references to immutable things.
-pub async fn resolve(store: &Store, submitted: Value) -> Result<NewJob, Problem> {
+pub async fn resolve(finder: Finder<'_>, submitted: Value) -> Result<NewJob, Problem> {
+    let store = finder.store;
     let spec = EvaluationSpec::parse(&submitted).map_err(Problem::invalid)?;
     let mut errors = Vec::new();
     let scoring = collect(resolve::verifier(store, Some(&spec.verifier), true).await?, &mut errors);
     let scoring = scoring.unwrap_or_default();
-    let model = resolve::model(store, &spec.model, spec.seed, ("/model", "unknown_model")).await?;
+    let model = resolve::model(finder, &spec.model, spec.seed, ("/model", "unknown_model")).await?;
     let model = collect(model.map_err(Some), &mut errors);
     let rows = collect(rows(store, &spec, scoring.config.as_ref()).await?, &mut errors);
     let (Some(model), Some(config), Some(rows), []) = (model, scoring.config, rows, errors.as_slice()) else {

@@ -13,6 +13,7 @@ use utoipa::ToSchema;
 
 use super::App;
 use super::error::Problem;
+use super::imports::Pull;
 use super::resolve;
 use crate::job::FieldError;
 use crate::job::inference::{DrawnToken, Fault, FaultCode, FinishReason, Reply};
@@ -45,17 +46,21 @@ struct Model {
 
 /// Finds the model that a request names.
 async fn model(app: &App, name: &str) -> Result<Model, Problem> {
-    match resolve::model(&app.store, name, 0, ("/model", "model_not_found")).await? {
+    match resolve::model(app.finder(Pull::Never), name, 0, ("/model", "model_not_found")).await? {
         Ok(model) => {
-            let digest = model.digest.trim_start_matches("sha256:");
+            let digest = model.digest.as_deref().unwrap_or_default().trim_start_matches("sha256:");
             Ok(Model {
                 name: model.reference.to_string(),
                 fingerprint: format!("fp_{}", digest.get(..16).unwrap_or(digest)),
             })
         }
         Err(error) => {
-            let (status, detail) = (StatusCode::NOT_FOUND, error.detail.clone());
-            Err(Problem { errors: vec![error], ..Problem::new(status, "model_not_found", detail) })
+            let (status, code) = match error.code {
+                code @ ("model_not_ready" | "model_import_failed") => (StatusCode::CONFLICT, code),
+                _ => (StatusCode::NOT_FOUND, "model_not_found"),
+            };
+            let detail = error.detail.clone();
+            Err(Problem { errors: vec![error], ..Problem::new(status, code, detail) })
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{JsonBody, Params};
 use crate::api::idempotency;
+use crate::api::imports::Pull;
 use crate::clock;
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -58,7 +59,8 @@ pub async fn create_job(
     {
         return Ok(idempotency::created(Job::from(job), true));
     }
-    let resolved = resolve(&app.store, &app.settings.import_roots, body).await?;
+    let pull = if params.dry_run.is_some() { Pull::Describe } else { Pull::Begin };
+    let resolved = resolve(app.finder(pull), body).await?;
     if let Some(dry_run) = params.dry_run {
         return Ok(Json(preflight(&app.store, resolved, dry_run).await?).into_response());
     }

@@ -12,6 +12,7 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody, MAX_JSON_BYTES, read};
 use crate::api::idempotency;
+use crate::api::imports::Pull;
 use crate::clock;
 use crate::job::{CheckpointId, FieldError, JobId, JobKind};
 use crate::store::{JobRow, Origin};
@@ -75,7 +76,7 @@ pub async fn fork_job(
     }
     let fork = ForkJob::parse(&body)?;
     let spec = fork.spec(&app.store.job(id).await?)?;
-    let resolved = resolve(&app.store, &app.settings.import_roots, spec).await?;
+    let resolved = resolve(app.finder(Pull::Begin), spec).await?;
     let submitted = app.store.submit_derived(resolved.into_job(), Origin::Fork(id), key, clock::now()).await?;
     Ok(idempotency::created(Job::from(submitted.job), submitted.replayed))
 }

@@ -1,12 +1,11 @@
 //! From a submitted spec to a job that can run: everything is checked that can be checked before a device is used.
 
-use std::path::PathBuf;
-
 use serde_json::Value;
 
 use super::stored_rollouts;
 use super::teacher::{self, Teacher};
 use crate::api::error::Problem;
+use crate::api::imports::Finder;
 use crate::api::resolve::{self, Model, collect};
 use crate::api::resources;
 use crate::job::memory::{self, Beside, MemoryNeed, Shape};
@@ -32,9 +31,9 @@ pub struct Resolution {
     pub memory: MemoryNeed,
 }
 
-/// Checks a spec, fills in its defaults and pins its references to immutable things. `import_roots` are the folders
-/// below which a teacher may lie.
-pub async fn resolve(store: &Store, import_roots: &[PathBuf], submitted: Value) -> Result<Resolution, Problem> {
+/// Checks a spec, fills in its defaults and pins its references to immutable things.
+pub async fn resolve(finder: Finder<'_>, submitted: Value) -> Result<Resolution, Problem> {
+    let store = finder.store;
     let spec = JobSpec::parse(&submitted).map_err(Problem::invalid)?;
     let mut errors = Vec::new();
     let objective = collect(objective::Config::parse(&spec.objective, "/objective"), &mut errors);
@@ -46,7 +45,7 @@ pub async fn resolve(store: &Store, import_roots: &[PathBuf], submitted: Value) 
     let scores = needs.verifier && spec.rollouts.from.is_none();
     let scoring = collect(resolve::verifier(store, spec.verifier.as_ref(), scores).await?, &mut errors);
     let scoring = scoring.unwrap_or_default();
-    let model = resolve::model(store, &spec.model, spec.seed, ("/model", "unknown_model")).await?;
+    let model = resolve::model(finder, &spec.model, spec.seed, ("/model", "unknown_model")).await?;
     let model = collect(model.map_err(Some), &mut errors);
     let train = resolve::training_rows(store, &spec.dataset.train, scoring.config.as_ref(), needs.completions).await?;
     let rows = collect(train, &mut errors);
@@ -58,7 +57,7 @@ pub async fn resolve(store: &Store, import_roots: &[PathBuf], submitted: Value) 
         stored = collect(set, &mut errors).flatten();
         if let Some(name) = objective.teacher() {
             let named = (name, objective.teacher_sha256());
-            let check = teacher::check(store, import_roots, named, spec.seed, model).await?;
+            let check = teacher::check(finder, named, spec.seed, model).await?;
             teacher = collect(check.map_err(Some), &mut errors);
         }
     }
@@ -136,7 +135,7 @@ impl Resolution {
             id: RolloutSetId::generate(),
             name: self.attributes.name.clone(),
             model: self.model.reference.to_string(),
-            model_digest: self.model.digest.clone(),
+            model_digest: self.model.digest.clone().unwrap_or_default(),
             tokenizer_digest: self.model.tokenizer_digest.clone(),
             spec: None,
             metadata: self.attributes.metadata.clone(),

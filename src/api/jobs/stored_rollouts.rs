@@ -44,7 +44,7 @@ pub async fn check(
             return Ok(Err(errors));
         }
     };
-    if set.model_digest != model.digest {
+    if model.digest.as_ref() != Some(&set.model_digest) {
         let detail = format!(
             "the rollout set was sampled from `{}`, whose weights are not those of `{}`; start from that model, or make \
              a set from this one",

@@ -1,18 +1,19 @@
 //! The model that an objective distils from: found by its name, and compared with the model that learns.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tokio::sync::Semaphore;
 
 use crate::api::blocking::blocking;
 use crate::api::error::Problem;
-use crate::api::models::import::allowed;
+use crate::api::imports::{Finder, allowed};
 use crate::api::resolve::{self, Model, ModelFiles};
 use crate::job::FieldError;
 use crate::modelfile::builtin::Builtin;
 use crate::modelfile::{self, Inspection, ModelFileError};
 use crate::spec::TeacherRef;
+#[cfg(test)]
 use crate::store::Store;
 
 const POINTER: &str = "/objective/teacher";
@@ -31,26 +32,25 @@ pub struct Teacher {
 }
 
 /// Finds the teacher `name`: a reference as in `model`, or the absolute path of a directory or GGUF file below one of
-/// the import `roots`; and compares its tokenizer and vocabulary with those of `model`, and the SHA-256 of its weights
+/// the import roots; and compares its tokenizer and vocabulary with those of `model`, and the SHA-256 of its weights
 /// with the one that is `named` beside it. Of a path all weights are read for that, unless they were before.
 pub async fn check(
-    store: &Store,
-    roots: &[PathBuf],
+    finder: Finder<'_>,
     (name, named): (&str, Option<&str>),
     seed: u64,
     model: &Model,
 ) -> Result<Result<Teacher, FieldError>, Problem> {
     let (reference, files, known) = if Path::new(name).is_absolute() {
-        match allowed(Path::new(name), roots) {
-            Ok(path) => (TeacherRef::Path(path.clone()), ModelFiles::Path(path), None),
-            Err(problem) => return Ok(Err(FieldError::new(POINTER, "unknown_teacher", problem.detail))),
+        match allowed(Path::new(name), &finder.sources.roots) {
+            Ok(path) => (TeacherRef::Path(path.clone()), ModelFiles::Path(path), Known::Unread),
+            Err(error) => return Ok(Err(FieldError::new(POINTER, "unknown_teacher", error.to_string()))),
         }
     } else if Builtin::find(name).is_some_and(|builtin| builtin.from_scratch) {
         let detail = format!("`{name}` has random weights, from which there is nothing to learn");
         return Ok(Err(FieldError::new(POINTER, "unknown_teacher", detail)));
     } else {
-        match resolve::model(store, name, seed, (POINTER, "unknown_teacher")).await? {
-            Ok(teacher) => (TeacherRef::Model(teacher.reference), teacher.files, Some(teacher.digest)),
+        match resolve::model(finder, name, seed, (POINTER, "unknown_teacher")).await? {
+            Ok(teacher) => (TeacherRef::Model(teacher.reference), teacher.files, Known::Pinned(teacher.digest)),
             Err(error) => return Ok(Err(error)),
         }
     };
@@ -61,11 +61,15 @@ pub async fn check(
         Err(error) => return Ok(Err(error)),
     };
     let parameters = teacher.parameters;
-    let pinned = known.is_none();
-    let sha256 = match known {
-        Some(digest) => digest.trim_start_matches("sha256:").to_owned(),
-        None => match weights_sha256(teacher).await? {
-            Ok(sha256) => sha256,
+    let (sha256, pinned) = match known {
+        Known::Pinned(Some(digest)) => (digest.trim_start_matches("sha256:").to_owned(), false),
+        Known::Pinned(None) if named.is_none() => return Ok(Ok(Teacher { reference, sha256: None, parameters })),
+        Known::Pinned(None) => {
+            let detail = format!("{reference} is under way, and its digest is not known yet; leave this out, or wait");
+            return Ok(Err(FieldError::new("/objective/teacher_sha256", "model_not_ready", detail)));
+        }
+        Known::Unread => match weights_sha256(teacher).await? {
+            Ok(sha256) => (sha256, true),
             Err(error) => return Ok(Err(error)),
         },
     };
@@ -75,6 +79,14 @@ pub async fn check(
     }
     let sha256 = if pinned { Some(sha256) } else { named.map(str::to_owned) };
     Ok(Ok(Teacher { reference, sha256, parameters }))
+}
+
+/// What is known of a teacher's weights.
+enum Known {
+    /// They never change; this is their digest, unless they are under way.
+    Pinned(Option<String>),
+    /// They may change.
+    Unread,
 }
 
 async fn weights_sha256(teacher: Inspection) -> Result<Result<String, FieldError>, Problem> {
@@ -108,11 +120,25 @@ fn compare(student: &ModelFiles, teacher: &ModelFiles) -> Result<Inspection, Fie
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::PathBuf;
 
     use super::*;
+    use crate::api::imports::{Pull, Sources};
+    use crate::hub::Hub;
+
+    fn sources(roots: &[PathBuf]) -> Sources {
+        Sources { roots: roots.to_vec(), hub: Hub::new("http://127.0.0.1:1", None, true) }
+    }
+
+    fn finder<'a>(store: &'a Store, sources: &'a Sources) -> Finder<'a> {
+        Finder { store, sources, pull: Pull::Never }
+    }
 
     async fn model(store: &Store) -> Model {
-        resolve::model(store, "builtin:arith-tiny", 0, ("/model", "unknown_model")).await.unwrap().unwrap()
+        resolve::model(finder(store, &sources(&[])), "builtin:arith-tiny", 0, ("/model", "unknown_model"))
+            .await
+            .unwrap()
+            .unwrap()
     }
 
     /// A directory with the built-in model, its tokenizer changed by `change`.
@@ -134,7 +160,9 @@ mod tests {
         let (roots, model) = ([folder.path().join("import")], model(&store).await);
         write_teacher(&roots[0].join("same"), |text| text);
         write_teacher(&folder.path().join("outside"), |text| text);
-        let code = async |name: &str| check(&store, &roots, (name, None), 0, &model).await.unwrap().map_err(|e| e.code);
+        let sources = sources(&roots);
+        let finder = finder(&store, &sources);
+        let code = async |name: &str| check(finder, (name, None), 0, &model).await.unwrap().map_err(|e| e.code);
 
         assert_eq!(code("builtin:arith-tiny").await.unwrap().reference.to_string(), "builtin:arith-tiny");
         let path = roots[0].join("same").canonicalize().unwrap().display().to_string();
@@ -156,7 +184,8 @@ mod tests {
             tokenizer.to_string()
         });
         let name = roots[0].display().to_string();
-        let error = check(&store, &roots, (&name, None), 0, &model).await.unwrap().unwrap_err();
+        let sources = sources(&roots);
+        let error = check(finder(&store, &sources), (&name, None), 0, &model).await.unwrap().unwrap_err();
         assert_eq!((error.pointer.as_str(), error.code), (POINTER, "teacher_tokenizer_differs"));
         assert!(error.detail.contains("normalizers"), "{error}");
     }
@@ -168,11 +197,13 @@ mod tests {
         let (roots, model) = ([folder.path().join("import")], model(&store).await);
         write_teacher(&roots[0], |text| text);
         let name = roots[0].display().to_string();
+        let sources = sources(&roots);
         let sha256 = async |name: &str, named: Option<&str>| {
-            let found = check(&store, &roots, (name, named), 0, &model).await.unwrap();
+            let found = check(finder(&store, &sources), (name, named), 0, &model).await.unwrap();
             found.map(|teacher| teacher.sha256).map_err(|error| (error.pointer, error.code))
         };
-        let own = model.digest.trim_start_matches("sha256:");
+        let digest = model.digest.clone().unwrap();
+        let own = digest.trim_start_matches("sha256:");
         let refused = Err((String::from("/objective/teacher_sha256"), "teacher_changed"));
         for named in [None, Some(own)] {
             assert_eq!(sha256(&name, named).await, Ok(Some(own.to_owned())));

@@ -10,6 +10,7 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Id;
 use crate::api::idempotency;
+use crate::api::imports::Pull;
 use crate::clock;
 use crate::job::{JobId, JobKind, JobStatus};
 use crate::spec::{Attributes, Resolved, Work};
@@ -43,7 +44,7 @@ pub async fn verify_resume(Access(app): Access, Id(id): Id<JobId>, headers: Head
     }
     let source = app.store.job(id).await?;
     let verification = verification(&app.store, &source).await?;
-    let resolution = resolve(&app.store, &app.settings.import_roots, repetition(&source)).await?;
+    let resolution = resolve(app.finder(Pull::Begin), repetition(&source)).await?;
     let new = resolution.into_job();
     let submitted = app.store.submit_derived(new, Origin::Verification(verification), key, clock::now()).await?;
     Ok(idempotency::created(Job::from(submitted.job), submitted.replayed))

@@ -3,15 +3,17 @@
 use serde_json::Value;
 
 use crate::api::error::Problem;
+use crate::api::imports::Finder;
 use crate::api::resolve::{self, collect};
 use crate::api::resources;
 use crate::job::memory;
 use crate::job::{FieldError, RolloutSetId};
 use crate::spec::{Common, Resolved, RolloutSetSpec, Work};
-use crate::store::{NewJob, NewRolloutSet, Store};
+use crate::store::{NewJob, NewRolloutSet};
 
 /// Checks a spec, fills in its defaults and pins its references to immutable things.
-pub async fn resolve(store: &Store, submitted: Value) -> Result<NewJob, Problem> {
+pub async fn resolve(finder: Finder<'_>, submitted: Value) -> Result<NewJob, Problem> {
+    let store = finder.store;
     let spec = RolloutSetSpec::parse(&submitted).map_err(Problem::invalid)?;
     let mut errors = Vec::new();
     if spec.dataset.eval.is_some() {
@@ -24,7 +26,7 @@ pub async fn resolve(store: &Store, submitted: Value) -> Result<NewJob, Problem>
     }
     let scoring = collect(resolve::verifier(store, spec.verifier.as_ref(), false).await?, &mut errors);
     let scoring = scoring.unwrap_or_default();
-    let model = resolve::model(store, &spec.model, spec.seed, ("/model", "unknown_model")).await?;
+    let model = resolve::model(finder, &spec.model, spec.seed, ("/model", "unknown_model")).await?;
     let model = collect(model.map_err(Some), &mut errors);
     let rows = resolve::training_rows(store, &spec.dataset.train, scoring.config.as_ref(), false).await?;
     let rows = collect(rows, &mut errors);
@@ -43,7 +45,7 @@ pub async fn resolve(store: &Store, submitted: Value) -> Result<NewJob, Problem>
     let common = Common { prompt, ..common };
     let resolved = Resolved { common, work: Work::Sample(sampling) };
     let job = NewJob::of(submitted, attributes, resolved, need.total()).with_verifier(scoring.stored);
-    Ok(filling_a_set(job, model.digest, model.tokenizer_digest))
+    Ok(filling_a_set(job, model.digest.unwrap_or_default(), model.tokenizer_digest))
 }
 
 /// The job with the set that it fills. The digests are those of the model's weights and of its tokenizer.

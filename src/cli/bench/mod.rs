@@ -40,7 +40,8 @@ pub struct Args {
     /// Where to compute: cpu, or cuda:N
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     device: String,
-    /// What to measure: tiny, smollm2-135m, qwen3-0.6b, qwen3-1.7b, builtin:arith-tiny, or the path of a model
+    /// What to measure: tiny, smollm2-135m, qwen3-0.6b, qwen3-1.7b, experts, no-experts, builtin:arith-tiny, or the path of
+    /// a model
     #[arg(long, value_name = "MODEL", default_value = subject::TINY)]
     model: String,
     /// What the factors of matrix products are rounded to
@@ -83,8 +84,8 @@ keys and values once a step takes at the measured memory bandwidth for decode.
 
 Times are medians after a run that is not counted. They are the machine's only as far as nothing
 else runs on it. Speed follows from a model's shape, not from its weights: `tiny` (4 layers,
-width 256), `smollm2-135m` and `qwen3-...` (their sizes, without the norms of queries and keys)
-have random ones. A completion never ends early. Peak memory is
+width 256), `smollm2-135m`, `qwen3-...`, `experts` (8 layers of width 512, in which a token has 8
+of 32 experts) and `no-experts` (the same with as many parameters for each token) have random ones. A completion never ends early. Peak memory is
 that of the whole process, so name one kind with --only to learn what that takes.
 
 `unfused calls` lists operations that ran in a slower form than the one made for them, as on a

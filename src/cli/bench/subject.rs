@@ -20,6 +20,11 @@ pub const TINY: &str = "tiny";
 const SMOLLM2: &str = "smollm2-135m";
 const QWEN3_SMALL: &str = "qwen3-0.6b";
 const QWEN3_LARGE: &str = "qwen3-1.7b";
+/// A mixture of experts, and a model without whose tokens pass through as many parameters.
+const EXPERTS: &str = "experts";
+const NO_EXPERTS: &str = "no-experts";
+/// All of these.
+pub const SHAPES: [&str; 6] = [TINY, SMOLLM2, QWEN3_SMALL, QWEN3_LARGE, EXPERTS, NO_EXPERTS];
 /// Draws the random weights.
 const SEED: u64 = 1;
 
@@ -45,7 +50,8 @@ impl<B: Backend> Subject<B> {
             }
             (None, Some(builtin)) => load_builtin(builtin, with_text)?,
             (None, None) => load_path(Path::new(name), with_text).with_context(|| {
-                format!("`{name}` is neither {TINY}, {SMOLLM2}, {QWEN3_SMALL}, {QWEN3_LARGE} or builtin:arith-tiny nor a model that can be used")
+                let shapes = SHAPES.join(", ");
+                format!("`{name}` is neither {shapes} or builtin:arith-tiny nor a model that can be used")
             })?,
         };
         let weights = Arc::new(weights.placed(backend)?);
@@ -74,6 +80,8 @@ fn shape(name: &str) -> Option<ModelConfig> {
         }),
         QWEN3_SMALL => qwen3(1024, 3072),
         QWEN3_LARGE => qwen3(2048, 6144),
+        EXPERTS => with_or_without_experts(true),
+        NO_EXPERTS => with_or_without_experts(false),
         _ => return None,
     };
     ModelConfig::from_hf(&config, None).ok()
@@ -87,6 +95,27 @@ fn qwen3(hidden_size: usize, intermediate_size: usize) -> Value {
         "num_key_value_heads": 8, "head_dim": 128, "rms_norm_eps": 1e-6, "rope_theta": 1e6,
         "max_position_embeddings": 40_960, "tie_word_embeddings": true,
     })
+}
+
+/// 8 layers of width 512 in which a token's feed-forward part is 1536 wide: 8 of 32 experts, or one matrix.
+fn with_or_without_experts(experts: bool) -> Value {
+    let mut config = json!({
+        "model_type": "qwen3", "vocab_size": 8192, "hidden_size": 512, "intermediate_size": 1536,
+        "num_hidden_layers": 8, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 64,
+        "rms_norm_eps": 1e-6, "rope_theta": 1e6, "max_position_embeddings": 8192, "tie_word_embeddings": true,
+    });
+    if experts {
+        config["model_type"] = json!("qwen3_moe");
+        let members = [
+            ("num_experts", 32),
+            ("num_experts_per_tok", 8),
+            ("moe_intermediate_size", 192),
+            ("decoder_sparse_step", 1),
+        ];
+        members.iter().for_each(|(name, count)| config[*name] = json!(count));
+        config["norm_topk_prob"] = json!(true);
+    }
+    config
 }
 
 /// Without tokens that end a completion, so that all have the same length.
@@ -143,6 +172,9 @@ mod tests {
         // Qwen3's own.
         assert_eq!(parameters(QWEN3_SMALL), 596_049_920);
         assert_eq!(parameters(QWEN3_LARGE), 1_720_574_976);
+        // Besides the routers, what differs is that only a quarter of the experts is used.
+        let of_feed_forward = 8 * 3 * 512 * 1536;
+        assert_eq!(parameters(EXPERTS), parameters(NO_EXPERTS) + 3 * of_feed_forward + 8 * 32 * 512);
         assert_eq!(parameters(TINY), 2 * 512 * 256 + 4 * (4 * 256 * 256 + 3 * 256 * 688 + 2 * 256) + 256);
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// The server said no.
 #[derive(Debug)]
 pub struct Refused {
-    status: u16,
+    pub status: u16,
     /// The problem document.
     body: Value,
     /// The request carried a key.

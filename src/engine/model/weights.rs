@@ -210,7 +210,37 @@ pub fn load_safetensors(paths: &[PathBuf]) -> Result<HashMap<String, Tensor>, En
             tensors.insert(name.clone(), Tensor { name: name.clone(), shape: info.shape.clone(), values });
         }
     }
+    let scales: Vec<String> = tensors.keys().filter(|name| name.ends_with(header::SCALE_SUFFIX)).cloned().collect();
+    for name in scales {
+        let of = name.trim_end_matches(header::SCALE_SUFFIX);
+        if let (Some(scale), Some(tensor)) = (tensors.remove(&name), tensors.get_mut(of)) {
+            rescale(tensor, &scale);
+        }
+    }
     Ok(tensors)
+}
+
+/// Multiplies each block of a matrix with its scale.
+fn rescale(tensor: &mut Tensor, scale: &Tensor) {
+    let (columns, scales) = (tensor.shape[1], scale.shape[1]);
+    for (row, values) in tensor.values.chunks_exact_mut(columns).enumerate() {
+        let of_row = &scale.values[row / header::SCALE_BLOCK * scales..][..scales];
+        for (values, scale) in values.chunks_mut(header::SCALE_BLOCK).zip(of_row) {
+            values.iter_mut().for_each(|value| *value *= scale);
+        }
+    }
+}
+
+/// The number that an 8-bit float with four bits of exponent stands for (E4M3 of the Open Compute Project's 8-bit floating
+/// point specification 1.0: exponent bias 7, no infinity).
+fn e4m3(byte: u8) -> f32 {
+    let (exponent, mantissa) = (i32::from(byte >> 3 & 15), f32::from(byte & 7));
+    let magnitude = match (exponent, byte & 7) {
+        (15, 7) => f32::NAN,
+        (0, _) => mantissa * 2.0_f32.powi(-9),
+        (exponent, _) => (8.0 + mantissa) * 2.0_f32.powi(exponent - 10),
+    };
+    if byte >> 7 == 1 { -magnitude } else { magnitude }
 }
 
 fn to_f32(bytes: &[u8], dtype: header::Dtype) -> Vec<f32> {
@@ -219,6 +249,9 @@ fn to_f32(bytes: &[u8], dtype: header::Dtype) -> Vec<f32> {
         header::Dtype::F32 => bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect(),
         header::Dtype::F16 => pairs().map(|b| f16::from_le_bytes(b).to_f32()).collect(),
         header::Dtype::Bf16 => pairs().map(|b| bf16::from_le_bytes(b).to_f32()).collect(),
+        header::Dtype::F8E4m3 => bytes.iter().map(|byte| e4m3(*byte)).collect(),
+        // The upper half of an f16.
+        header::Dtype::F8E5m2 => bytes.iter().map(|byte| f16::from_le_bytes([0, *byte]).to_f32()).collect(),
     }
 }
 
@@ -335,4 +368,40 @@ pub fn write_safetensors<V: View>(
         safetensors::SafeTensorError::IoError(source) => EngineError::io("writing", path, source),
         other => EngineError::Internal(format!("writing {}: {other}", path.display())),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All 254 finite numbers of the format by its table of exponents, and the values that its specification names.
+    #[test]
+    fn floats_of_8_bits_stand_for_the_numbers_of_their_specification() {
+        assert_eq!(e4m3(0x7e), 448.0);
+        assert_eq!(e4m3(0x08), 2.0_f32.powi(-6));
+        assert_eq!(e4m3(0x01), 2.0_f32.powi(-9));
+        assert_eq!(e4m3(0xc5), -3.25);
+        assert!(e4m3(0x7f).is_nan() && e4m3(0xff).is_nan());
+        // Between two powers of two the numbers lie evenly, and their order is that of the bytes.
+        for byte in 0..0x7e_u8 {
+            assert!(e4m3(byte) < e4m3(byte + 1), "{byte:#x}");
+            assert_eq!(e4m3(byte | 0x80), -e4m3(byte));
+        }
+        let e5m2 = to_f32(&[0x7b, 0x04, 0x01, 0xc1], header::Dtype::F8E5m2);
+        assert_eq!(e5m2, [57344.0, 2.0_f32.powi(-14), 2.0_f32.powi(-16), -2.5]);
+    }
+
+    #[test]
+    fn each_block_of_a_matrix_has_its_scale() {
+        let (rows, columns) = (130, 257);
+        let tensor =
+            |name: &str, shape: &[usize], values| Tensor { name: name.to_owned(), shape: shape.to_vec(), values };
+        let mut matrix = tensor("w", &[rows, columns], vec![1.0; rows * columns]);
+        let scales: Vec<f32> = (1..=6).map(|scale| scale as f32).collect();
+        rescale(&mut matrix, &tensor("w_scale_inv", &[2, 3], scales));
+        for (at, value) in matrix.values.iter().enumerate() {
+            let (row, column) = (at / columns, at % columns);
+            assert_eq!(*value, (1 + row / 128 * 3 + column / 128) as f32, "{row} {column}");
+        }
+    }
 }

@@ -8,16 +8,17 @@ mod tokenizer;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use super::{ModelFileError, file_name};
+use super::{Head, ModelFileError, file_name};
 
 pub use config::read as configuration;
 pub use tokenizer::tokenizer_json;
 
 /// The largest vocabularies in use need about 20 MB.
 const HEADER_LIMIT_BYTES: u64 = 64 << 20;
+const ROTATION_LIMIT_BYTES: u64 = 1 << 20;
 const ARRAY_LIMIT: u64 = 1 << 22;
 const NAME_LIMIT_BYTES: u64 = 1024;
 const RANK_LIMIT: u32 = 4;
@@ -83,6 +84,21 @@ impl Gguf {
     pub fn tensor(&self, name: &str) -> Option<&TensorInfo> {
         self.tensors.iter().find(|tensor| tensor.name == name)
     }
+
+    /// The types that hold fewer bits than numbers were trained with, each with its share of the numbers; none if all are
+    /// whole.
+    pub fn quantized(&self) -> Option<String> {
+        let count = |tensor: &TensorInfo| tensor.shape.iter().product::<usize>() as f64;
+        let all: f64 = self.tensors.iter().map(count).sum();
+        let mut types: BTreeMap<u32, f64> = BTreeMap::new();
+        for tensor in self.tensors.iter().filter(|tensor| block(tensor.ggml_type).is_some_and(|(count, _)| count > 1)) {
+            *types.entry(tensor.ggml_type).or_default() += count(tensor);
+        }
+        let name = |(number, count): (&u32, &f64)| {
+            format!("{} ({:.0} %)", type_name(*number).unwrap_or("unknown"), 100.0 * count / all)
+        };
+        (!types.is_empty()).then(|| types.iter().map(name).collect::<Vec<String>>().join(", "))
+    }
 }
 
 /// Reads and checks the header; every tensor lies inside the file.
@@ -107,23 +123,47 @@ pub fn read_f32(path: &Path, gguf: &Gguf, name: &str, limit: u64) -> Result<Opti
     Ok(Some(bytes.as_chunks::<4>().0.iter().map(|chunk| f32::from_le_bytes(*chunk)).collect()))
 }
 
-/// Elements and bytes of one block of a tensor type that the engine reads.
+/// Tensors that say how positions are rotated, and thus belong to the configuration.
+pub const ROTATIONS: [&str; 3] = ["rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"];
+
+/// Which bytes of a file say what model it is, if so many of its first bytes tell.
+pub fn head(prefix: &[u8], file_bytes: u64, file: &str) -> Result<Option<Head>, ModelFileError> {
+    let gguf = match parse(prefix, file_bytes, file) {
+        Err(ModelFileError::Io { source, .. }) if source.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        parsed => parsed?,
+    };
+    let rotations = gguf.tensors.iter().filter(|tensor| ROTATIONS.contains(&tensor.name.as_str())).map(|tensor| {
+        let start = gguf.data_start + tensor.offset;
+        start..start + tensor.size_bytes.min(ROTATION_LIMIT_BYTES)
+    });
+    Ok(Some(Head { bytes: gguf.data_start, beside: rotations.collect() }))
+}
+
+/// The types of tensors that the engine reads by their number in the file (ggml's `enum ggml_type`): name, elements and
+/// bytes of one block.
+const TYPES: &[(u32, &str, u64, u64)] = &[
+    (0, "F32", 1, 4),
+    (1, "F16", 1, 2),
+    (2, "Q4_0", 32, 18),
+    (3, "Q4_1", 32, 20),
+    (6, "Q5_0", 32, 22),
+    (7, "Q5_1", 32, 24),
+    (8, "Q8_0", 32, 34),
+    (10, "Q2_K", 256, 84),
+    (11, "Q3_K", 256, 110),
+    (12, "Q4_K", 256, 144),
+    (13, "Q5_K", 256, 176),
+    (14, "Q6_K", 256, 210),
+    (30, "BF16", 1, 2),
+];
+
+/// Elements and bytes of one block of a type.
 fn block(ggml_type: u32) -> Option<(u64, u64)> {
-    match ggml_type {
-        0 => Some((1, 4)),      // F32
-        1 | 30 => Some((1, 2)), // F16, BF16
-        2 => Some((32, 18)),    // Q4_0
-        3 => Some((32, 20)),    // Q4_1
-        6 => Some((32, 22)),    // Q5_0
-        7 => Some((32, 24)),    // Q5_1
-        8 => Some((32, 34)),    // Q8_0
-        10 => Some((256, 84)),  // Q2_K
-        11 => Some((256, 110)), // Q3_K
-        12 => Some((256, 144)), // Q4_K
-        13 => Some((256, 176)), // Q5_K
-        14 => Some((256, 210)), // Q6_K
-        _ => None,
-    }
+    TYPES.iter().find(|(number, ..)| *number == ggml_type).map(|(_, _, elements, bytes)| (*elements, *bytes))
+}
+
+fn type_name(ggml_type: u32) -> Option<&'static str> {
+    TYPES.iter().find(|(number, ..)| *number == ggml_type).map(|(_, name, ..)| *name)
 }
 
 fn parse(input: impl Read, file_bytes: u64, file: &str) -> Result<Gguf, ModelFileError> {

@@ -6,7 +6,7 @@
 //! a whole thing or nothing. Rows come after, and go before what they name is removed.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -223,27 +223,10 @@ impl Staged {
         File::open(&self.path)
     }
 
-    /// Copies a file of this machine into it as into a folder, under the same name and synced, and returns its bytes.
-    /// `look` sees all of them.
-    pub fn add(&self, source: &Path, mut look: impl FnMut(&[u8])) -> Result<u64> {
+    /// Makes it an empty folder to write to, in which every file must be synced.
+    pub fn folder(&self) -> Result<&Path> {
         fs::create_dir_all(&self.path).map_err(|e| StoreError::io("creating", &self.path, e))?;
-        let path = self.path.join(source.file_name().unwrap_or_default());
-        let mut from = File::open(source).map_err(|e| StoreError::io("opening", source, e))?;
-        let mut to = File::create(&path).map_err(|e| StoreError::io("creating", &path, e))?;
-        let (mut chunk, mut bytes) = (vec![0; 1 << 20], 0);
-        loop {
-            let count = match from.read(&mut chunk) {
-                Ok(0) => break,
-                Ok(count) => count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(StoreError::io("reading", source, error)),
-            };
-            look(&chunk[..count]);
-            to.write_all(&chunk[..count]).map_err(|e| StoreError::io("writing", &path, e))?;
-            bytes += count as u64;
-        }
-        to.sync_all().map_err(|e| StoreError::io("syncing", &path, e))?;
-        Ok(bytes)
+        Ok(&self.path)
     }
 
     /// Gives it its location, durably. A file must be synced; a folder is.

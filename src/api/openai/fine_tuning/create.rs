@@ -17,6 +17,7 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{JsonBody, read};
 use crate::api::idempotency;
+use crate::api::imports::Pull;
 use crate::api::jobs::resolve::{Resolution, resolve};
 use crate::clock;
 use crate::dataset::Split;
@@ -125,7 +126,7 @@ async fn resolved(app: &App, request: &CreateFineTuningJob, method: &Method) -> 
         spec.insert(String::from("name"), json!(suffix));
     }
     method.apply(&mut spec, training.count).map_err(Problem::invalid)?;
-    let resolving = resolve(&app.store, &app.settings.import_roots, Value::Object(spec)).await;
+    let resolving = resolve(app.finder(Pull::Begin), Value::Object(spec)).await;
     resolving.map_err(|problem| {
         let moved =
             problem.errors.into_iter().map(|error| FieldError { pointer: method.pointer(&error.pointer), ..error });

@@ -123,6 +123,7 @@ from .grader_run import GraderRun
 from .grader_run_sub_rewards import GraderRunSubRewards
 from .health import Health
 from .import_model import ImportModel
+from .import_model_files_type_0 import ImportModelFilesType0
 from .job import Job
 from .job_event_list import JobEventList
 from .job_expected_end import JobExpectedEnd
@@ -160,7 +161,9 @@ from .metrics_event import MetricsEvent
 from .metrics_format import MetricsFormat
 from .mix_spec import MixSpec
 from .model import Model
+from .model_failure import ModelFailure
 from .model_list import ModelList
+from .model_warning import ModelWarning
 from .objective import Objective
 from .objective_bolt import ObjectiveBolt
 from .objective_bolt_normalization import ObjectiveBoltNormalization
@@ -402,6 +405,7 @@ __all__ = (
     "GraderRunSubRewards",
     "Health",
     "ImportModel",
+    "ImportModelFilesType0",
     "Job",
     "JobEventList",
     "JobExpectedEnd",
@@ -439,7 +443,9 @@ __all__ = (
     "MetricTables",
     "MixSpec",
     "Model",
+    "ModelFailure",
     "ModelList",
+    "ModelWarning",
     "Objective",
     "ObjectiveBolt",
     "ObjectiveBoltNormalization",

@@ -11,22 +11,51 @@ from ..types import UNSET, Unset
 from ..types import UNSET, Unset
 from typing import cast
 
+if TYPE_CHECKING:
+  from ..models.import_model_files_type_0 import ImportModelFilesType0
+
 T = TypeVar("T", bound="ImportModel")
 
 @_attrs_define
 class ImportModel:
-    """ A model to import.
+    """ A model to import: one of `path`, `source` and `files`.
 
         Attributes:
-            path (str): A Hugging Face directory, or a GGUF file, on the server's disk below one of its import roots.
+            path (None | str | Unset): A Hugging Face directory, or a GGUF file, on the server's disk below one of its
+                import roots.
+            source (None | str | Unset): A model of the hub: `hf:owner/name`, `hf:owner/name@revision`, or
+                `hf:owner/name/file.gguf`.
+            files (ImportModelFilesType0 | None | Unset): Files that were uploaded (`POST /v1/uploads`, `POST /v1/files`),
+                by their names in the model's directory.
             name (None | str | Unset): A name for people.
      """
 
-    path: str
+    path: None | str | Unset = UNSET
+    source: None | str | Unset = UNSET
+    files: ImportModelFilesType0 | None | Unset = UNSET
     name: None | str | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
-        path = self.path
+        from ..models.import_model_files_type_0 import ImportModelFilesType0 # noqa: PLC0415
+        path: None | str | Unset
+        if isinstance(self.path, Unset):
+            path = UNSET
+        else:
+            path = self.path
+
+        source: None | str | Unset
+        if isinstance(self.source, Unset):
+            source = UNSET
+        else:
+            source = self.source
+
+        files: dict[str, Any] | None | Unset
+        if isinstance(self.files, Unset):
+            files = UNSET
+        elif isinstance(self.files, ImportModelFilesType0):
+            files = self.files.to_dict()
+        else:
+            files = self.files
 
         name: None | str | Unset
         if isinstance(self.name, Unset):
@@ -37,8 +66,13 @@ class ImportModel:
         field_dict: dict[str, Any] = {}
 
         field_dict.update({
-            "path": path,
         })
+        if path is not UNSET:
+            field_dict["path"] = path
+        if source is not UNSET:
+            field_dict["source"] = source
+        if files is not UNSET:
+            field_dict["files"] = files
         if name is not UNSET:
             field_dict["name"] = name
 
@@ -46,8 +80,42 @@ class ImportModel:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.import_model_files_type_0 import ImportModelFilesType0 # noqa: PLC0415
         d = dict(src_dict)
-        path = d.pop("path")
+        def _parse_path(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        path = _parse_path(d.pop("path", UNSET))
+
+        def _parse_source(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        source = _parse_source(d.pop("source", UNSET))
+
+        def _parse_files(data: object) -> ImportModelFilesType0 | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                files_type_0 = ImportModelFilesType0.from_dict(data)
+
+                return files_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(ImportModelFilesType0 | None | Unset, data)
+
+        files = _parse_files(d.pop("files", UNSET))
 
         def _parse_name(data: object) -> None | str | Unset:
             if data is None:
@@ -60,6 +128,8 @@ class ImportModel:
 
         import_model = cls(
             path=path,
+            source=source,
+            files=files,
             name=name,
         )
 

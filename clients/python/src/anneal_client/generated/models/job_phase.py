@@ -4,6 +4,7 @@ class JobPhase(StrEnum):
     CHECKPOINTING = "checkpointing"
     EVALUATING = "evaluating"
     EXPORTING = "exporting"
+    FETCHING = "fetching"
     LOADING = "loading"
     SAMPLING = "sampling"
     TRAINING = "training"

@@ -12,6 +12,10 @@ from ..types import UNSET, Unset
 from typing import cast
 from typing import Literal, cast
 
+if TYPE_CHECKING:
+  from ..models.model_failure import ModelFailure
+  from ..models.model_warning import ModelWarning
+
 T = TypeVar("T", bound="Model")
 
 @_attrs_define
@@ -21,7 +25,11 @@ class Model:
         Attributes:
             id (str):
             object_ (Literal['model']):
-            source (str): Where it came from: a path, a job (`job_...`) or `builtin`.
+            source (str): Where it came from: a path, `hf:owner/name@commit`, `upload`, a job (`job_...`) or `builtin`.
+            status (str): `ready`; `importing` while its weights are under way, for which jobs that name it wait; `pending`
+                when they come
+                with the first job that names it; or `failed`.
+            warnings (list[ModelWarning]): What of it is not as its authors trained it.
             created_at (int): Unix seconds; 0 for a built-in.
             created (int): The same, as OpenAI clients read it.
             owned_by (str): `import`, `anneal` for a built-in, or the job that made it.
@@ -33,12 +41,17 @@ class Model:
             vocab_size (int | None | Unset):
             weights_sha256 (None | str | Unset):
             tokenizer_sha256 (None | str | Unset):
-            bytes_ (int | None | Unset):
+            bytes_ (int | None | Unset): Of all files.
+            bytes_done (int | None | Unset): Of all files, as far as they are here.
+            failure (ModelFailure | None | Unset): Why it is `failed`.
+            last_used_at (int | None | Unset): When a job that refers to it was submitted last; Unix seconds.
      """
 
     id: str
     object_: Literal['model']
     source: str
+    status: str
+    warnings: list[ModelWarning]
     created_at: int
     created: int
     owned_by: str
@@ -51,14 +64,26 @@ class Model:
     weights_sha256: None | str | Unset = UNSET
     tokenizer_sha256: None | str | Unset = UNSET
     bytes_: int | None | Unset = UNSET
+    bytes_done: int | None | Unset = UNSET
+    failure: ModelFailure | None | Unset = UNSET
+    last_used_at: int | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
+        from ..models.model_failure import ModelFailure # noqa: PLC0415
+        from ..models.model_warning import ModelWarning # noqa: PLC0415
         id = self.id
 
         object_ = self.object_
 
         source = self.source
+
+        status = self.status
+
+        warnings = []
+        for warnings_item_data in self.warnings:
+            warnings_item = warnings_item_data.to_dict()
+            warnings.append(warnings_item)
 
         created_at = self.created_at
 
@@ -120,12 +145,34 @@ class Model:
         else:
             bytes_ = self.bytes_
 
+        bytes_done: int | None | Unset
+        if isinstance(self.bytes_done, Unset):
+            bytes_done = UNSET
+        else:
+            bytes_done = self.bytes_done
+
+        failure: dict[str, Any] | None | Unset
+        if isinstance(self.failure, Unset):
+            failure = UNSET
+        elif isinstance(self.failure, ModelFailure):
+            failure = self.failure.to_dict()
+        else:
+            failure = self.failure
+
+        last_used_at: int | None | Unset
+        if isinstance(self.last_used_at, Unset):
+            last_used_at = UNSET
+        else:
+            last_used_at = self.last_used_at
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({
             "id": id,
             "object": object_,
             "source": source,
+            "status": status,
+            "warnings": warnings,
             "created_at": created_at,
             "created": created,
             "owned_by": owned_by,
@@ -148,11 +195,19 @@ class Model:
             field_dict["tokenizer_sha256"] = tokenizer_sha256
         if bytes_ is not UNSET:
             field_dict["bytes"] = bytes_
+        if bytes_done is not UNSET:
+            field_dict["bytes_done"] = bytes_done
+        if failure is not UNSET:
+            field_dict["failure"] = failure
+        if last_used_at is not UNSET:
+            field_dict["last_used_at"] = last_used_at
 
         return field_dict
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.model_failure import ModelFailure # noqa: PLC0415
+        from ..models.model_warning import ModelWarning # noqa: PLC0415
         d = dict(src_dict)
         id = d.pop("id")
 
@@ -161,6 +216,15 @@ class Model:
             raise ValueError(f"object must match const 'model', got '{object_}'")
 
         source = d.pop("source")
+
+        status = d.pop("status")
+
+        warnings = []
+        _warnings = d.pop("warnings")
+        for warnings_item_data in (_warnings):
+            warnings_item = ModelWarning.from_dict(warnings_item_data)
+
+            warnings.append(warnings_item)
 
         created_at = d.pop("created_at")
 
@@ -249,10 +313,47 @@ class Model:
 
         bytes_ = _parse_bytes_(d.pop("bytes", UNSET))
 
+        def _parse_bytes_done(data: object) -> int | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(int | None | Unset, data)
+
+        bytes_done = _parse_bytes_done(d.pop("bytes_done", UNSET))
+
+        def _parse_failure(data: object) -> ModelFailure | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                failure_type_0 = ModelFailure.from_dict(data)
+
+                return failure_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(ModelFailure | None | Unset, data)
+
+        failure = _parse_failure(d.pop("failure", UNSET))
+
+        def _parse_last_used_at(data: object) -> int | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(int | None | Unset, data)
+
+        last_used_at = _parse_last_used_at(d.pop("last_used_at", UNSET))
+
         model = cls(
             id=id,
             object_=object_,
             source=source,
+            status=status,
+            warnings=warnings,
             created_at=created_at,
             created=created,
             owned_by=owned_by,
@@ -265,6 +366,9 @@ class Model:
             weights_sha256=weights_sha256,
             tokenizer_sha256=tokenizer_sha256,
             bytes_=bytes_,
+            bytes_done=bytes_done,
+            failure=failure,
+            last_used_at=last_used_at,
         )
 
         model.additional_properties = d

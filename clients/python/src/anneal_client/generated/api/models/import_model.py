@@ -114,13 +114,18 @@ def sync_detailed(
 ) -> Response[Model | Problem]:
     """ Import a model
 
-     Checks a model on the server's own disk (below a folder that the operator allows) and copies it into
-    the data
-    directory. Safetensors and GGUF only.
+     From the server's own disk (below a folder that the operator allows), from the hub, or from uploaded
+    files; safetensors
+    and GGUF only. What the headers of its files tell is checked before the answer; then its weights
+    come by themselves:
+    `status` says whether they have, `bytes_done` how far they are, and `failure` why they could not be
+    had. Jobs can name
+    the model at once, and wait for it. A model of the hub that is here already, at the same commit, is
+    not brought again.
 
     Args:
         idempotency_key (str | Unset):
-        body (ImportModel): A model to import.
+        body (ImportModel): A model to import: one of `path`, `source` and `files`.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -151,13 +156,18 @@ def sync(
 ) -> Model | Problem | None:
     """ Import a model
 
-     Checks a model on the server's own disk (below a folder that the operator allows) and copies it into
-    the data
-    directory. Safetensors and GGUF only.
+     From the server's own disk (below a folder that the operator allows), from the hub, or from uploaded
+    files; safetensors
+    and GGUF only. What the headers of its files tell is checked before the answer; then its weights
+    come by themselves:
+    `status` says whether they have, `bytes_done` how far they are, and `failure` why they could not be
+    had. Jobs can name
+    the model at once, and wait for it. A model of the hub that is here already, at the same commit, is
+    not brought again.
 
     Args:
         idempotency_key (str | Unset):
-        body (ImportModel): A model to import.
+        body (ImportModel): A model to import: one of `path`, `source` and `files`.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -183,13 +193,18 @@ async def asyncio_detailed(
 ) -> Response[Model | Problem]:
     """ Import a model
 
-     Checks a model on the server's own disk (below a folder that the operator allows) and copies it into
-    the data
-    directory. Safetensors and GGUF only.
+     From the server's own disk (below a folder that the operator allows), from the hub, or from uploaded
+    files; safetensors
+    and GGUF only. What the headers of its files tell is checked before the answer; then its weights
+    come by themselves:
+    `status` says whether they have, `bytes_done` how far they are, and `failure` why they could not be
+    had. Jobs can name
+    the model at once, and wait for it. A model of the hub that is here already, at the same commit, is
+    not brought again.
 
     Args:
         idempotency_key (str | Unset):
-        body (ImportModel): A model to import.
+        body (ImportModel): A model to import: one of `path`, `source` and `files`.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -220,13 +235,18 @@ async def asyncio(
 ) -> Model | Problem | None:
     """ Import a model
 
-     Checks a model on the server's own disk (below a folder that the operator allows) and copies it into
-    the data
-    directory. Safetensors and GGUF only.
+     From the server's own disk (below a folder that the operator allows), from the hub, or from uploaded
+    files; safetensors
+    and GGUF only. What the headers of its files tell is checked before the answer; then its weights
+    come by themselves:
+    `status` says whether they have, `bytes_done` how far they are, and `failure` why they could not be
+    had. Jobs can name
+    the model at once, and wait for it. A model of the hub that is here already, at the same commit, is
+    not brought again.
 
     Args:
         idempotency_key (str | Unset):
-        body (ImportModel): A model to import.
+        body (ImportModel): A model to import: one of `path`, `source` and `files`.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

@@ -1,0 +1,232 @@
+//! Requests to the hub: what a repository holds at a revision, and ranges of its files.
+
+use std::io::{self, Read};
+use std::ops::Range;
+use std::time::Duration;
+
+use serde::Deserialize;
+use ureq::http::{Response, header};
+use ureq::{Agent, Body};
+
+use super::{FileDigest, HubError, HubRef, RemoteFile, Snapshot, Token};
+
+const CONNECT: Duration = Duration::from_secs(10);
+/// Longest silence within an answer.
+const SILENCE: Duration = Duration::from_secs(60);
+/// Of a repository's files; the largest name some ten thousand.
+const LISTING_LIMIT_BYTES: u64 = 32 << 20;
+/// Of what an error says.
+const REFUSAL_LIMIT_BYTES: u64 = 16 << 10;
+const CHUNK_BYTES: usize = 256 << 10;
+/// Addresses that one request is led through.
+const MOST_REDIRECTS: usize = 5;
+/// What is waited for when the hub asks for fewer requests and does not say until when.
+const USUAL_WAIT: Duration = Duration::from_secs(5);
+
+/// A hub, as the operator has set it.
+#[derive(Clone, Debug)]
+pub struct Hub {
+    agent: Agent,
+    endpoint: String,
+    token: Option<Token>,
+    offline: bool,
+}
+
+impl Hub {
+    /// The hub at `endpoint`; `offline` never asks it.
+    pub fn new(endpoint: &str, token: Option<Token>, offline: bool) -> Self {
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_connect(Some(CONNECT))
+            .timeout_per_read(Some(SILENCE))
+            .max_redirects(0)
+            // Of what was packed on the way no range is one of the file.
+            .accept_encoding("identity")
+            .user_agent(concat!("anneal/", env!("CARGO_PKG_VERSION")))
+            .build();
+        Self { agent: config.into(), endpoint: endpoint.trim_end_matches('/').to_owned(), token, offline }
+    }
+
+    pub fn is_offline(&self) -> bool {
+        self.offline
+    }
+
+    /// What a repository holds at the revision of `reference`, which is pinned to its commit. Blocks.
+    pub fn snapshot(&self, reference: &HubRef) -> Result<Snapshot, HubError> {
+        #[derive(Deserialize)]
+        struct Repository {
+            sha: String,
+            siblings: Vec<Sibling>,
+        }
+        #[derive(Deserialize)]
+        struct Sibling {
+            rfilename: String,
+            #[serde(default)]
+            size: Option<u64>,
+            #[serde(default, rename = "blobId")]
+            blob_id: Option<String>,
+            #[serde(default)]
+            lfs: Option<Lfs>,
+        }
+        #[derive(Deserialize)]
+        struct Lfs {
+            #[serde(default, alias = "oid")]
+            sha256: Option<String>,
+            #[serde(default)]
+            size: Option<u64>,
+        }
+        let revision = reference.revision.as_deref().unwrap_or("main");
+        // A revision is one part of this address.
+        let path = format!("/api/models/{}/revision/{}?blobs=true", reference.repository, revision.replace('/', "%2F"));
+        let mut response = self.get(&path, None, &reference.to_string())?;
+        let read = response.body_mut().with_config().limit(LISTING_LIMIT_BYTES).read_to_vec();
+        let bytes = read.map_err(|error| unreachable(&error))?;
+        let unexpected = |detail: String| HubError::Unexpected { endpoint: self.endpoint.clone(), detail };
+        let found: Repository = serde_json::from_slice(&bytes).map_err(|error| unexpected(error.to_string()))?;
+        if reference.at(&found.sha).commit().is_none() {
+            return Err(unexpected(String::from("it names no commit")));
+        }
+        let file = |sibling: Sibling| {
+            let sha256 = sibling.lfs.as_ref().and_then(|lfs| lfs.sha256.clone()).map(FileDigest::Sha256);
+            let bytes = sibling.size.or(sibling.lfs.and_then(|lfs| lfs.size));
+            let path = sibling.rfilename;
+            let bytes = bytes.ok_or_else(|| unexpected(format!("it does not say how long {path} is")))?;
+            Ok(RemoteFile { path, bytes, digest: sha256.or(sibling.blob_id.map(FileDigest::Git)) })
+        };
+        let files = found.siblings.into_iter().map(file).collect::<Result<Vec<RemoteFile>, HubError>>()?;
+        Ok(Snapshot { repository: reference.repository.clone(), commit: found.sha, files })
+    }
+
+    /// Reads a range of a file at a commit; `sink` takes the bytes in their order and what it returns ends the reading.
+    /// After an error, what came before it has been given to `sink`. Blocks.
+    pub fn read(
+        &self,
+        (repository, commit): (&str, &str),
+        path: &str,
+        range: Range<u64>,
+        mut sink: impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<(), HubError> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        let name = format!("hf:{repository}@{commit}: {path}");
+        let path: Vec<String> = path.split('/').map(escape).collect();
+        let url = format!("/{repository}/resolve/{commit}/{}", path.join("/"));
+        let response = self.get(&url, Some(&range), &name)?;
+        // Who does not know ranges sends the whole file.
+        let mut before = if response.status().as_u16() == 206 { 0 } else { range.start };
+        let mut left = range.end - range.start;
+        let mut reader = response.into_body().into_reader();
+        let mut chunk = vec![0; CHUNK_BYTES];
+        while left > 0 {
+            let most = chunk.len().min(usize::try_from(before + left).unwrap_or(usize::MAX));
+            let count = match reader.read(&mut chunk[..most]) {
+                Ok(0) => return Err(HubError::Unreachable(format!("{name} ended {left} bytes early"))),
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(HubError::Unreachable(error.to_string())),
+            };
+            let skipped = before.min(count as u64);
+            before -= skipped;
+            let news = &chunk[skipped as usize..count];
+            sink(news)?;
+            left -= news.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn get(&self, path: &str, range: Option<&Range<u64>>, what: &str) -> Result<Response<Body>, HubError> {
+        if self.offline {
+            return Err(HubError::Offline(what.to_owned()));
+        }
+        let mut url = format!("{}{path}", self.endpoint);
+        for _ in 0..=MOST_REDIRECTS {
+            let mut request = self.agent.get(&url);
+            // Files lie elsewhere, under addresses that are signed; nobody there is shown the token.
+            if let Some(Token(token)) = self.token.as_ref().filter(|_| origin(&url) == origin(&self.endpoint)) {
+                request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+            }
+            if let Some(range) = range {
+                request = request.header(header::RANGE, format!("bytes={}-{}", range.start, range.end - 1));
+            }
+            let response = request.call().map_err(|error| unreachable(&error))?;
+            let location = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
+            match (response.status().as_u16(), location) {
+                (200 | 206, _) => return Ok(response),
+                (301 | 302 | 303 | 307 | 308, Some(location)) if location.starts_with('/') => {
+                    url = format!("{}{location}", origin(&url));
+                }
+                (301 | 302 | 303 | 307 | 308, Some(location)) => url = location.to_owned(),
+                _ => return Err(self.refusal(response, what)),
+            }
+        }
+        let detail = format!("{what} leads from one address to the next without end");
+        Err(HubError::Unexpected { endpoint: self.endpoint.clone(), detail })
+    }
+
+    /// What an answer means that is not the file. The hub says so in a header, mirrors only by the status.
+    fn refusal(&self, mut response: Response<Body>, what: &str) -> HubError {
+        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let (status, code) = (response.status().as_u16(), header("x-error-code").unwrap_or_default());
+        let wait = header("retry-after").and_then(|seconds| seconds.parse().ok()).map(Duration::from_secs);
+        let what = what.to_owned();
+        match (status, code.as_str()) {
+            (_, "GatedRepo") => HubError::Gated(what),
+            // A repository that is not there is told from a private one to nobody.
+            (_, "RepoNotFound") if self.token.is_none() => HubError::NotFound(what),
+            (404, _) | (_, "RepoNotFound" | "RevisionNotFound" | "EntryNotFound") => HubError::NotFound(what),
+            (401, _) => HubError::Unauthorized(what),
+            (403, _) => HubError::Gated(what),
+            (429, _) => HubError::RateLimited(wait.unwrap_or(USUAL_WAIT)),
+            (503, _) if wait.is_some() => HubError::RateLimited(wait.unwrap_or(USUAL_WAIT)),
+            (500.., _) => HubError::Unreachable(format!("it answers {status} for {what}")),
+            _ => {
+                let said = response.body_mut().with_config().limit(REFUSAL_LIMIT_BYTES).read_to_string();
+                let said: String = said.unwrap_or_default().chars().take(200).collect();
+                let detail = format!("it answers {status} for {what}: {said}");
+                HubError::Unexpected { endpoint: self.endpoint.clone(), detail }
+            }
+        }
+    }
+}
+
+/// Scheme, host and port of a URL.
+fn origin(url: &str) -> &str {
+    let host = url.find("://").map_or(0, |end| end + 3);
+    url[host..].find(['/', '?', '#']).map_or(url, |end| &url[..host + end])
+}
+
+fn unreachable(error: &ureq::Error) -> HubError {
+    HubError::Unreachable(error.to_string())
+}
+
+/// A part of a URL's path or query, with everything escaped that is not plainly a character of a name.
+pub fn escape(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b':');
+    text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_is_all_that_a_token_is_shown_to() {
+        let origins =
+            ["https://hub.example/a/b?c", "https://hub.example", "https://hub.example?x=/y", "https://hub.example#z"];
+        for url in origins {
+            assert_eq!(origin(url), "https://hub.example", "{url}");
+        }
+        for other in
+            ["http://hub.example/", "https://hub.example:8443/", "https://hub.example.evil/", "https://x@hub.example/"]
+        {
+            assert_ne!(origin(other), "https://hub.example", "{other}");
+        }
+    }
+
+    #[test]
+    fn names_cannot_leave_their_place_in_a_url() {
+        assert_eq!(escape("../a b/\u{fc}?x=1&y"), "..%2Fa%20b%2F%C3%BC%3Fx%3D1%26y");
+        assert_eq!(escape("builtin:arith-tiny"), "builtin:arith-tiny");
+    }
+}

@@ -1,0 +1,166 @@
+//! Bringing the weights of a model that is laid out, and checking every byte of them. All of this blocks.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
+use sha2::{Digest, Sha256};
+
+use super::ImportError;
+use super::pieces::Pieces;
+use super::plan::{Origin, Plan, Planned, Stamp};
+use crate::hub::{FileDigest, Hub};
+use crate::job::digest::hex;
+
+const CHUNK_BYTES: usize = 1 << 20;
+/// What is copied before somebody is told.
+const COPIED_AT_ONCE: u64 = 64 << 20;
+
+/// Compares a file with what was announced of it.
+pub struct Digester {
+    expected: Option<FileDigest>,
+    sha256: Option<Sha256>,
+    git: Option<Context>,
+}
+
+impl Digester {
+    pub fn new(expected: Option<&FileDigest>, bytes: u64) -> Self {
+        let mut new = Self { expected: expected.cloned(), sha256: None, git: None };
+        match expected {
+            Some(FileDigest::Sha256(_)) => new.sha256 = Some(Sha256::new()),
+            Some(FileDigest::Git(_)) => {
+                let mut context = Context::new(&SHA1_FOR_LEGACY_USE_ONLY);
+                context.update(format!("blob {bytes}\0").as_bytes());
+                new.git = Some(context);
+            }
+            None => {}
+        }
+        new
+    }
+
+    pub fn update(&mut self, bytes: &[u8]) {
+        if let Some(sha256) = &mut self.sha256 {
+            sha256.update(bytes);
+        }
+        if let Some(git) = &mut self.git {
+            git.update(bytes);
+        }
+    }
+
+    /// An error when it is another file.
+    pub fn finish(self, file: &str) -> Result<(), ImportError> {
+        let found = match (self.sha256, self.git) {
+            (Some(sha256), _) => hex(&sha256.finalize()),
+            (None, Some(git)) => hex(git.finish().as_ref()),
+            (None, None) => return Ok(()),
+        };
+        match self.expected {
+            Some(FileDigest::Sha256(expected) | FileDigest::Git(expected))
+                if !expected.eq_ignore_ascii_case(&found) =>
+            {
+                let detail = format!("its digest is {found} and should be {expected}");
+                Err(ImportError::WrongBytes { file: file.to_owned(), detail })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+/// Copies a file, synced; `tell` learns of all bytes that are there and says whether to go on.
+pub fn copy(source: &Path, target: &Path, mut tell: impl FnMut(u64) -> bool) -> Result<u64, ImportError> {
+    let mut from = File::open(source).map_err(|error| ImportError::io("opening", source, error))?;
+    // What is written may be a hole that is filled, which nobody may see shortened.
+    let opened = File::options().write(true).create(true).truncate(false).open(target);
+    let mut to = opened.map_err(|error| ImportError::io("creating", target, error))?;
+    let mut done = 0;
+    loop {
+        // Within the kernel where it can.
+        let copied = io::copy(&mut Read::by_ref(&mut from).take(COPIED_AT_ONCE), &mut to);
+        let copied = copied.map_err(|error| ImportError::io("copying to", target, error))?;
+        if copied == 0 {
+            break;
+        }
+        done += copied;
+        if !tell(done) {
+            return Err(ImportError::Stopped);
+        }
+    }
+    to.sync_all().map_err(|error| ImportError::io("syncing", target, error))?;
+    Ok(done)
+}
+
+/// Brings what is missing to `folder`, and returns the SHA-256 of all weights. `tell` learns of the bytes that are there and
+/// says whether to go on.
+pub fn complete(
+    folder: &Path,
+    plan: &Plan,
+    hub: &Hub,
+    mut tell: impl FnMut(u64) -> bool,
+) -> Result<String, ImportError> {
+    match &plan.origin {
+        Origin::Disk => complete_from_disk(folder, plan, tell),
+        Origin::Hub { repository, commit } => {
+            let mut pieces = Pieces::open(folder, plan)?;
+            let mut tries = 0;
+            let sha256 = loop {
+                pieces.fetch(hub, (repository, commit), plan, |done| tell(plan.small_bytes + done))?;
+                match digest(plan.weights.iter().map(|file| (folder.join(&file.name), file)), true) {
+                    // Once may be the network's fault.
+                    Err(ImportError::WrongBytes { file, .. }) if tries == 0 => pieces.forget(plan, &file)?,
+                    found => break found?,
+                }
+                tries += 1;
+            };
+            pieces.remove()?;
+            Ok(sha256)
+        }
+    }
+}
+
+fn complete_from_disk(folder: &Path, plan: &Plan, mut tell: impl FnMut(u64) -> bool) -> Result<String, ImportError> {
+    let sources = || plan.weights.iter().map(|file| (Path::new(&file.from), file));
+    let unchanged = || {
+        let changed = sources().find(|(path, file)| Stamp::of(path).ok() != file.stamp);
+        changed.map_or(Ok(()), |(path, _)| Err(ImportError::Changed(path.display().to_string())))
+    };
+    unchanged()?;
+    // Reading for the digest and writing take each other's time where there is one processor, and otherwise not.
+    let sha256 = std::thread::scope(|scope| {
+        let digest = scope.spawn(|| digest(sources(), true));
+        let mut done = plan.small_bytes;
+        let copied = sources().try_for_each(|(source, file)| {
+            done += copy(source, &folder.join(&file.name), |copied| tell(done + copied))?;
+            Ok(())
+        });
+        let digest = digest.join().unwrap_or(Err(ImportError::Stopped));
+        copied.and(digest)
+    })?;
+    unchanged()?;
+    Ok(sha256)
+}
+
+/// The SHA-256 of files one after the other, each of which is compared with what was announced of it if `checked`.
+fn digest<'a>(
+    files: impl Iterator<Item = (impl AsRef<Path>, &'a Planned)>,
+    checked: bool,
+) -> Result<String, ImportError> {
+    let mut all = Sha256::new();
+    let mut chunk = vec![0; CHUNK_BYTES];
+    for (path, file) in files {
+        let path = path.as_ref();
+        let failed = |error| ImportError::io("reading", path, error);
+        let mut reader = File::open(path).map_err(failed)?;
+        let mut own = Digester::new(file.digest.as_ref().filter(|_| checked), file.bytes);
+        loop {
+            let count = reader.read(&mut chunk).map_err(failed)?;
+            if count == 0 {
+                break;
+            }
+            all.update(&chunk[..count]);
+            own.update(&chunk[..count]);
+        }
+        own.finish(&file.name)?;
+    }
+    Ok(hex(&all.finalize()))
+}

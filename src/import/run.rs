@@ -1,0 +1,205 @@
+//! A model from its row to its end: `ready`, or `failed` with the reason.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::task::{JoinError, spawn_blocking};
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::ImportError;
+use super::complete::complete;
+use super::layout::Laid;
+use super::plan::Plan;
+use crate::clock;
+use crate::hub::Hub;
+use crate::job::digest::sha256_hex;
+use crate::job::{ModelId, ModelStatus};
+use crate::modelfile::Format;
+use crate::store::{Location, ModelRow, RESERVE, Store, StoreError};
+
+/// How often the row is told how far it is.
+const NOTE: Duration = Duration::from_millis(500);
+/// Locked by whoever is at it.
+const LOCK: &str = ".import";
+
+/// Gives a model that is laid out its row and its place.
+pub async fn begin(
+    store: &Store,
+    laid: Laid,
+    name: Option<String>,
+    status: ModelStatus,
+) -> Result<ModelRow, ImportError> {
+    let Laid { staged, inspection, plan, source } = laid;
+    let id = ModelId::generate();
+    let row = ModelRow {
+        id,
+        name,
+        source,
+        format: match inspection.format {
+            Format::HuggingFace => String::from("safetensors"),
+            Format::Gguf => String::from("gguf"),
+        },
+        architecture: inspection.config.family.name.to_owned(),
+        parameters: inspection.parameters,
+        context_length: inspection.config.max_position_embeddings as u64,
+        vocab_size: inspection.config.vocab_size as u64,
+        weights_sha256: None,
+        tokenizer_sha256: sha256_hex(&inspection.tokenizer_bytes),
+        bytes: plan.small_bytes + plan.weight_bytes(),
+        created_at: clock::now(),
+        status,
+        bytes_done: plan.small_bytes,
+        failure: None,
+        warnings: serde_json::to_value(&inspection.warnings).unwrap_or_default(),
+        plan: Some(serde_json::to_string(&plan).map_err(corrupt)?),
+        last_used_at: None,
+    };
+    staged.publish(&Location::model(id)).await?;
+    if let Err(error) = store.add_model(&row).await {
+        store.place().remove(&Location::model(id)).await;
+        return Err(error.into());
+    }
+    Ok(row)
+}
+
+/// Whether what was laid out of a model is there.
+pub async fn is_laid_out(store: &Store, id: ModelId) -> Result<bool, StoreError> {
+    Ok(store.place().fetch(&Location::model(id)).await?.is_dir())
+}
+
+/// Imports a model that has begun, to its end; `tell` learns of the bytes that are there. An import that another process is
+/// at, that is stopped by `stop`, or whose model was deleted returns as if nothing had been.
+pub async fn run(
+    store: &Store,
+    hub: &Hub,
+    model: &ModelRow,
+    stop: Arc<AtomicBool>,
+    mut tell: impl FnMut(u64),
+) -> Result<(), StoreError> {
+    let folder = store.place().fetch(&Location::model(model.id)).await?;
+    let done = Arc::new(AtomicU64::new(model.bytes_done));
+    let work = {
+        let (hub, done, stop, folder) = (hub.clone(), Arc::clone(&done), Arc::clone(&stop), folder.clone());
+        let (plan, store) = (model.plan.clone().unwrap_or_default(), store.clone());
+        spawn_blocking(move || {
+            import(&store, &folder, &plan, &hub, |bytes| {
+                done.store(bytes, Ordering::Relaxed);
+                !stop.load(Ordering::Relaxed)
+            })
+        })
+    };
+    tokio::pin!(work);
+    let mut ticks = interval(NOTE);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut noted = model.bytes_done;
+    let result = loop {
+        tokio::select! {
+            result = &mut work => break result,
+            _ = ticks.tick() => {}
+        }
+        let bytes = done.load(Ordering::Relaxed);
+        tell(bytes);
+        if bytes != noted {
+            noted = bytes;
+            match store.note_import(model.id, bytes, clock::now()).await {
+                Ok(true) => {}
+                // It was deleted.
+                Ok(false) => stop.store(true, Ordering::Relaxed),
+                Err(error) => tracing::debug!(%error, "how far an import is cannot be written down"),
+            }
+        }
+    };
+    tell(done.load(Ordering::Relaxed));
+    end(store, model, result).await
+}
+
+async fn end(
+    store: &Store,
+    model: &ModelRow,
+    result: Result<Result<(String, Lock), ImportError>, JoinError>,
+) -> Result<(), StoreError> {
+    let now = clock::now();
+    let error = match result {
+        Ok(Ok((sha256, lock))) => {
+            if !store.finish_import(model.id, &sha256, now).await? {
+                store.place().remove(&Location::model(model.id)).await;
+            }
+            return lock.remove();
+        }
+        Ok(Err(ImportError::Stopped)) => {
+            if store.model(model.id).await.is_err() {
+                store.place().remove(&Location::model(model.id)).await;
+            }
+            return Ok(());
+        }
+        Ok(Err(error)) => error,
+        Err(error) => {
+            let failed = StoreError::io("importing", Path::new(&model.source), std::io::Error::other(error));
+            ImportError::Store(failed)
+        }
+    };
+    tracing::warn!(model = %model.id, source = model.source, %error, "a model could not be imported");
+    // What came over a network that failed is kept for the next try.
+    let keeps = matches!(&error, ImportError::Hub(error) if error.passes().is_some());
+    store.fail_import(model.id, &error.failure(), now).await?;
+    if !keeps {
+        store.place().remove(&Location::model(model.id)).await;
+    }
+    Ok(())
+}
+
+/// Held by the one process that imports a model.
+struct Lock {
+    path: PathBuf,
+    _file: File,
+}
+
+impl Lock {
+    fn take(folder: &Path) -> Result<Self, ImportError> {
+        let path = folder.join(LOCK);
+        let file = File::create(&path).map_err(|error| ImportError::io("creating", &path, error))?;
+        file.try_lock().map_err(|_| ImportError::Stopped)?;
+        Ok(Self { path, _file: file })
+    }
+
+    fn remove(self) -> Result<(), StoreError> {
+        std::fs::remove_file(&self.path).map_err(|error| StoreError::io("removing", &self.path, error))
+    }
+}
+
+fn corrupt(error: serde_json::Error) -> StoreError {
+    StoreError::Corrupt { what: "plan", detail: error.to_string() }
+}
+
+/// Blocks.
+fn import(
+    store: &Store,
+    folder: &Path,
+    plan: &str,
+    hub: &Hub,
+    tell: impl FnMut(u64) -> bool,
+) -> Result<(String, Lock), ImportError> {
+    let lock = Lock::take(folder)?;
+    let plan: Plan = serde_json::from_str(plan).map_err(corrupt)?;
+    let needed = missing(folder, &plan);
+    let free = store.free_bytes()?.saturating_sub(RESERVE);
+    if needed > free {
+        return Err(ImportError::Full { needed, free });
+    }
+    let sha256 = complete(folder, &plan, hub, tell)?;
+    File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .map_err(|error| ImportError::io("syncing", folder, error))?;
+    Ok((sha256, lock))
+}
+
+/// Bytes that the holes of a model take when they are filled.
+fn missing(folder: &Path, plan: &Plan) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    // Blocks of 512 bytes, whatever the disk's are.
+    let taken = |name: &str| folder.join(name).metadata().map_or(0, |found| found.blocks() * 512);
+    plan.weights.iter().map(|file| file.bytes.saturating_sub(taken(&file.name))).sum()
+}

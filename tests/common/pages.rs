@@ -1,0 +1,60 @@
+//! Pages with commands, which are run as they stand there.
+#![allow(dead_code, reason = "every test file uses a part of it")]
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+
+use regex::Regex;
+
+/// Seconds after which the commands are ended.
+const LONGEST: &str = "240";
+/// Is written before each block.
+const MARK: &str = "=== block";
+
+/// The text of every block of commands of a page.
+pub fn blocks(page: &str) -> Vec<String> {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap();
+    let fence = Regex::new(r"(?ms)^```sh\n(.*?)^```$").unwrap();
+    fence.captures_iter(&text).map(|block| block[1].to_owned()).collect()
+}
+
+/// Runs the blocks as one script in `folder`/work, with a server at `base`; all of them must succeed.
+pub fn all_work(blocks: &[String], base: &str, folder: &Path) {
+    let (status, output) = run(blocks, base, folder);
+    let last = output.rfind(MARK).map_or(output.as_str(), |begin| &output[begin..]);
+    let number = last.strip_prefix(MARK).and_then(|rest| rest.split_whitespace().next()?.parse::<usize>().ok());
+    let block = number.and_then(|number| blocks.get(number - 1)).map_or("", String::as_str);
+    assert!(status.success(), "{status} in this block:\n{block}\nwhich said:\n{last}");
+    assert_eq!(number, Some(blocks.len()), "the tour ended early:\n{last}");
+}
+
+/// What it wrote is the second.
+fn run(blocks: &[String], base: &str, folder: &Path) -> (ExitStatus, String) {
+    let marked = blocks.iter().enumerate().map(|(index, block)| format!("echo '{MARK} {}'\n{block}", index + 1));
+    let script = format!("set -euo pipefail\n{}", marked.collect::<String>());
+    let (work, file, log) = (folder.join("work"), folder.join("tour.sh"), folder.join("tour.log"));
+    fs::create_dir_all(&work).unwrap();
+    fs::write(&file, script).unwrap();
+    let output = File::create(&log).unwrap();
+    let programs = Path::new(env!("CARGO_BIN_EXE_anneal")).parent().unwrap();
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    // `timeout` also ends what bash has started.
+    let status = Command::new("timeout")
+        .args(["--signal=KILL", LONGEST, "bash"])
+        .arg(&file)
+        .current_dir(&work)
+        .envs([
+            ("ANNEAL", base),
+            ("ANNEAL_SERVER", base),
+            ("DATA", "../data"),
+            ("PATH", &path),
+            ("NO_PROXY", "127.0.0.1"),
+            ("LC_ALL", "C"),
+        ])
+        .stdout(output.try_clone().unwrap())
+        .stderr(output)
+        .status()
+        .unwrap();
+    (status, String::from_utf8_lossy(&fs::read(&log).unwrap()).into_owned())
+}
