@@ -462,6 +462,20 @@ fn a_folder_is_imported_while_nobody_waits_and_a_change_is_noticed() {
     let model = setting.server.import(&json!({"path": folder, "name": "large"}));
     assert_eq!((&model["status"], &model["name"]), (&json!("ready"), &json!("large")), "{model}");
     assert_eq!(model["weights_sha256"], sha256(&std::fs::read(folder.join(WEIGHTS)).unwrap()));
+    // Links lead elsewhere below the roots, and not out of them.
+    let (linked, outside) = (setting.folder.path().join("roots/linked"), setting.folder.path().join("outside"));
+    std::fs::create_dir_all(&linked).unwrap();
+    for (name, bytes) in files_of(&assets()) {
+        std::fs::write(linked.join(name), bytes).unwrap();
+    }
+    std::fs::rename(linked.join(WEIGHTS), &outside).unwrap();
+    std::os::unix::fs::symlink(&outside, linked.join(WEIGHTS)).unwrap();
+    let refused = setting.server.post("/v1/models", &json!({"path": linked}));
+    assert_eq!((refused.status, refused.problem().as_str()), (403, "path_not_allowed"));
+    std::fs::rename(&outside, setting.folder.path().join("roots/kept-once")).unwrap();
+    std::fs::remove_file(linked.join(WEIGHTS)).unwrap();
+    std::os::unix::fs::symlink("../kept-once", linked.join(WEIGHTS)).unwrap();
+    assert_eq!(setting.server.import(&json!({"path": linked}))["status"], "ready");
     // Two may have one name, and who means one of them says which.
     setting.server.import(&json!({"path": folder, "name": "large"}));
     let refused = setting.server.post("/v1/jobs", &spec("large"));

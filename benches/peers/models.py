@@ -1,12 +1,13 @@
-"""The two model shapes of the comparison, as transformers' Llama with random weights.
+"""The model shapes of the comparison, as transformers' models with random weights.
 
-`tiny` is Anneal's built-in shape (3.4 M parameters), `smollm2-135m` that of SmolLM2-135M (134.5 M). Speed does not
+`tiny` is Anneal's built-in shape (3.4 M parameters), `smollm2-135m` that of SmolLM2-135M (134.5 M), `qwen3-0.6b` that of
+Qwen3-0.6B (596 M). Speed does not
 depend on the values of the weights, so nothing is loaded. No token ends a sequence: every generation runs to the
 length that was asked for.
 """
 
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, Qwen3Config, Qwen3ForCausalLM
 
 SHAPES: dict[str, dict[str, object]] = {
     "tiny": {
@@ -33,6 +34,18 @@ SHAPES: dict[str, dict[str, object]] = {
         "max_position_embeddings": 8192,
         "rope_parameters": {"rope_type": "default", "rope_theta": 100_000.0},
     },
+    "qwen3-0.6b": {
+        "hidden_size": 1024,
+        "num_hidden_layers": 28,
+        "num_attention_heads": 16,
+        "num_key_value_heads": 8,
+        "head_dim": 128,
+        "intermediate_size": 3072,
+        "vocab_size": 151_936,
+        "tie_word_embeddings": True,
+        "max_position_embeddings": 40_960,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1_000_000.0},
+    },
 }
 MODELS = tuple(SHAPES)
 
@@ -43,17 +56,18 @@ FIRST_PLAIN_TOKEN_ID = 4
 ATTENTIONS = ("sdpa", "eager")
 
 
-def build(model: str, dtype: torch.dtype = torch.float32, attention: str = "sdpa", seed: int = 0) -> LlamaForCausalLM:
+def build(model: str, dtype: torch.dtype = torch.float32, attention: str = "sdpa", seed: int = 0) -> PreTrainedModel:
     """The model of a shape with random weights of type `dtype`."""
     torch.manual_seed(seed)
-    config = LlamaConfig(
+    qwen3 = model.startswith("qwen3")
+    config = (Qwen3Config if qwen3 else LlamaConfig)(
         **SHAPES[model],
         attn_implementation=attention,
         bos_token_id=None,
         eos_token_id=None,
         pad_token_id=PAD_TOKEN_ID,
     )
-    return LlamaForCausalLM(config).to(dtype)
+    return (Qwen3ForCausalLM if qwen3 else LlamaForCausalLM)(config).to(dtype)
 
 
 def random_tokens(model: str, sequences: int, length: int, seed: int = 0) -> torch.Tensor:
@@ -62,6 +76,6 @@ def random_tokens(model: str, sequences: int, length: int, seed: int = 0) -> tor
     return torch.randint(FIRST_PLAIN_TOKEN_ID, SHAPES[model]["vocab_size"], (sequences, length), generator=generator)
 
 
-def parameters(model: LlamaForCausalLM) -> int:
+def parameters(model: PreTrainedModel) -> int:
     """Number of distinct parameters: a tied head counts once."""
     return sum(parameter.numel() for parameter in model.parameters())

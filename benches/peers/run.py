@@ -38,7 +38,7 @@ from pathlib import Path
 import common
 
 HERE = Path(__file__).resolve().parent
-MODELS = ("tiny", "smollm2-135m")
+MODELS = ("tiny", "smollm2-135m", "qwen3-0.6b")
 
 
 class RunError(Exception):
@@ -149,6 +149,14 @@ def train_groups(quick: bool) -> list[Group]:
             ),
             shape=large,
         ),
+        Group(
+            "train 8 x 128",
+            "qwen3-0.6b",
+            "bf16",
+            "train",
+            (peer("bf16-autocast", 8, 128, (Claim(TRAINING, 1.3), Claim(MEMORY))),),
+            shape=large,
+        ),
     ]
 
 
@@ -163,6 +171,7 @@ def sample_groups(quick: bool, gguf: dict[str, Path]) -> list[Group]:
     groups = [
         Group("sample 64", "tiny", "f32", "sample", (transformers(64, "f32", 3.0),), batch=64),
         Group("sample 64", "tiny", "bf16", "sample", (transformers(64, "bf16", None),), batch=64),
+        Group("sample 1", "qwen3-0.6b", "bf16", "sample", (transformers(1, "bf16", None),), batch=1),
     ]
     for dtype in ("f32", "bf16"):
         # Batch 8 of llama.cpp has no target of its own; its figure completes the table.

@@ -35,10 +35,14 @@ pub struct Hub {
 impl Hub {
     /// The hub at `endpoint`; `offline` never asks it.
     pub fn new(endpoint: &str, token: Option<Token>, offline: bool) -> Self {
+        Self::with_silence(endpoint, token, offline, SILENCE)
+    }
+
+    fn with_silence(endpoint: &str, token: Option<Token>, offline: bool, silence: Duration) -> Self {
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .timeout_connect(Some(CONNECT))
-            .timeout_per_read(Some(SILENCE))
+            .timeout_per_read(Some(silence))
             .max_redirects(0)
             // Of what was packed on the way no range is one of the file.
             .accept_encoding("identity")
@@ -209,6 +213,18 @@ pub fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hub_that_says_nothing_is_not_waited_for_without_end() {
+        // Connections are taken by the system, and nobody reads them.
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("http://{}", silent.local_addr().unwrap());
+        let hub = Hub::with_silence(&endpoint, None, false, Duration::from_millis(50));
+        let error = hub.snapshot(&"hf:a/b".parse().unwrap()).unwrap_err();
+        assert_eq!((error.code(), error.passes()), ("hub_unreachable", Some(Duration::ZERO)));
+        let read = hub.read(("a/b", "0123"), "x", 0..1, |_| Ok(()));
+        assert_eq!(read.unwrap_err().code(), "hub_unreachable");
+    }
 
     #[test]
     fn an_origin_is_all_that_a_token_is_shown_to() {
