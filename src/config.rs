@@ -63,8 +63,7 @@ pub struct SettingArgs {
     #[arg(long, env = "ANNEAL_IMPORT_ROOTS", value_name = "DIRS", value_delimiter = ':', global = true)]
     pub import_roots: Option<Vec<PathBuf>>,
 
-    /// Address of the hub that serves models named `hf:owner/name`: Hugging Face's, or a mirror of it [default:
-    /// https://huggingface.co]
+    /// Address of the hub that serves models named `hf:owner/name`, or of a mirror of it [default: Hugging Face's]
     #[arg(long, env = "HF_ENDPOINT", value_name = "URL", global = true)]
     pub hub_endpoint: Option<String>,
 

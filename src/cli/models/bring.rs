@@ -104,8 +104,10 @@ fn bring_into(config: &Config, output: Output, how: &HowArgs, what: &What) -> an
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let store = Store::open(&config.data_dir).await?;
-        let begun = begin(config, &store, how, what).await;
-        let row = begun.map_err(|error| anyhow!("{error} ({})", error.code()))?;
+        let row = begin(config, &store, how, what).await.map_err(|error| {
+            let code = error.code();
+            anyhow!("{:#} ({code})", anyhow::Error::from(error))
+        })?;
         let row = complete(config, &store, row).await?;
         let answer = serde_json::to_value(Model::from(row))?;
         output.answer(&answer, || described(&answer, &format!("into {}", config.data_dir.display())));
