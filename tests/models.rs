@@ -568,7 +568,7 @@ fn every_objective_trains_a_model_of_the_qwen_family() {
     let setting = Setting::with(hub, &[]);
     let kinds = setting.server.get("/v1/objectives").json();
     let kinds: Vec<&str> =
-        kinds["data"].as_array().unwrap().iter().map(|kind| kind["type"].as_str().unwrap()).collect();
+        kinds["data"].as_array().unwrap().iter().map(|kind| kind["id"].as_str().unwrap()).collect();
     assert!(kinds.len() >= 7, "{kinds:?}");
     for kind in kinds {
         let mut spec = spec("hf:Qwen/Qwen3-0.6B");
@@ -682,7 +682,7 @@ fn every_command_of_the_page_about_models_works() {
     let quantised = quantised.map(|(name, bytes)| (String::from(name), bytes.clone()));
     hub.put_files("Qwen/Qwen3-0.6B-GGUF", quantised.into());
     let setting = Setting::with(hub, &[]);
-    let models = setting.folder.path().join("work/models");
+    let models = setting.folder.path().join("roots");
     std::fs::create_dir_all(models.join("a-llama")).unwrap();
     for (name, bytes) in model_of("tiny-llama") {
         std::fs::write(models.join("a-llama").join(name), bytes).unwrap();

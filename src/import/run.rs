@@ -25,7 +25,7 @@ const NOTE: Duration = Duration::from_millis(500);
 /// Locked by whoever is at it.
 const LOCK: &str = ".import";
 
-/// Gives a model that is laid out its row and its place.
+/// Gives a model that is laid out its row and its place, if there is room for all of it.
 pub async fn begin(
     store: &Store,
     laid: Laid,
@@ -33,6 +33,7 @@ pub async fn begin(
     status: ModelStatus,
 ) -> Result<ModelRow, ImportError> {
     let Laid { staged, inspection, plan, source } = laid;
+    has_room(store, plan.weight_bytes())?;
     let id = ModelId::generate();
     let row = ModelRow {
         id,
@@ -184,16 +185,17 @@ fn import(
 ) -> Result<(String, Lock), ImportError> {
     let lock = Lock::take(folder)?;
     let plan: Plan = serde_json::from_str(plan).map_err(corrupt)?;
-    let needed = missing(folder, &plan);
-    let free = store.free_bytes()?.saturating_sub(RESERVE);
-    if needed > free {
-        return Err(ImportError::Full { needed, free });
-    }
+    has_room(store, missing(folder, &plan))?;
     let sha256 = complete(folder, &plan, hub, tell)?;
     File::open(folder)
         .and_then(|folder| folder.sync_all())
         .map_err(|error| ImportError::io("syncing", folder, error))?;
     Ok((sha256, lock))
+}
+
+fn has_room(store: &Store, needed: u64) -> Result<(), ImportError> {
+    let free = store.free_bytes()?.saturating_sub(RESERVE);
+    if needed > free { Err(ImportError::Full { needed, free }) } else { Ok(()) }
 }
 
 /// Bytes that the holes of a model take when they are filled.

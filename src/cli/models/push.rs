@@ -176,7 +176,9 @@ impl Push<'_> {
             self.bar.inc(part.len() as u64);
         }
         let body = json!({"part_ids": now.parts, "md5": md5});
-        let done = self.client.post(&format!("/v1/uploads/{}/complete", escape(&upload)), &body)?;
+        // Asked again after a break it answers with the same file.
+        let path = format!("/v1/uploads/{}/complete", escape(&upload));
+        let done = self.client.post_once(&path, &body, Some(&upload))?;
         if done["file"]["sha256"] != now.sha256 {
             bail!("{} arrived as another file than it was; it was changed meanwhile, push it again", self.name);
         }
