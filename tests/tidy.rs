@@ -92,7 +92,7 @@ const ORDERS: &[(&str, &[&str])] = &[
     ("api", &[
         // Requests and answers.
         "error", "places", "blocking", "scan", "sandbox", "caller", "credential", "extract", "route", "host", "strangers", "connections", "etag", "labels", "deleted", "lines", "feed", "tail",
-        "download", "archive", "verifiable", "imports", "resolve", "row_source", "resources",
+        "download", "archive", "verifiable", "imports", "templates", "resolve", "row_source", "resources",
         // Around every handler.
         "access", "limits", "idempotency", "audit", "browser", "compress",
         // Handlers.

@@ -124,8 +124,24 @@ async fn here(store: &Store, hub: &Hub, reference: &HubRef) -> Result<Option<Mod
     Ok(store.newest_model_from(&format!("{reference}@")).await?)
 }
 
+/// As [`pull`], for whoever asks for the model alone: it is brought, and called `name` if it has no name.
+pub async fn bring(
+    store: &Store,
+    hub: &Hub,
+    reference: &HubRef,
+    name: Option<&str>,
+    pointer: &str,
+) -> Result<ModelRow, Problem> {
+    let row = pull(store, hub, reference, Pull::Begin, pointer).await?;
+    let row = row.map_err(|error| Problem { code: error.code, ..Problem::invalid(vec![error]) })?;
+    match name.filter(|_| row.name.is_none()) {
+        Some(name) => Ok(store.name_model(row.id, name).await?),
+        None => Ok(row),
+    }
+}
+
 /// A model that is here, on its way if it is wanted and was not.
-async fn wanted(store: &Store, row: ModelRow, pull: Pull) -> Result<ModelRow, Problem> {
+pub async fn wanted(store: &Store, row: ModelRow, pull: Pull) -> Result<ModelRow, Problem> {
     match row.status {
         ModelStatus::Pending | ModelStatus::Failed if pull == Pull::Begin => {
             store.start_import(row.id).await?;

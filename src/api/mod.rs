@@ -54,6 +54,7 @@ mod scan;
 mod sessions;
 mod strangers;
 mod tail;
+pub mod templates;
 mod verifiable;
 pub mod verifiers;
 mod webhook_deliveries;

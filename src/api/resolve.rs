@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::blocking::blocking;
 use super::error::Problem;
 use super::imports::{self, Finder, Pull};
+use super::templates;
 use super::verifiable;
 use crate::dataset;
 use crate::hub::{self, HubRef};
@@ -19,7 +20,7 @@ use crate::modelfile::rope::RopeConfig;
 use crate::modelfile::{self, Inspection, ModelFileError};
 use crate::spec::{ModelRef, RowsRef};
 use crate::store::{CheckpointRow, DatasetVersionRow, Identified, Location, ModelRow, Store, StoreError};
-use crate::text::chat::ChatTemplate;
+use crate::text::chat::knows_thinking;
 use crate::verifier;
 
 /// A missing row is the client's mistake at `pointer`; any other failure is not.
@@ -93,22 +94,22 @@ pub async fn verifier(
 /// Fills in what of a spec's prompts follows from its model: whether it reasons, and, where its rotary positions depend
 /// on the longest sequence, what that is. Its own chat template must be one.
 pub async fn prompts(
+    store: &Store,
     files: &ModelFiles,
     spec: PromptSpec,
     pointer: &str,
 ) -> Result<Result<PromptSpec, FieldError>, Problem> {
-    if let Some(Err(error)) = spec.chat_template.as_ref().map(|source| ChatTemplate::new(source, None, None)) {
-        let error = FieldError::new(format!("{pointer}/chat_template"), "chat_template_failed", error.to_string());
+    if let Some(source) = &spec.chat_template
+        && let Err(error) = templates::check(store, source, &format!("{pointer}/chat_template")).await?
+    {
         return Ok(Err(error));
     }
     let files = files.clone();
     let filled = blocking(move || -> Result<PromptSpec, ModelFileError> {
         let inspection = files.inspect_weights()?;
-        let thinks = || {
-            let chat = ChatTemplate::of(&inspection, spec.chat_template.as_deref()).ok().flatten();
-            chat.filter(|chat| spec.format != PromptFormat::Text && chat.thinks()).map(|_| true)
-        };
-        let thinking = spec.thinking.or_else(thinks);
+        let thinks = spec.format != PromptFormat::Text
+            && knows_thinking(&inspection, spec.chat_template.as_deref()).unwrap_or(false);
+        let thinking = spec.thinking.or(thinks.then_some(true));
         let depends = inspection.config.architecture.rope.iter().any(RopeConfig::depends_on_length);
         // What leaves room for a token.
         let fits = (inspection.config.max_position_embeddings - 1).max(1);
@@ -226,6 +227,7 @@ pub async fn model(
                 if let Some(error) = unusable(&row, pull, pointer) {
                     return Ok(Err(error));
                 }
+                let row = imports::wanted(store, row, pull).await?;
                 let files = ModelFiles::Path(store.place().fetch(&Location::model(id)).await?);
                 model(row.weights_sha256.as_deref(), &row.tokenizer_sha256, files)
             }

@@ -11,6 +11,7 @@ use crate::api::datasets::prompts::RowPrompts;
 use crate::api::imports::ModelTrial;
 use crate::api::jobs::preflight::PromptCheck;
 use crate::api::sandbox::{FAILED, Task, perform};
+use crate::api::templates::TemplateTrial;
 use crate::api::verifiers::audit::Audit;
 use crate::api::verifiers::judge::Judging;
 
@@ -52,6 +53,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Audit::NAME => || perform::<Audit>(stdin(), stdout()),
         PromptCheck::NAME => || perform::<PromptCheck>(stdin(), stdout()),
         RowPrompts::NAME => || perform::<RowPrompts>(stdin(), stdout()),
+        TemplateTrial::NAME => || perform::<TemplateTrial>(stdin(), stdout()),
         ModelTrial::NAME => || perform::<ModelTrial>(stdin(), stdout()),
         other => bail!("there is no task `{other}`"),
     };

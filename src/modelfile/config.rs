@@ -187,6 +187,8 @@ impl ModelConfig {
             set("num_local_experts", json!(experts.count));
         }
         self.write_rope(&mut map);
+        // What is written are plain numbers, whatever was read.
+        map.remove("quantization_config");
         Value::Object(map)
     }
 

@@ -2,9 +2,9 @@
 //!
 //! Templates are Jinja programs that come with models, so they are untrusted. They run without files, network or a
 //! clock: `strftime_now` is left undefined, which most test for, and for the others is always the same day, so that a
-//! prompt is the same whenever it is made. There is a limit on steps and on output. What a
-//! template builds in memory before it writes has no limit of its own: imports and dry runs try templates in a process that
-//! has one, a worker renders them in its own.
+//! prompt is the same whenever it is made. There is a limit on steps and on output. How deep
+//! a template is nested and what it builds in memory has no limit of its own, also while it is read: the API reads and renders
+//! none but in a process that has one, a worker does so in its own.
 
 use std::error::Error as _;
 use std::io;
@@ -83,22 +83,12 @@ impl ChatTemplate {
     /// The template of an inspected model, or `other` in its place; `None` where there is neither and the model takes
     /// plain text.
     pub fn of(inspection: &Inspection, other: Option<&str>) -> Result<Option<Self>, ChatError> {
-        let parts = match (inspection.weights.first(), inspection.format) {
-            (None, _) => Parts::default(),
-            (Some(weights), Format::Gguf) => Parts::of_gguf(&gguf::read(weights)?.metadata),
-            (Some(weights), Format::HuggingFace) => Parts::of_hf_dir(weights.parent().unwrap_or(Path::new(".")))?,
-        };
-        parts.template(other)
+        Parts::of(inspection)?.template(other)
     }
 
     /// The template beside a `tokenizer_config.json`.
     pub fn from_hf_dir(dir: &Path) -> Result<Option<Self>, ChatError> {
         Parts::of_hf_dir(dir)?.template(None)
-    }
-
-    /// Whether the template knows `enable_thinking`: with or without reasoning.
-    pub fn thinks(&self) -> bool {
-        self.source.contains("enable_thinking")
     }
 
     /// The text of `chat`: what transformers' `apply_chat_template` makes of it.
@@ -129,6 +119,13 @@ impl ChatTemplate {
     }
 }
 
+/// Whether a model's template, or `other` in its place, knows `enable_thinking`: with or without reasoning. The template is
+/// not read as the program that it is, which takes a process with limits.
+pub fn knows_thinking(inspection: &Inspection, other: Option<&str>) -> Result<bool, ChatError> {
+    let own = if other.is_none() { Parts::of(inspection)?.source } else { None };
+    Ok(other.or(own.as_deref()).is_some_and(|source| source.contains("enable_thinking")))
+}
+
 /// A conversation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Chat<'a> {
@@ -149,6 +146,14 @@ struct Parts {
 }
 
 impl Parts {
+    fn of(inspection: &Inspection) -> Result<Self, ChatError> {
+        Ok(match (inspection.weights.first(), inspection.format) {
+            (None, _) => Self::default(),
+            (Some(weights), Format::Gguf) => Self::of_gguf(&gguf::read(weights)?.metadata),
+            (Some(weights), Format::HuggingFace) => Self::of_hf_dir(weights.parent().unwrap_or(Path::new(".")))?,
+        })
+    }
+
     fn template(self, other: Option<&str>) -> Result<Option<ChatTemplate>, ChatError> {
         let source = other.or(self.source.as_deref());
         source.map(|source| ChatTemplate::new(source, self.bos_token, self.eos_token)).transpose()

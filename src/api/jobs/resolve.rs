@@ -78,7 +78,7 @@ pub async fn resolve(finder: Finder<'_>, submitted: Value) -> Result<Resolution,
     if !errors.is_empty() {
         return Err(Problem::invalid(errors));
     }
-    let prompt = resolve::prompts(&model.files, spec.dataset.prompt(), "/dataset").await?;
+    let prompt = resolve::prompts(store, &model.files, spec.dataset.prompt(), "/dataset").await?;
     let prompt = prompt.map_err(|error| Problem::invalid(vec![error]))?;
     let verifier = scoring.stored;
     let pinned = Pinned { model: model.reference, rows, held_out, verifier: scoring.config, objective, stored };

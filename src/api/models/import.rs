@@ -13,7 +13,7 @@ use crate::api::App;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{JsonBody, read};
-use crate::api::imports::{self, Pull, allowed};
+use crate::api::imports::{self, allowed};
 use crate::hub::HubRef;
 use crate::import::{Source, Uploaded};
 use crate::job::{FieldError, FileId, ModelStatus};
@@ -75,13 +75,7 @@ async fn import(app: &App, request: ImportModel) -> Result<ModelRow, Problem> {
             let wrong =
                 |error: crate::hub::InvalidHubRef| FieldError::new("/source", "invalid_value", error.to_string());
             let reference: HubRef = source.parse().map_err(|error| Problem::invalid(vec![wrong(error)]))?;
-            let row = imports::pull(&app.store, &sources.hub, &reference, Pull::Begin, "/source").await?;
-            let row = row.map_err(|error| Problem { code: error.code, ..Problem::invalid(vec![error]) })?;
-            let name = request.name.filter(|_| row.name.is_none());
-            return Ok(match name {
-                Some(name) => app.store.name_model(row.id, &name).await?,
-                None => row,
-            });
+            return imports::bring(&app.store, &sources.hub, &reference, request.name.as_deref(), "/source").await;
         }
         ImportModel { path: None, source: None, files: Some(files), .. } => {
             Source::Uploads(uploaded(app, files).await?)

@@ -39,7 +39,7 @@ pub async fn resolve(finder: Finder<'_>, submitted: Value) -> Result<NewJob, Pro
     if !errors.is_empty() {
         return Err(Problem::invalid(errors));
     }
-    let prompt = resolve::prompts(&model.files, spec.dataset.prompt(), "/dataset").await?;
+    let prompt = resolve::prompts(store, &model.files, spec.dataset.prompt(), "/dataset").await?;
     let prompt = prompt.map_err(|error| Problem::invalid(vec![error]))?;
     let (attributes, common, sampling) = spec.pin(model.reference, rows, scoring.config);
     let common = Common { prompt, ..common };

@@ -11,6 +11,8 @@ use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use super::HowArgs;
+use crate::api::error::Problem;
+use crate::api::imports;
 use crate::api::models::Model;
 use crate::cli::checkpoints::bar_of_bytes;
 use crate::cli::client::{Client, escape};
@@ -19,6 +21,7 @@ use crate::config::Config;
 use crate::hub::HubRef;
 use crate::import::{self, ImportError, Source};
 use crate::job::ModelStatus;
+use crate::modelfile::ModelFileError;
 use crate::store::{ModelRow, Store};
 
 /// How often a server is asked how far it is.
@@ -104,10 +107,7 @@ fn bring_into(config: &Config, output: Output, how: &HowArgs, what: &What) -> an
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let store = Store::open(&config.data_dir).await?;
-        let row = begin(config, &store, how, what).await.map_err(|error| {
-            let code = error.code();
-            anyhow!("{:#} ({code})", anyhow::Error::from(error))
-        })?;
+        let row = begin(config, &store, how, what).await.map_err(refused)?;
         let row = complete(config, &store, row).await?;
         let answer = serde_json::to_value(Model::from(row))?;
         output.answer(&answer, || described(&answer, &format!("into {}", config.data_dir.display())));
@@ -115,27 +115,23 @@ fn bring_into(config: &Config, output: Output, how: &HowArgs, what: &What) -> an
     })
 }
 
-/// The model, laid out if it is not there.
-async fn begin(config: &Config, store: &Store, how: &HowArgs, what: &What) -> Result<ModelRow, ImportError> {
+/// The model, laid out and tried if it is not there, as a server does it.
+async fn begin(config: &Config, store: &Store, how: &HowArgs, what: &What) -> Result<ModelRow, Problem> {
     let hub = config.hub();
-    let source = match what {
+    match what {
         What::Path(path) => {
-            let canonical = path.canonicalize();
-            let unreadable =
-                |source| crate::modelfile::ModelFileError::Io { operation: "open", path: path.clone(), source };
-            Source::Disk { path: canonical.map_err(unreadable)?, roots: None }
+            let unreadable = |source| ModelFileError::Io { operation: "open", path: path.clone(), source };
+            let path = path.canonicalize().map_err(unreadable).map_err(ImportError::from)?;
+            let source = Source::Disk { path, roots: None };
+            imports::begin(store, &hub, source, how.name.clone(), ModelStatus::Importing).await
         }
-        What::Hub(reference) => {
-            let snapshot = hub.snapshot(reference)?;
-            if let Some(row) = store.model_from(&reference.at(&snapshot.commit).to_string()).await? {
-                store.start_import(row.id).await?;
-                return Ok(store.model(row.id).await?);
-            }
-            Source::Hub { reference: reference.clone(), snapshot }
-        }
-    };
-    let laid = source.lay_out(store.place().stage(), &hub)?;
-    import::begin(store, laid, how.name.clone(), ModelStatus::Importing).await
+        What::Hub(reference) => imports::bring(store, &hub, reference, how.name.as_deref(), "").await,
+    }
+}
+
+fn refused(problem: Problem) -> anyhow::Error {
+    let detail = problem.errors.into_iter().next().map_or(problem.detail, |field| field.detail);
+    anyhow!("{detail} ({})", problem.code)
 }
 
 /// Brings all of it, or waits for the server that does.
