@@ -16,6 +16,7 @@ use anneal::engine::random::{Purpose, Stream};
 use anneal::engine::rows::Packed;
 use anneal::engine::sampler::{Completion, Request, Sampler};
 use anneal::job::spec::{SamplingSpec, TrainSpec};
+use anneal::modelfile::families::FAMILIES;
 use anneal::modelfile::{Inspection, ModelConfig, inspect};
 use anneal::objective;
 use anneal::text::tokenizer::TextTokenizer;
@@ -45,6 +46,12 @@ fn families() -> Vec<(&'static str, Value)> {
         ("phi3", json!({"partial_rotary_factor": 0.4})),
         ("granite", multipliers),
     ]
+}
+
+#[test]
+fn no_family_is_left_out() {
+    let tried: Vec<&str> = families().iter().map(|(family, _)| *family).collect();
+    FAMILIES.iter().for_each(|family| assert!(tried.contains(&family.name), "{}", family.name));
 }
 
 /// The built-in model, and random ones of every family with grouped heads and odd widths.

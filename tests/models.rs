@@ -115,8 +115,19 @@ fn a_spec_names_a_model_of_the_hub_and_jobs_share_it() {
         let job = setting.server.wait(&setting.server.submit(&spec));
         assert_eq!(job["status"], "succeeded", "{job}");
     }
-    assert_eq!((setting.hub.sent(WEIGHTS), setting.models().len()), (sent, 1));
     assert_eq!(setting.hub.listed(), listed + 2, "a commit is not asked for");
+    // Evaluations and rollout sets name models in the same way.
+    let scored = json!({"model": "hf:tiny/arith", "verifier": {"type": "numeric"}, "prompts": 2, "samples": 1});
+    let evaluation = [("dataset", json!("builtin:arithmetic"))];
+    let set = [("dataset", json!({"train": "builtin:arithmetic"}))];
+    for (path, more) in [("/v1/evaluations", evaluation), ("/v1/rollout-sets", set)] {
+        let mut body = scored.clone();
+        body.as_object_mut().unwrap().extend(more.map(|(name, value)| (name.to_owned(), value)));
+        let made = setting.server.post(path, &body).json();
+        let job = setting.server.wait(made["job"].as_str().unwrap_or_else(|| panic!("{path}: {made}")));
+        assert_eq!(job["status"], "succeeded", "{path}: {job}");
+    }
+    assert_eq!((setting.hub.sent(WEIGHTS), setting.models().len()), (sent, 1));
     assert_eq!(setting.leftovers(), [""; 0]);
 }
 
@@ -279,7 +290,10 @@ fn wrong_bytes_are_fetched_once_more_and_then_refused_with_the_jobs_that_wait() 
     setting.hub.put_files("tiny/other", files);
     setting.hub.trouble(WEIGHTS, [Trouble::Wait(Duration::ZERO)]);
     setting.hub.always(WEIGHTS, Trouble::Change);
-    let job = setting.server.wait(&setting.server.submit(&spec("hf:tiny/other")));
+    // One that names it twice holds up nobody.
+    let mut distilled = spec("hf:tiny/other");
+    distilled["objective"] = json!({"type": "vopd", "teacher": "hf:tiny/other", "group_size": 2});
+    let job = setting.server.wait(&setting.server.submit(&distilled));
     assert_eq!((&job["status"], &job["failure"]["code"]), (&json!("failed"), &json!("model_import_failed")), "{job}");
     let failed = setting.models().into_iter().find(|model| model["status"] == "failed").unwrap();
     assert_eq!(failed["failure"]["code"], "wrong_bytes", "{failed}");
@@ -324,6 +338,37 @@ fn an_import_goes_on_where_it_was_when_its_server_ends() {
 }
 
 #[test]
+fn what_came_before_the_hub_turned_away_is_kept_for_the_next_try() {
+    let hub = Hub::start();
+    let files = large_model();
+    let weights = files[WEIGHTS].clone();
+    hub.put_files("large/model", files);
+    let setting = Setting::with(hub, &[]);
+    setting.hub.pace(Duration::from_millis(10));
+    // The header comes, and the last piece, which is a small one; the others break off and ask again.
+    let troubles = [Trouble::Wait(Duration::ZERO)].into_iter().chain(std::iter::repeat_n(Trouble::Cut(8 << 20), 4));
+    setting.hub.trouble(WEIGHTS, troubles);
+    let job = setting.server.submit(&spec("hf:large/model"));
+    let asked = || setting.hub.asked().iter().filter(|asked| asked.path == WEIGHTS).count();
+    setting.server.wait_until(&job, |_| asked() == 5);
+    setting.hub.close(Some((403, "x-error-code: GatedRepo\r\n")));
+    let job = setting.server.wait(&job);
+    assert_eq!((&job["status"], &job["failure"]["code"]), (&json!("failed"), &json!("model_import_failed")), "{job}");
+    let failed = setting.models().remove(0);
+    assert_eq!(failed["failure"]["code"], "hub_gated", "{failed}");
+    setting.hub.close(None);
+    setting.hub.pace(Duration::ZERO);
+    // Where the files are, nobody knows who may have them: an address has grown old.
+    setting.hub.trouble(WEIGHTS, [Trouble::Refuse(403, ""), Trouble::Refuse(408, "")]);
+    let sent = setting.hub.sent(WEIGHTS);
+    let again = setting.server.import(&json!({"source": "hf:large/model"}));
+    assert_eq!((&again["id"], &again["status"]), (&failed["id"], &json!("ready")), "{again}");
+    assert_eq!(again["weights_sha256"], sha256(&weights));
+    let again = setting.hub.sent(WEIGHTS) - sent;
+    assert!(again <= weights.len() - 1_000_000, "{again} of {}", weights.len());
+}
+
+#[test]
 fn a_dry_run_brings_no_weights_and_a_model_under_way_can_be_deleted() {
     let hub = Hub::start();
     let files = large_model();
@@ -336,7 +381,10 @@ fn a_dry_run_brings_no_weights_and_a_model_under_way_can_be_deleted() {
     assert_eq!(model["status"], "pending", "{model}");
     assert!(setting.hub.sent(WEIGHTS) <= 2 << 20 && size > 40 << 20);
     setting.hub.pace(Duration::from_millis(40));
-    let job = setting.server.submit(&spec("hf:large/model"));
+    // The resolved spec names it by its id.
+    let resolved = dry.json()["spec_resolved"]["model"].as_str().unwrap().to_owned();
+    assert_eq!(model["id"], resolved);
+    let job = setting.server.submit(&spec(&resolved));
     setting.server.wait_until(&job, |_| setting.models()[0]["bytes_done"].as_u64().unwrap() > 1 << 20);
     let path = format!("/v1/models/{}", model["id"].as_str().unwrap());
     assert_eq!(setting.server.delete(&path).status, 409, "a job waits for it");
@@ -406,11 +454,171 @@ fn repositories_that_lie_or_hold_something_else_are_refused_by_name() {
         let (found, detail) = refused(repository, files);
         assert!(found == code && detail.contains(words), "{repository}: {found} {detail}");
     }
+    for (repository, files, code, words) in models_that_do_not_fit(&whole) {
+        let (found, detail) = refused(repository, files);
+        assert!(found == code, "{repository}: {found} {detail}");
+        words.iter().for_each(|word| assert!(detail.contains(word), "{repository}: {detail}"));
+    }
     let mut two = without(WEIGHTS);
     two.extend([(String::from("a.gguf"), b"x".to_vec()), (String::from("b.gguf"), b"x".to_vec())]);
     assert_eq!(refused("a/two", two).0, "model_ambiguous");
     assert_eq!(setting.pull("hf:a/two/c.gguf").problem(), "hub_not_found");
     assert_eq!((setting.models().len(), setting.leftovers()), (0, Vec::new()));
+}
+
+/// A safetensors file with another header.
+fn with_header(file: &[u8], change: impl FnOnce(&mut Value)) -> Vec<u8> {
+    let length = u64::from_le_bytes(*file.first_chunk::<8>().unwrap()) as usize;
+    let (header, data) = file[8..].split_at(length);
+    let mut header: Value = serde_json::from_slice(header).unwrap();
+    change(&mut header);
+    let header = header.to_string();
+    [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), data].concat()
+}
+
+type Unfit = (&'static str, BTreeMap<String, Vec<u8>>, &'static str, Vec<&'static str>);
+
+/// Models whose files say different things, each with what an error says of it.
+fn models_that_do_not_fit(whole: &BTreeMap<String, Vec<u8>>) -> Vec<Unfit> {
+    let changed = |name: &str, bytes: Vec<u8>| {
+        let mut files = whole.clone();
+        files.insert(name.to_owned(), bytes);
+        files
+    };
+    let norm = "model.norm.weight";
+    let reshaped = with_header(&whole[WEIGHTS], |header| header[norm]["shape"] = json!([64, 2]));
+    let mut extra = with_header(&whole[WEIGHTS], |header| {
+        let ends = header.as_object().unwrap().values().filter_map(|tensor| tensor["data_offsets"][1].as_u64());
+        let end = ends.max().unwrap();
+        header["model.layers.0.self_attn.q_proj.bias"] =
+            json!({"dtype": "F32", "shape": [1], "data_offsets": [end, end + 4]});
+    });
+    extra.extend([0; 4]);
+    let mut tokenizer: Value = serde_json::from_slice(&whole["tokenizer.json"]).unwrap();
+    tokenizer["model"]["vocab"]["one too many"] = json!(32);
+    let mut lying = whole.clone();
+    let weights = lying.remove(WEIGHTS).unwrap();
+    lying.insert(String::from("model-00001-of-00001.safetensors"), weights);
+    let map = json!({"weight_map": {"lm_head.weight": "model-00001-of-00001.safetensors"}});
+    lying.insert(String::from("model.safetensors.index.json"), map.to_string().into_bytes());
+    vec![
+        ("b/shape", changed(WEIGHTS, reshaped), "weights_invalid", vec![norm, "[64, 2]", "[128]"]),
+        ("b/extra", changed(WEIGHTS, extra), "weights_invalid", vec!["model.layers.0.self_attn.q_proj.bias"]),
+        (
+            "b/vocabulary",
+            changed("tokenizer.json", tokenizer.to_string().into_bytes()),
+            "tokenizer_invalid",
+            vec!["33", "32"],
+        ),
+        ("b/index", lying, "weights_invalid", vec!["model-00001-of-00001.safetensors"]),
+    ]
+}
+
+/// Matrices of layers as floats of 8 bits with a scale for each block, as vLLM's compressor and DeepSeek write them.
+fn in_f8(files: &mut BTreeMap<String, Vec<u8>>) {
+    let file = files.remove(WEIGHTS).unwrap();
+    let length = u64::from_le_bytes(*file.first_chunk::<8>().unwrap()) as usize;
+    let header: serde_json::Map<String, Value> = serde_json::from_slice(&file[8..8 + length]).unwrap();
+    let (mut own, mut data) = (serde_json::Map::new(), Vec::new());
+    let mut add = |name: String, dtype: &str, shape: &Value, bytes: &[u8]| {
+        let start = data.len();
+        data.extend(bytes);
+        own.insert(name, json!({"dtype": dtype, "shape": shape, "data_offsets": [start, data.len()]}));
+    };
+    for (name, tensor) in header.iter().filter(|(name, _)| *name != "__metadata__") {
+        let at = |end: usize| 8 + length + tensor["data_offsets"][end].as_u64().unwrap() as usize;
+        let bytes = &file[at(0)..at(1)];
+        if !name.ends_with("proj.weight") {
+            add(name.clone(), tensor["dtype"].as_str().unwrap(), &tensor["shape"], bytes);
+            continue;
+        }
+        // Only signs and powers of two, from 2^-6 to 2^1, which four bits of exponent have.
+        let byte = |value: &[u8]| {
+            let value = f32::from_le_bytes(*value.first_chunk::<4>().unwrap());
+            let power = value.abs().max(f32::MIN_POSITIVE).log2().round().clamp(-6.0, 1.0) as i32 + 7;
+            (power as u8) << 3 | u8::from(value < 0.0) << 7
+        };
+        let numbers: Vec<u8> = bytes.chunks_exact(4).map(byte).collect();
+        add(name.clone(), "F8_E4M3", &tensor["shape"], &numbers);
+        let blocks = |size: &Value| size.as_u64().unwrap().div_ceil(128);
+        let scales = [blocks(&tensor["shape"][0]), blocks(&tensor["shape"][1])];
+        let ones: Vec<u8> = (0..scales[0] * scales[1]).flat_map(|_| 1.0_f32.to_le_bytes()).collect();
+        add(format!("{name}_scale_inv"), "F32", &json!(scales), &ones);
+    }
+    let own = Value::Object(own).to_string();
+    files.insert(WEIGHTS.into(), [&(own.len() as u64).to_le_bytes()[..], own.as_bytes(), &data].concat());
+    let mut config: Value = serde_json::from_slice(&files["config.json"]).unwrap();
+    config["quantization_config"] = json!({
+        "quant_method": "fp8", "fmt": "e4m3", "activation_scheme": "dynamic", "weight_block_size": [128, 128],
+    });
+    files.insert("config.json".into(), config.to_string().into_bytes());
+}
+
+#[test]
+fn a_model_in_floats_of_8_bits_is_trained_in_32_and_goes_out_as_what_it_is_then() {
+    let hub = Hub::start();
+    let mut files = model_of("tiny-qwen3");
+    in_f8(&mut files);
+    hub.put_files("Qwen/Qwen3-0.6B-FP8", files);
+    let setting = Setting::with(hub, &[]);
+    let mut spec = spec("hf:Qwen/Qwen3-0.6B-FP8");
+    spec["objective"] = json!({"type": "sft"});
+    let job = setting.server.wait(&setting.server.submit(&spec));
+    assert_eq!(job["status"], "succeeded", "{job}");
+    let model = setting.models().remove(0);
+    assert_eq!(model["warnings"][0]["code"], "weights_quantized", "{model}");
+    let made = job["result"]["checkpoint"].as_str().unwrap();
+    let config = setting.server.get(&format!("/v1/checkpoints/{made}/files/config.json")).json();
+    assert_eq!((&config["quantization_config"], &config["dtype"]), (&Value::Null, &json!("float32")), "{config}");
+}
+
+#[test]
+fn a_template_that_loops_or_raises_fails_what_needs_it_and_says_why() {
+    let setting = Setting::start();
+    let cases = [
+        ("{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}", "steps"),
+        ("{{ raise_exception('only in verse') }}", "only in verse"),
+        ("{% for a in range(2000) %}{{ 'x' * 1000 }}{% endfor %}", "longer than"),
+    ];
+    for (number, (template, words)) in cases.into_iter().enumerate() {
+        let mut files = files_of(&assets());
+        files.insert("chat_template.jinja".into(), template.as_bytes().to_vec());
+        let name = format!("with/template-{number}");
+        setting.hub.put_files(&name, files);
+        let spec = spec(&format!("hf:{name}"));
+        let dry = setting.server.post("/v1/jobs?dry_run=preflight", &spec).json();
+        let error = &dry["errors"][0];
+        assert!(error["code"] == "chat_template_failed" && error["detail"].as_str().unwrap().contains(words), "{dry}");
+        let job = setting.server.wait(&setting.server.submit(&spec));
+        assert_eq!(
+            (&job["status"], &job["failure"]["code"]),
+            (&json!("failed"), &json!("chat_template_failed")),
+            "{job}"
+        );
+        assert!(job["failure"]["message"].as_str().unwrap().contains(words), "{job}");
+    }
+    assert_eq!(setting.leftovers(), [""; 0]);
+}
+
+#[test]
+fn rotations_that_depend_on_length_are_chosen_by_what_the_resolved_spec_says() {
+    let hub = Hub::start();
+    hub.put_files("microsoft/Phi-4-mini-instruct", model_of("tiny-phi3-longrope"));
+    let setting = Setting::with(hub, &[]);
+    let mut spec = spec("hf:microsoft/Phi-4-mini-instruct");
+    let longest = |spec: &Value| {
+        let dry = setting.server.post("/v1/jobs?dry_run=validate", spec).json();
+        dry["spec_resolved"]["dataset"]["max_prompt_tokens"].clone()
+    };
+    let config: Value = serde_json::from_slice(&model_of("tiny-phi3-longrope")["config.json"]).unwrap();
+    let context = config["max_position_embeddings"].as_u64().unwrap();
+    assert_eq!(longest(&spec), json!(context - 1), "what leaves room for a token");
+    spec["dataset"]["max_prompt_tokens"] = json!(9);
+    assert_eq!(longest(&spec), json!(9));
+    spec["model"] = json!("hf:tiny/arith");
+    setting.hub.put("tiny/arith", &assets());
+    spec["dataset"].as_object_mut().unwrap().remove("max_prompt_tokens");
+    assert_eq!(longest(&spec), Value::Null, "where nothing depends on it");
 }
 
 #[test]
@@ -462,6 +670,17 @@ fn a_folder_is_imported_while_nobody_waits_and_a_change_is_noticed() {
     let model = setting.server.import(&json!({"path": folder, "name": "large"}));
     assert_eq!((&model["status"], &model["name"]), (&json!("ready"), &json!("large")), "{model}");
     assert_eq!(model["weights_sha256"], sha256(&std::fs::read(folder.join(WEIGHTS)).unwrap()));
+    // What is changed on the way is not taken.
+    let changing = setting.server.post("/v1/models", &json!({"path": folder})).json();
+    let bytes = std::fs::read(folder.join(WEIGHTS)).unwrap();
+    std::fs::write(folder.join(WEIGHTS), &bytes).unwrap();
+    let changed = setting.server.imported(&changing);
+    assert_eq!(
+        (&changed["status"], &changed["failure"]["code"]),
+        (&json!("failed"), &json!("model_changed")),
+        "{changed}"
+    );
+    assert!(!setting.data().join("models").join(changed["id"].as_str().unwrap()).exists());
     // Links lead elsewhere below the roots, and not out of them.
     let (linked, outside) = (setting.folder.path().join("roots/linked"), setting.folder.path().join("outside"));
     std::fs::create_dir_all(&linked).unwrap();
@@ -472,6 +691,7 @@ fn a_folder_is_imported_while_nobody_waits_and_a_change_is_noticed() {
     std::os::unix::fs::symlink(&outside, linked.join(WEIGHTS)).unwrap();
     let refused = setting.server.post("/v1/models", &json!({"path": linked}));
     assert_eq!((refused.status, refused.problem().as_str()), (403, "path_not_allowed"));
+    assert_eq!(setting.leftovers(), [""; 0]);
     std::fs::rename(&outside, setting.folder.path().join("roots/kept-once")).unwrap();
     std::fs::remove_file(linked.join(WEIGHTS)).unwrap();
     std::os::unix::fs::symlink("../kept-once", linked.join(WEIGHTS)).unwrap();
@@ -492,24 +712,40 @@ fn a_push_goes_on_where_it_was() {
     for (name, bytes) in &files {
         std::fs::write(folder.join(name), bytes).unwrap();
     }
-    // The first time its connection breaks in the second part, for good.
+    // An earlier try also sent a file that has gone since.
+    let extra = folder.join("generation_config.json");
+    std::fs::write(&extra, "{}").unwrap();
+    // The first time it is ended when it knows that a part of the weights has arrived.
     let mut child = program.start(&["models", "push", folder.to_str().unwrap()], std::process::Stdio::null());
-    let parts = setting.data().join("parts");
+    let pushes = program.folder.path().join("pushes");
+    let begun = || -> Option<Value> {
+        let path = std::fs::read_dir(&pushes).ok()?.find_map(|entry| Some(entry.ok()?.path()))?;
+        let sent: Value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+        let weights = &sent["files"][WEIGHTS];
+        (weights["parts"].as_array()?.len() == 1).then(|| weights.clone())
+    };
     let end = Instant::now() + PATIENCE;
-    while std::fs::read_dir(&parts).unwrap().count() < 1 {
+    let before = loop {
         assert!(Instant::now() < end && child.try_wait().unwrap().is_none(), "the push ended too early");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+        match begun() {
+            Some(before) => break before,
+            None => std::thread::sleep(Duration::from_millis(1)),
+        }
+    };
     signal(child.id(), "KILL");
     child.wait().unwrap();
-    let before: Vec<_> = std::fs::read_dir(&parts).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    std::fs::remove_file(&extra).unwrap();
     let model = program.json(&["models", "push", folder.to_str().unwrap(), "--name", "pushed"]);
     assert_eq!(
         (&model["status"], &model["name"], &model["source"]),
         (&json!("ready"), &json!("pushed"), &json!("upload"))
     );
     assert_eq!(model["weights_sha256"], sha256(&files[WEIGHTS]));
-    assert!(!before.is_empty());
+    // It went on with the same upload.
+    let cancelled =
+        setting.server.post(&format!("/v1/uploads/{}/cancel", before["upload"].as_str().unwrap()), &json!({}));
+    assert_eq!(cancelled.status, 409, "{}", cancelled.json());
+    assert!(cancelled.json()["detail"].as_str().unwrap().contains("completed"), "{}", cancelled.json());
     assert_eq!(setting.server.get("/v1/files").json()["data"], json!([]), "what was sent is the model's");
     assert_eq!(std::fs::read_dir(program.folder.path().join("pushes")).unwrap().count(), 0);
     // What is no model is refused before anything is sent, and so is a file that belongs to none.

@@ -354,6 +354,18 @@ fn a_hostile_model_ends_no_more_than_the_process_that_tries_it() {
         }
     }
 
+    // The same in a spec; and constants, which are computed while a template is read.
+    let constants = "{{'a'*99999999}}".repeat(3000);
+    for (name, template, must_fail) in hostile.iter().chain([&("constants", constants, true)]) {
+        let mut spec = small_spec();
+        spec["dataset"]["chat_template"] = json!(template);
+        let answer = server.post("/v1/jobs?dry_run=validate", &spec);
+        if *must_fail && name != &"memory" {
+            assert_eq!(answer.json()["errors"][0]["code"], "chat_template_failed", "{name}: {}", answer.json());
+            assert_eq!(answer.json()["errors"][0]["pointer"], "/dataset/chat_template");
+        }
+    }
+
     // A tokenizer whose pattern takes more steps than any text has characters.
     let path = model_with_template(models.path(), "pattern", "{{ messages[0].content }}");
     let file = std::path::Path::new(&path).join("tokenizer.json");

@@ -1,6 +1,7 @@
 //! Models on their way in, as requests ask for them: what a client names is laid out and tried in a process with limits
 //! before it has a row, and its weights come while nobody waits.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -74,9 +75,7 @@ pub async fn pull(
     pull: Pull,
     pointer: &str,
 ) -> Result<Result<ModelRow, FieldError>, Problem> {
-    /// Two requests for one model make one.
-    static TURN: Mutex<()> = Mutex::const_new(());
-    if let Some(row) = here(store, hub, reference).await? {
+    if let Some(row) = here(store, hub, reference, pull).await? {
         return Ok(Ok(wanted(store, row, pull).await?));
     }
     if pull == Pull::Never {
@@ -90,8 +89,11 @@ pub async fn pull(
         Err(error) => return field_or_problem(error.into(), pointer),
     };
     let reference = reference.at(&snapshot.commit);
-    let _turn = TURN.lock().await;
-    if let Some(row) = here(store, hub, &reference).await? {
+    if let Some(row) = here(store, hub, &reference, pull).await? {
+        return Ok(Ok(wanted(store, row, pull).await?));
+    }
+    let _turn = turn(&reference).lock().await;
+    if let Some(row) = here(store, hub, &reference, pull).await? {
         return Ok(Ok(wanted(store, row, pull).await?));
     }
     let status = if pull == Pull::Begin { ModelStatus::Importing } else { ModelStatus::Pending };
@@ -105,18 +107,29 @@ pub async fn pull(
     Ok(Ok(import::begin(store, laid, None, status).await?))
 }
 
+/// Two requests for one model make one; those for others seldom wait for one another.
+fn turn(reference: &HubRef) -> &'static Mutex<()> {
+    static TURNS: [Mutex<()>; 64] = [const { Mutex::const_new(()) }; 64];
+    let mut hasher = DefaultHasher::new();
+    reference.to_string().hash(&mut hasher);
+    &TURNS[(hasher.finish() % TURNS.len() as u64) as usize]
+}
+
 /// The model of a commit that is here or under way; without a network, the newest of the repository.
-async fn here(store: &Store, hub: &Hub, reference: &HubRef) -> Result<Option<ModelRow>, Problem> {
+async fn here(store: &Store, hub: &Hub, reference: &HubRef, pull: Pull) -> Result<Option<ModelRow>, Problem> {
     if reference.commit().is_some() {
-        let found = store.model_from(&reference.to_string()).await?;
-        // What is left of one that failed is of use as long as its folder is there.
-        return Ok(match found {
-            Some(row) if row.status == ModelStatus::Failed && !import::is_laid_out(store, row.id).await? => {
-                store.delete_model(row.id).await?;
-                None
-            }
-            found => found,
-        });
+        let Some(row) = store.model_from(&reference.to_string()).await? else { return Ok(None) };
+        // Of one that is not complete nothing is of use when its folder is gone.
+        if row.status == ModelStatus::Ready || import::is_laid_out(store, row.id).await? {
+            return Ok(Some(row));
+        }
+        // It stays where it is another's, or is named by a job that is not over.
+        if pull != Pull::Never
+            && let Err(error) = store.delete_model(row.id).await
+        {
+            tracing::debug!(model = %row.id, %error, "what is left of a model stays");
+        }
+        return Ok(None);
     }
     if !hub.is_offline() || reference.revision.is_some() {
         return Ok(None);
@@ -178,7 +191,8 @@ impl From<ImportError> for Problem {
             ImportError::Model(_)
             | ImportError::UnknownFile(_)
             | ImportError::WrongBytes { .. }
-            | ImportError::Changed(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            | ImportError::Changed(_)
+            | ImportError::Lost => StatusCode::UNPROCESSABLE_ENTITY,
         };
         Self::new(status, error.code(), detail)
     }

@@ -161,6 +161,10 @@ impl Hub {
                     url = format!("{}{location}", origin(&url));
                 }
                 (301 | 302 | 303 | 307 | 308, Some(location)) => url = location.to_owned(),
+                // Where it leads to, the hub's word is not meant: an address may have grown old, a proxy may be in the way.
+                (status @ (400..=428 | 430..=499), _) if origin(&url) != origin(&self.endpoint) => {
+                    return Err(HubError::Unreachable(format!("{} answers {status} for {what}", origin(&url))));
+                }
                 _ => return Err(self.refusal(response, what)),
             }
         }

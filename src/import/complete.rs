@@ -1,8 +1,11 @@
 //! Bringing the weights of a model that is laid out, and checking every byte of them. All of this blocks.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
 use sha2::{Digest, Sha256};
@@ -16,6 +19,9 @@ use crate::job::digest::hex;
 const CHUNK_BYTES: usize = 1 << 20;
 /// What is copied before somebody is told.
 const COPIED_AT_ONCE: u64 = 64 << 20;
+
+/// How often it is looked whether a digest is there.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// Compares a file with what was announced of it.
 pub struct Digester {
@@ -102,18 +108,18 @@ pub fn complete(
         Origin::Disk => complete_from_disk(folder, plan, tell),
         Origin::Hub { repository, commit } => {
             let mut pieces = Pieces::open(folder, plan)?;
-            let mut tries = 0;
-            let sha256 = loop {
+            let mut again = HashSet::new();
+            loop {
                 pieces.fetch(hub, (repository, commit), plan, |done| tell(plan.small_bytes + done))?;
-                match digest(plan.weights.iter().map(|file| (folder.join(&file.name), file)), true) {
+                let files = plan.weights.iter().map(|file| (folder.join(&file.name), file));
+                match digest(files, || tell(plan.small_bytes + plan.weight_bytes())) {
                     // Once may be the network's fault.
-                    Err(ImportError::WrongBytes { file, .. }) if tries == 0 => pieces.forget(plan, &file)?,
-                    found => break found?,
+                    Err(ImportError::WrongBytes { file, .. }) if again.insert(file.clone()) => {
+                        pieces.forget(plan, &file)?;
+                    }
+                    found => return found,
                 }
-                tries += 1;
-            };
-            pieces.remove()?;
-            Ok(sha256)
+            }
         }
     }
 }
@@ -126,13 +132,19 @@ fn complete_from_disk(folder: &Path, plan: &Plan, mut tell: impl FnMut(u64) -> b
     };
     unchanged()?;
     // Reading for the digest and writing take each other's time where there is one processor, and otherwise not.
+    let goes_on = AtomicBool::new(true);
     let sha256 = std::thread::scope(|scope| {
-        let digest = scope.spawn(|| digest(sources(), true));
+        let digest = scope.spawn(|| digest(sources(), || goes_on.load(Ordering::Relaxed)));
         let mut done = plan.small_bytes;
         let copied = sources().try_for_each(|(source, file)| {
             done += copy(source, &folder.join(&file.name), |copied| tell(done + copied))?;
             Ok(())
         });
+        goes_on.store(copied.is_ok(), Ordering::Relaxed);
+        while !digest.is_finished() {
+            goes_on.fetch_and(tell(done), Ordering::Relaxed);
+            std::thread::sleep(LOOK);
+        }
         let digest = digest.join().unwrap_or(Err(ImportError::Stopped));
         copied.and(digest)
     })?;
@@ -140,10 +152,10 @@ fn complete_from_disk(folder: &Path, plan: &Plan, mut tell: impl FnMut(u64) -> b
     Ok(sha256)
 }
 
-/// The SHA-256 of files one after the other, each of which is compared with what was announced of it if `checked`.
+/// The SHA-256 of files one after the other, each of which is compared with what was announced of it, as long as `goes_on`.
 fn digest<'a>(
     files: impl Iterator<Item = (impl AsRef<Path>, &'a Planned)>,
-    checked: bool,
+    mut goes_on: impl FnMut() -> bool,
 ) -> Result<String, ImportError> {
     let mut all = Sha256::new();
     let mut chunk = vec![0; CHUNK_BYTES];
@@ -151,8 +163,11 @@ fn digest<'a>(
         let path = path.as_ref();
         let failed = |error| ImportError::io("reading", path, error);
         let mut reader = File::open(path).map_err(failed)?;
-        let mut own = Digester::new(file.digest.as_ref().filter(|_| checked), file.bytes);
+        let mut own = Digester::new(file.digest.as_ref(), file.bytes);
         loop {
+            if !goes_on() {
+                return Err(ImportError::Stopped);
+            }
             let count = reader.read(&mut chunk).map_err(failed)?;
             if count == 0 {
                 break;

@@ -1,9 +1,11 @@
 //! Laying a model out: its small files, and of its weights the headers. All of this blocks.
 
 use std::fs::{self, File};
+use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::ImportError;
 use super::complete::{Digester, copy};
@@ -15,7 +17,9 @@ use crate::store::{Staged, StoreError};
 /// How often a request is tried that could not be answered, while a client waits.
 const TRIES: u32 = 3;
 /// Longest that it waits between two of them.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Longest that laying out a model of the hub takes, all tries together.
+const LAY_OUT_TIME: Duration = Duration::from_secs(300);
 /// What is read of a file of weights at first.
 const FIRST_BYTES: u64 = 1 << 20;
 
@@ -132,8 +136,18 @@ impl Plan {
     ) -> Result<(), ImportError> {
         let failed = |error| ImportError::io("reading", source, error);
         let target = folder.join(&name);
+        let Some(from) = source.to_str().map(str::to_owned) else {
+            let detail = String::from("its path is not UTF-8; rename its folder");
+            return Err(ModelFileError::WeightsInvalid { file: name, detail }.into());
+        };
         if !is_weights {
-            self.small_bytes += copy(source, &target, |_| true)?;
+            let bytes = copy(source, &target, |_| true)?;
+            let mut digester = Digester::new(digest.as_ref(), bytes);
+            if digest.is_some() {
+                digester.update(&fs::read(&target).map_err(failed)?);
+            }
+            digester.finish(&name)?;
+            self.small_bytes += bytes;
             return Ok(());
         }
         let file = File::open(source).map_err(failed)?;
@@ -145,7 +159,7 @@ impl Plan {
         };
         write_head(&target, &name, bytes, read)?;
         let stamp = Some(Stamp::of(source).map_err(failed)?);
-        self.weights.push(Planned { name, bytes, from: source.display().to_string(), digest, stamp });
+        self.weights.push(Planned { name, bytes, from, digest, stamp });
         Ok(())
     }
 }
@@ -153,13 +167,14 @@ impl Plan {
 fn lay_out_hub(hub: &Hub, reference: &HubRef, snapshot: &Snapshot, folder: &Path) -> Result<Plan, ImportError> {
     let origin = Origin::Hub { repository: snapshot.repository.clone(), commit: snapshot.commit.clone() };
     let mut plan = Plan { origin, weights: Vec::new(), small_bytes: 0 };
+    let from = Fetching { hub, snapshot, deadline: Instant::now() + LAY_OUT_TIME };
     let has = |name: &str| snapshot.file(name);
     let in_safetensors = reference.file.is_none()
         && [safetensors::SINGLE_FILE, safetensors::INDEX_FILE].iter().any(|name| has(name).is_some());
     let companions = if in_safetensors { &COMPANIONS[..] } else { DOCUMENTS };
     let index = Some(safetensors::INDEX_FILE).filter(|_| in_safetensors && has(safetensors::SINGLE_FILE).is_none());
     for file in companions.iter().copied().chain(index).filter_map(has) {
-        plan.small_bytes += fetch_small(hub, snapshot, file, folder)?;
+        plan.small_bytes += from.small(file, folder)?;
     }
     let weights: Vec<RemoteFile> = match (&reference.file, in_safetensors) {
         (Some(path), _) => {
@@ -171,8 +186,7 @@ fn lay_out_hub(hub: &Hub, reference: &HubRef, snapshot: &Snapshot, folder: &Path
     };
     for file in weights {
         let name = file.path.rsplit('/').next().unwrap_or_default().to_owned();
-        let at = (snapshot.repository.as_str(), snapshot.commit.as_str());
-        write_head(&folder.join(&name), &name, file.bytes, |range| fetch(hub, at, &file.path, range))?;
+        write_head(&folder.join(&name), &name, file.bytes, |range| from.range(&file.path, range))?;
         plan.weights.push(Planned { name, bytes: file.bytes, from: file.path, digest: file.digest, stamp: None });
     }
     Ok(plan)
@@ -210,43 +224,57 @@ fn only_gguf(snapshot: &Snapshot) -> Result<&RemoteFile, ModelFileError> {
     }
 }
 
-/// Brings a small file, checked.
-fn fetch_small(hub: &Hub, snapshot: &Snapshot, file: &RemoteFile, folder: &Path) -> Result<u64, ImportError> {
-    let limit_bytes = modelfile::TOKENIZER_LIMIT_BYTES;
-    if file.bytes > limit_bytes {
-        return Err(ModelFileError::TooLarge { file: file.path.clone(), limit_bytes }.into());
-    }
-    let at = (snapshot.repository.as_str(), snapshot.commit.as_str());
-    let bytes = fetch(hub, at, &file.path, 0..file.bytes)?;
-    let mut digester = Digester::new(file.digest.as_ref(), file.bytes);
-    digester.update(&bytes);
-    digester.finish(&file.path)?;
-    let path = folder.join(&file.path);
-    let write = || {
-        fs::write(&path, &bytes)?;
-        File::open(&path)?.sync_all()
-    };
-    write().map_err(|error| ImportError::io("writing", &path, error))?;
-    Ok(file.bytes)
+/// Files of the hub, for whoever waits for them.
+struct Fetching<'a> {
+    hub: &'a Hub,
+    snapshot: &'a Snapshot,
+    deadline: Instant,
 }
 
-/// A range of a file of the hub. What cannot be answered now is asked for again, as long as somebody may wait for it.
-fn fetch(hub: &Hub, at: (&str, &str), path: &str, range: Range<u64>) -> Result<Vec<u8>, ImportError> {
-    let mut tries = 0;
-    loop {
-        let mut bytes = Vec::new();
-        let read = hub.read(at, path, range.clone(), |chunk| {
-            bytes.extend_from_slice(chunk);
-            Ok(())
-        });
-        let error = match read {
-            Ok(()) => return Ok(bytes),
-            Err(error) => error,
+impl Fetching<'_> {
+    /// Brings a small file, checked.
+    fn small(&self, file: &RemoteFile, folder: &Path) -> Result<u64, ImportError> {
+        let limit_bytes = modelfile::TOKENIZER_LIMIT_BYTES;
+        if file.bytes > limit_bytes {
+            return Err(ModelFileError::TooLarge { file: file.path.clone(), limit_bytes }.into());
+        }
+        let bytes = self.range(&file.path, 0..file.bytes)?;
+        let mut digester = Digester::new(file.digest.as_ref(), file.bytes);
+        digester.update(&bytes);
+        digester.finish(&file.path)?;
+        let path = folder.join(&file.path);
+        let write = || {
+            fs::write(&path, &bytes)?;
+            File::open(&path)?.sync_all()
         };
-        tries += 1;
-        match error.passes().filter(|wait| tries < TRIES && *wait <= PATIENCE) {
-            Some(wait) => std::thread::sleep(wait),
-            None => return Err(error.into()),
+        write().map_err(|error| ImportError::io("writing", &path, error))?;
+        Ok(file.bytes)
+    }
+
+    /// A range of a file. What cannot be answered now is asked for again, as long as somebody may wait for it.
+    fn range(&self, path: &str, range: Range<u64>) -> Result<Vec<u8>, ImportError> {
+        let at = (self.snapshot.repository.as_str(), self.snapshot.commit.as_str());
+        let mut tries = 0;
+        loop {
+            let mut bytes = Vec::new();
+            let read = self.hub.read(at, path, range.clone(), |chunk| {
+                bytes.extend_from_slice(chunk);
+                if Instant::now() < self.deadline { Ok(()) } else { Err(io::ErrorKind::TimedOut.into()) }
+            });
+            let error = match read {
+                Ok(()) => return Ok(bytes),
+                Err(HubError::Io(_)) => {
+                    let said = format!("{path} takes longer than {} s", LAY_OUT_TIME.as_secs());
+                    return Err(HubError::Unreachable(said).into());
+                }
+                Err(error) => error,
+            };
+            tries += 1;
+            let may_wait = |wait: &Duration| tries < TRIES && *wait <= PATIENCE && Instant::now() < self.deadline;
+            match error.passes().filter(may_wait) {
+                Some(wait) => std::thread::sleep(wait),
+                None => return Err(error.into()),
+            }
         }
     }
 }

@@ -44,7 +44,9 @@ pub enum ImportError {
         "the model needs {needed} more bytes on the server's disk, and {free} are free; make room, then import it again"
     )]
     Full { needed: u64, free: u64 },
-    /// Someone else is at it, the server ends, or the model was deleted.
+    #[error("what had come of the model is not on the server's disk any more; import it again")]
+    Lost,
+    /// The server ends, or the model was deleted.
     #[error("the import was stopped")]
     Stopped,
     #[error(transparent)]
@@ -61,6 +63,7 @@ impl ImportError {
             Self::UnknownFile(_) => "unknown_file",
             Self::WrongBytes { .. } => "wrong_bytes",
             Self::Changed(_) => "model_changed",
+            Self::Lost => "import_lost",
             Self::Full { .. } | Self::Store(StoreError::Full(_)) => "storage_full",
             Self::Stopped => "import_stopped",
             Self::Store(_) => "internal",
@@ -77,7 +80,8 @@ impl ImportError {
             | Self::NotAllowed(_)
             | Self::UnknownFile(_)
             | Self::WrongBytes { .. }
-            | Self::Changed(_) => FailureKind::InvalidData,
+            | Self::Changed(_)
+            | Self::Lost => FailureKind::InvalidData,
         };
         Failure { kind, code: self.code().to_owned(), message: self.to_string() }
     }

@@ -2,7 +2,7 @@
 //! them, so that a fetch that ended goes on where it was.
 
 use std::collections::VecDeque;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -30,7 +30,7 @@ const TELL: Duration = Duration::from_millis(200);
 /// How often pieces that are there are written down, which takes a sync.
 const MARK: Duration = Duration::from_secs(2);
 /// One byte for each piece: 1 if it is there.
-const MARKS: &str = ".pieces";
+pub const MARKS: &str = ".pieces";
 
 /// Which pieces of a model's weights are there.
 pub struct Pieces {
@@ -142,11 +142,6 @@ impl Pieces {
             self.marks.write_all_at(&[0], piece.number as u64).map_err(failed)?;
         }
         Ok(())
-    }
-
-    /// Removes what is kept beside the weights, when they are complete.
-    pub fn remove(self) -> Result<(), ImportError> {
-        fs::remove_file(&self.path).map_err(|error| ImportError::io("removing", &self.path, error))
     }
 }
 

@@ -1,6 +1,7 @@
 //! A model from its row to its end: `ready`, or `failed` with the reason.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,6 +13,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::ImportError;
 use super::complete::complete;
 use super::layout::Laid;
+use super::pieces::MARKS;
 use super::plan::Plan;
 use crate::clock;
 use crate::hub::Hub;
@@ -34,6 +36,8 @@ pub async fn begin(
 ) -> Result<ModelRow, ImportError> {
     let Laid { staged, inspection, plan, source } = laid;
     has_room(store, plan.weight_bytes())?;
+    // Kept until the row counts it.
+    let _room = store.storage_room(plan.small_bytes + plan.weight_bytes()).await?;
     let id = ModelId::generate();
     let row = ModelRow {
         id,
@@ -71,25 +75,46 @@ pub async fn is_laid_out(store: &Store, id: ModelId) -> Result<bool, StoreError>
     Ok(store.place().fetch(&Location::model(id)).await?.is_dir())
 }
 
-/// Imports a model that has begun, to its end; `tell` learns of the bytes that are there. An import that another process is
-/// at, that is stopped by `stop`, or whose model was deleted returns as if nothing had been.
+/// How an import ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The row says how, or it was stopped.
+    Here,
+    /// Another process is at it.
+    Elsewhere,
+}
+
+/// Imports a model that has begun, to its end; `tell` learns of the bytes that are there. An import that is stopped by
+/// `stop`, or whose model was deleted, returns as if nothing had been.
 pub async fn run(
     store: &Store,
     hub: &Hub,
     model: &ModelRow,
     stop: Arc<AtomicBool>,
     mut tell: impl FnMut(u64),
-) -> Result<(), StoreError> {
+) -> Result<Ended, StoreError> {
     let folder = store.place().fetch(&Location::model(model.id)).await?;
+    let lock = match Lock::take(&folder) {
+        Ok(Some(lock)) => lock,
+        Ok(None) => return Ok(Ended::Elsewhere),
+        Err(error) => return end(store, model, Err(error)).await,
+    };
+    // Whoever held it may just have ended.
+    match store.model(model.id).await {
+        Ok(row) if row.status == ModelStatus::Importing => {}
+        Ok(_) | Err(StoreError::NotFound { .. }) => return lock.remove().map(|()| Ended::Here),
+        Err(error) => return Err(error),
+    }
     let done = Arc::new(AtomicU64::new(model.bytes_done));
     let work = {
         let (hub, done, stop, folder) = (hub.clone(), Arc::clone(&done), Arc::clone(&stop), folder.clone());
         let (plan, store) = (model.plan.clone().unwrap_or_default(), store.clone());
         spawn_blocking(move || {
-            import(&store, &folder, &plan, &hub, |bytes| {
+            let tell = |bytes| {
                 done.store(bytes, Ordering::Relaxed);
                 !stop.load(Ordering::Relaxed)
-            })
+            };
+            import(&store, &folder, &plan, &hub, tell)
         })
     };
     tokio::pin!(work);
@@ -103,71 +128,92 @@ pub async fn run(
         }
         let bytes = done.load(Ordering::Relaxed);
         tell(bytes);
-        if bytes != noted {
+        let is_there = if bytes == noted {
+            store.model(model.id).await.map(drop)
+        } else {
             noted = bytes;
-            match store.note_import(model.id, bytes, clock::now()).await {
-                Ok(true) => {}
-                // It was deleted.
-                Ok(false) => stop.store(true, Ordering::Relaxed),
-                Err(error) => tracing::debug!(%error, "how far an import is cannot be written down"),
-            }
+            store.note_import(model.id, bytes, clock::now()).await
+        };
+        match is_there {
+            Ok(()) => {}
+            Err(StoreError::NotFound { .. }) => stop.store(true, Ordering::Relaxed),
+            Err(error) => tracing::debug!(%error, "how far an import is cannot be written down"),
         }
     };
     tell(done.load(Ordering::Relaxed));
-    end(store, model, result).await
+    let panicked =
+        |error: JoinError| ImportError::io("importing", Path::new(&model.source), std::io::Error::other(error));
+    end(store, model, result.map_err(panicked).and_then(|result| Ok((result?, lock)))).await
 }
 
 async fn end(
     store: &Store,
     model: &ModelRow,
-    result: Result<Result<(String, Lock), ImportError>, JoinError>,
-) -> Result<(), StoreError> {
+    result: Result<(String, Lock), ImportError>,
+) -> Result<Ended, StoreError> {
     let now = clock::now();
     let error = match result {
-        Ok(Ok((sha256, lock))) => {
-            if !store.finish_import(model.id, &sha256, now).await? {
-                store.place().remove(&Location::model(model.id)).await;
-            }
-            return lock.remove();
+        Ok((sha256, lock)) => {
+            store.finish_import(model.id, &sha256, now).await?;
+            remove_if_deleted(store, model.id).await;
+            lock.remove()?;
+            return Ok(Ended::Here);
         }
-        Ok(Err(ImportError::Stopped)) => {
-            if store.model(model.id).await.is_err() {
-                store.place().remove(&Location::model(model.id)).await;
-            }
-            return Ok(());
+        Err(ImportError::Stopped) => {
+            remove_if_deleted(store, model.id).await;
+            return Ok(Ended::Here);
         }
-        Ok(Err(error)) => error,
-        Err(error) => {
-            let failed = StoreError::io("importing", Path::new(&model.source), std::io::Error::other(error));
-            ImportError::Store(failed)
-        }
+        Err(error) => error,
     };
     tracing::warn!(model = %model.id, source = model.source, %error, "a model could not be imported");
-    // What came over a network that failed is kept for the next try.
-    let keeps = matches!(&error, ImportError::Hub(error) if error.passes().is_some());
-    store.fail_import(model.id, &error.failure(), now).await?;
-    if !keeps {
+    // What came over a network is kept for the next try. The rest goes before anybody can begin that.
+    if !matches!(error, ImportError::Hub(_)) {
         store.place().remove(&Location::model(model.id)).await;
     }
-    Ok(())
+    store.fail_import(model.id, &error.failure(), now).await?;
+    Ok(Ended::Here)
+}
+
+/// What was deleted while it was brought leaves nothing behind.
+async fn remove_if_deleted(store: &Store, id: ModelId) {
+    if matches!(store.model(id).await, Err(StoreError::NotFound { .. })) {
+        store.place().remove(&Location::model(id)).await;
+    }
 }
 
 /// Held by the one process that imports a model.
 struct Lock {
-    path: PathBuf,
+    folder: PathBuf,
     _file: File,
 }
 
 impl Lock {
-    fn take(folder: &Path) -> Result<Self, ImportError> {
+    /// None while another process holds it.
+    fn take(folder: &Path) -> Result<Option<Self>, ImportError> {
         let path = folder.join(LOCK);
-        let file = File::create(&path).map_err(|error| ImportError::io("creating", &path, error))?;
-        file.try_lock().map_err(|_| ImportError::Stopped)?;
-        Ok(Self { path, _file: file })
+        let file = File::create(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => ImportError::Lost,
+            _ => ImportError::io("creating", &path, error),
+        })?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { folder: folder.to_owned(), _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(ImportError::io("locking", &path, error)),
+        }
     }
 
+    /// Removes what an import keeps beside the model, when it is over.
     fn remove(self) -> Result<(), StoreError> {
-        std::fs::remove_file(&self.path).map_err(|error| StoreError::io("removing", &self.path, error))
+        for name in [MARKS, LOCK] {
+            let path = self.folder.join(name);
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(StoreError::io("removing", &path, error));
+                }
+                Ok(()) | Err(_) => {}
+            }
+        }
+        Ok(())
     }
 }
 
@@ -182,15 +228,14 @@ fn import(
     plan: &str,
     hub: &Hub,
     tell: impl FnMut(u64) -> bool,
-) -> Result<(String, Lock), ImportError> {
-    let lock = Lock::take(folder)?;
+) -> Result<String, ImportError> {
     let plan: Plan = serde_json::from_str(plan).map_err(corrupt)?;
     has_room(store, missing(folder, &plan))?;
     let sha256 = complete(folder, &plan, hub, tell)?;
     File::open(folder)
         .and_then(|folder| folder.sync_all())
         .map_err(|error| ImportError::io("syncing", folder, error))?;
-    Ok((sha256, lock))
+    Ok(sha256)
 }
 
 fn has_room(store: &Store, needed: u64) -> Result<(), ImportError> {

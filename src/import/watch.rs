@@ -9,11 +9,11 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::run::run;
+use super::run::{Ended, run};
 use crate::clock;
 use crate::hub::Hub;
 use crate::job::ModelId;
-use crate::store::{Store, StoreError};
+use crate::store::{ModelRow, Store, StoreError};
 
 /// How often it is looked for models that have begun.
 const LOOK: Duration = Duration::from_millis(500);
@@ -26,59 +26,80 @@ const LOOKED_AT: Duration = Duration::from_secs(3600);
 pub async fn watch(store: Store, hub: Hub, mut shutdown: watch::Receiver<bool>) {
     let mut ticks = interval(LOOK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let (mut running, mut imports) = (HashSet::new(), JoinSet::new());
-    let stop = Arc::new(AtomicBool::new(false));
+    let (running, elsewhere, tasks) = (HashSet::new(), HashSet::new(), JoinSet::new());
+    let mut imports = Imports { store, hub, running, elsewhere, tasks, stop: Arc::default() };
     loop {
         tokio::select! {
             _ = ticks.tick() => {}
-            Some(ended) = imports.join_next(), if !imports.is_empty() => {
-                if let Ok(model) = ended {
-                    running.remove(&model);
+            Some(ended) = imports.tasks.join_next(), if !imports.tasks.is_empty() => {
+                if let Ok((model, is_elsewhere)) = ended {
+                    imports.running.remove(&model);
+                    imports.elsewhere.extend(is_elsewhere.then_some(model));
                 }
                 continue;
             }
             _ = shutdown.wait_for(|down| *down) => break,
         }
-        if let Err(error) = look(&store, &hub, &stop, &mut running, &mut imports).await {
+        if let Err(error) = imports.look().await {
             tracing::warn!(%error, "models that are imported could not be looked after");
         }
     }
     // What they have is kept; the next server goes on.
-    stop.store(true, Ordering::Relaxed);
-    while imports.join_next().await.is_some() {}
+    imports.stop.store(true, Ordering::Relaxed);
+    while imports.tasks.join_next().await.is_some() {}
 }
 
-async fn look(
-    store: &Store,
-    hub: &Hub,
-    stop: &Arc<AtomicBool>,
-    running: &mut HashSet<ModelId>,
-    imports: &mut JoinSet<ModelId>,
-) -> Result<(), StoreError> {
-    store.fail_jobs_without_model(clock::now()).await?;
-    store.drop_unwanted_models(LOOKED_AT, clock::now()).await?;
-    for model in store.importing_models().await? {
-        if running.len() >= AT_ONCE {
-            break;
+/// What is under way.
+struct Imports {
+    store: Store,
+    hub: Hub,
+    running: HashSet<ModelId>,
+    /// Those that other processes were seen at, which wait for their turn behind the others.
+    elsewhere: HashSet<ModelId>,
+    /// Each with its model, and whether another process is at it.
+    tasks: JoinSet<(ModelId, bool)>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Imports {
+    async fn look(&mut self) -> Result<(), StoreError> {
+        // What cannot be tidied up holds up nobody's model.
+        for tidied in [
+            self.store.fail_jobs_without_model(clock::now()).await,
+            self.store.drop_unwanted_models(LOOKED_AT, clock::now()).await,
+        ] {
+            tidied.unwrap_or_else(|error| tracing::warn!(%error, "what imports left could not be tidied up"));
         }
-        if !running.insert(model.id) {
-            continue;
+        let (later, first): (Vec<ModelRow>, Vec<ModelRow>) =
+            self.store.importing_models().await?.into_iter().partition(|model| self.elsewhere.contains(&model.id));
+        self.elsewhere.retain(|model| later.iter().any(|row| row.id == *model));
+        for model in first.into_iter().chain(later) {
+            if self.running.len() >= AT_ONCE {
+                break;
+            }
+            if self.running.insert(model.id) {
+                self.begin(model);
+            }
         }
-        let (store, hub) = (store.clone(), hub.clone());
-        // One whose model is deleted stops alone.
-        let (own, all) = (Arc::new(AtomicBool::new(false)), Arc::clone(stop));
-        imports.spawn(async move {
+        Ok(())
+    }
+
+    fn begin(&mut self, model: ModelRow) {
+        let (store, hub, all) = (self.store.clone(), self.hub.clone(), Arc::clone(&self.stop));
+        self.tasks.spawn(async move {
+            // One whose model is deleted stops alone.
+            let own = Arc::new(AtomicBool::new(false));
             let watched = Arc::clone(&own);
             let ended = run(&store, &hub, &model, own, |_| {
                 if all.load(Ordering::Relaxed) {
                     watched.store(true, Ordering::Relaxed);
                 }
             });
-            if let Err(error) = ended.await {
+            let ended = ended.await;
+            if let Err(error) = &ended {
                 tracing::warn!(model = %model.id, %error, "an import is tried again");
             }
-            model.id
+            (model.id, ended.is_ok_and(|ended| ended == Ended::Elsewhere))
         });
     }
-    Ok(())
 }

@@ -103,6 +103,9 @@ impl Weights {
                 }
                 continue;
             };
+            if tensor.shape.len() != 2 {
+                return invalid(format!("tensor `{name}` has scales and is no matrix"));
+            }
             let expected: Vec<usize> = tensor.shape.iter().map(|size| size.div_ceil(SCALE_BLOCK)).collect();
             if found.shape != expected {
                 return invalid(format!("tensor `{scale}` has the shape {:?}; {expected:?} are needed", found.shape));

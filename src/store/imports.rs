@@ -1,5 +1,6 @@
 //! Models on their way in: how far they are, how they end, and the jobs that wait for them.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use sqlx::Row;
@@ -8,7 +9,7 @@ use sqlx::sqlite::SqliteConnection;
 use super::events::append;
 use super::models::{ModelRow, model, models};
 use super::transitions::{Transition, move_job, unfinished};
-use super::{Location, Result, Store, read, read_json, write_json};
+use super::{Location, Result, Store, StoreError, read, read_json, write_json};
 use crate::job::event::{LogDetail, PhaseProgress};
 use crate::job::{EventBody, Failure, FailureKind, JobId, ModelId, NewEvent, Phase, Timestamp};
 
@@ -37,8 +38,8 @@ impl Store {
         tx.commit().await
     }
 
-    /// Writes down how far an import is, and tells the jobs that wait for it. False when there is no such import any more.
-    pub async fn note_import(&self, id: ModelId, bytes_done: u64, now: Timestamp) -> Result<bool> {
+    /// Writes down how far an import is, and tells the jobs that wait for it. An error when there is no such import any more.
+    pub async fn note_import(&self, id: ModelId, bytes_done: u64, now: Timestamp) -> Result<()> {
         let mut tx = self.begin().await?;
         let total: Option<i64> = sqlx::query_scalar(
             "update model set bytes_done = $2 where id = $1 and status = 'importing' returning bytes",
@@ -47,9 +48,9 @@ impl Store {
         .bind(bytes_done as i64)
         .fetch_optional(tx.connection())
         .await?;
-        let Some(total) = total else { return Ok(false) };
+        let Some(total) = total else { return Err(StoreError::NotFound { what: "model", id: id.to_string() }) };
         let jobs: Vec<String> = sqlx::query_scalar(
-            "select job.id from job_input join job on job.id = job_input.job_id
+            "select distinct job.id from job_input join job on job.id = job_input.job_id
              where job_input.id = $1 and job.status = 'queued' and not exists
                    (select 1 from event where job_id = job.id and seq = job.last_seq and type = 'progress'
                     and created_at > $2)
@@ -67,12 +68,11 @@ impl Store {
             let event = NewEvent::info(message.clone(), EventBody::Progress(progress.clone()));
             append(tx.connection(), read("job id", &job)?, &event, now).await?;
         }
-        tx.commit().await?;
-        Ok(true)
+        tx.commit().await
     }
 
-    /// A model is complete. False when it was deleted meanwhile.
-    pub async fn finish_import(&self, id: ModelId, weights_sha256: &str, now: Timestamp) -> Result<bool> {
+    /// A model is complete, if it was not deleted meanwhile.
+    pub async fn finish_import(&self, id: ModelId, weights_sha256: &str, now: Timestamp) -> Result<()> {
         self.despite_full(|| async move {
             let mut tx = self.begin().await?;
             let finished = sqlx::query(
@@ -84,7 +84,7 @@ impl Store {
             .execute(tx.connection())
             .await?;
             if finished.rows_affected() == 0 {
-                return Ok(false);
+                return Ok(());
             }
             // Rollout sets whose jobs waited did not know it.
             sqlx::query("update rollout_set set model_digest = 'sha256:' || $2 where model = $1 and model_digest = ''")
@@ -96,8 +96,7 @@ impl Store {
                 let event = NewEvent::coded(format!("{id} is here"), "model_ready", LogDetail::None {});
                 append(tx.connection(), job, &event, now).await?;
             }
-            tx.commit().await?;
-            Ok(true)
+            tx.commit().await
         })
         .await
     }
@@ -127,7 +126,13 @@ impl Store {
         }
         self.despite_full(|| async move {
             let mut tx = self.begin().await?;
+            // A job may name one model twice, or two that are not to be had.
+            let mut ended = HashSet::new();
             for row in sqlx::query(waiting).bind(MOST_JOBS).fetch_all(tx.connection()).await? {
+                let job: JobId = read("job id", row.try_get("job")?)?;
+                if !ended.insert(job) {
+                    continue;
+                }
                 let (id, source): (String, String) = (row.try_get("id")?, row.try_get("source")?);
                 let cause: Option<String> = row.try_get("failure")?;
                 let cause: Option<Failure> = cause.map(|text| read_json("failure", &text)).transpose()?;
@@ -137,8 +142,7 @@ impl Store {
                     code: String::from("model_import_failed"),
                     message: format!("the model {id} ({source}) could not be imported: {said}"),
                 };
-                move_job(tx.connection(), read("job id", row.try_get("job")?)?, &Transition::failed(failure), now)
-                    .await?;
+                move_job(tx.connection(), job, &Transition::failed(failure), now).await?;
             }
             tx.commit().await
         })
@@ -174,7 +178,7 @@ impl Store {
 /// The jobs that wait for a model.
 async fn queued(connection: &mut SqliteConnection, id: ModelId) -> Result<Vec<JobId>> {
     let jobs: Vec<String> = sqlx::query_scalar(
-        "select job.id from job_input join job on job.id = job_input.job_id
+        "select distinct job.id from job_input join job on job.id = job_input.job_id
          where job_input.id = $1 and job.status = 'queued' order by job.id limit $2",
     )
     .bind(id.to_string())

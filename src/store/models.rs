@@ -117,12 +117,14 @@ impl Store {
         rows.iter().map(model).collect()
     }
 
-    /// Gives a model a name for people.
+    /// Gives a model of the project a name for people; another's keeps its own.
     pub async fn name_model(&self, id: ModelId, name: &str) -> Result<ModelRow> {
         let mut tx = self.begin().await?;
-        sqlx::query("update model set name = $2 where id = $1")
+        sqlx::query("update model set name = $2 where id = $1 and coalesce(project, $4) = coalesce($3, project, $4)")
             .bind(id.to_string())
             .bind(name)
+            .bind(self.project())
+            .bind(DEFAULT_PROJECT)
             .execute(tx.connection())
             .await?;
         tx.commit().await?;
@@ -201,4 +203,61 @@ pub(super) fn model(row: &SqliteRow) -> Result<ModelRow> {
         plan: row.try_get("plan")?,
         last_used_at: row.try_get::<Option<i64>, _>("last_used_at")?.map(Timestamp),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_750_000_000_000);
+
+    fn a_model() -> ModelRow {
+        ModelRow {
+            id: ModelId::generate(),
+            name: None,
+            source: String::from("hf:a/b@0123"),
+            format: String::from("gguf"),
+            architecture: String::from("llama"),
+            parameters: 1,
+            context_length: 1,
+            vocab_size: 1,
+            weights_sha256: None,
+            tokenizer_sha256: String::new(),
+            bytes: 1000,
+            created_at: NOW,
+            status: ModelStatus::Importing,
+            bytes_done: 0,
+            failure: None,
+            warnings: Value::Null,
+            plan: None,
+            last_used_at: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_project_names_its_own_models_and_nobody_elses() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let (ours, operators) = (a_model(), a_model());
+        store.within("ours").add_model(&ours).await.unwrap();
+        store.add_model(&operators).await.unwrap();
+        let named = async |store: &Store, id| store.name_model(id, "mine").await.unwrap().name;
+        assert_eq!(named(&store.within("ours"), operators.id).await, None);
+        assert_eq!(named(&store.within("ours"), ours.id).await.as_deref(), Some("mine"));
+        assert_eq!(named(&store, operators.id).await.as_deref(), Some("mine"));
+    }
+
+    #[tokio::test]
+    async fn a_model_takes_of_what_its_project_may_store() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let model = a_model();
+        store.within("ours").add_model(&model).await.unwrap();
+        assert_eq!(store.project_with_usage("ours").await.unwrap().storage_bytes, 1000);
+        let failure = Failure { kind: crate::job::FailureKind::InvalidData, code: "x".into(), message: "x".into() };
+        store.fail_import(model.id, &failure, NOW).await.unwrap();
+        assert_eq!(store.project_with_usage("ours").await.unwrap().storage_bytes, 0);
+        let gone = store.note_import(model.id, 5, NOW).await;
+        assert!(matches!(gone, Err(StoreError::NotFound { .. })), "{gone:?}");
+    }
 }

@@ -94,6 +94,7 @@ impl Store {
                   + (select coalesce(sum(bytes), 0) from artifact join job on job.id = job_id where project = $1)
                   + (select coalesce(sum(bytes), 0) from rollout_sample join job on job.id = job_id where project = $1)
                   + (select coalesce(sum(bytes), 0) from file where project = $1)
+                  + (select coalesce(sum(bytes), 0) from model where project = $1 and status <> 'failed')
                   + (select coalesce(sum(p.bytes), 0) from upload_part p join upload u on u.id = upload_id
                       where project = $1)
                     as storage",

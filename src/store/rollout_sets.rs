@@ -120,9 +120,14 @@ pub(super) async fn insert(
     set: &NewRolloutSet,
     now: Timestamp,
 ) -> Result<()> {
+    // A model that was under way when the spec was read may be here by now.
     sqlx::query(
         "insert into rollout_set (id, job_id, name, model, model_digest, tokenizer_digest, spec, metadata, created_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+         values ($1, $2, $3, $4,
+                 case when $5 <> '' then $5
+                      else coalesce((select 'sha256:' || weights_sha256 from model where id = $4 and status = 'ready'), '')
+                 end,
+                 $6, $7, $8, $9)",
     )
     .bind(set.id.to_string())
     .bind(job.to_string())

@@ -102,9 +102,9 @@ impl Store {
         row.map_or_else(|| Err(missing(id)), |row| upload(&row))
     }
 
-    /// Adds a part whose bytes are in place already, unless the upload has too many or too much by then. A keyed request for
-    /// it that is repeated gets `answer`.
-    pub async fn add_part(&self, part: &PartRow, answer: &str) -> Result<()> {
+    /// Adds a part whose bytes are in place already, unless the upload has too many or too much by then; the upload lives on
+    /// until `expires_at`. A keyed request for it that is repeated gets `answer`.
+    pub async fn add_part(&self, part: &PartRow, expires_at: Timestamp, answer: &str) -> Result<()> {
         let mut tx = self.begin().await?;
         let row = self.pending(tx.connection(), part.upload, part.created_at).await?;
         let (count, bytes): (i64, i64) =
@@ -125,6 +125,11 @@ impl Store {
             .bind(part.upload.to_string())
             .bind(part.bytes as i64)
             .bind(part.created_at.0)
+            .execute(tx.connection())
+            .await?;
+        sqlx::query("update upload set expires_at = max(expires_at, $2) where id = $1")
+            .bind(part.upload.to_string())
+            .bind(expires_at.0)
             .execute(tx.connection())
             .await?;
         tx.commit_answered(&self.vault, 201, answer).await
@@ -315,7 +320,7 @@ mod tests {
         let kept = async |key: &str| store.recorded(key, NOW).await.unwrap().unwrap().answer;
         store.serve_keyed("u", "sha256:00", NOW, store.add_upload(&upload, "{1}")).await.unwrap();
         assert_eq!(kept("u").await, Some((201, String::from("{1}"))));
-        store.serve_keyed("p", "sha256:01", NOW, store.add_part(&part, "{2}")).await.unwrap();
+        store.serve_keyed("p", "sha256:01", NOW, store.add_part(&part, NOW, "{2}")).await.unwrap();
         assert_eq!(kept("p").await, Some((201, String::from("{2}"))));
         let file = a_file(None);
         let completed = store.complete_upload(upload.id, &file, "{3}", NOW);
@@ -330,11 +335,11 @@ mod tests {
         let upload = an_upload(10);
         store.add_upload(&upload, "{}").await.unwrap();
         let part = a_part(upload.id, 4, NOW);
-        store.add_part(&part, "{}").await.unwrap();
+        store.add_part(&part, NOW, "{}").await.unwrap();
         let late = NOW.plus_seconds(3600);
         assert!(store.expire_uploads(Timestamp(late.0 - 1)).await.unwrap().is_empty());
         assert_eq!(upload.status_at(late), UploadStatus::Expired);
-        let refused = store.add_part(&a_part(upload.id, 4, late), "{}").await;
+        let refused = store.add_part(&a_part(upload.id, 4, late), NOW, "{}").await;
         assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
         let refused = store.complete_upload(upload.id, &a_file(None), "{}", late).await;
         assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
@@ -344,14 +349,26 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn an_upload_lives_on_with_each_part() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let upload = an_upload(10);
+        store.add_upload(&upload, "{}").await.unwrap();
+        let (before, after) = (Timestamp(upload.expires_at.0 - 1), Timestamp(upload.expires_at.0 + 1));
+        store.add_part(&a_part(upload.id, 4, before), before.plus_seconds(3600), "{}").await.unwrap();
+        store.add_part(&a_part(upload.id, 6, after), after, "{}").await.unwrap();
+        assert_eq!(store.upload(upload.id).await.unwrap().expires_at, before.plus_seconds(3600));
+    }
+
+    #[tokio::test]
     async fn parts_are_bounded_together() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
         let upload = an_upload(10);
         store.add_upload(&upload, "{}").await.unwrap();
-        store.add_part(&a_part(upload.id, 10, NOW), "{}").await.unwrap();
-        store.add_part(&a_part(upload.id, 10, NOW), "{}").await.unwrap();
-        let refused = store.add_part(&a_part(upload.id, 1, NOW), "{}").await;
+        store.add_part(&a_part(upload.id, 10, NOW), NOW, "{}").await.unwrap();
+        store.add_part(&a_part(upload.id, 10, NOW), NOW, "{}").await.unwrap();
+        let refused = store.add_part(&a_part(upload.id, 1, NOW), NOW, "{}").await;
         assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
     }
 
@@ -364,7 +381,7 @@ mod tests {
         ours.add_file(&file).await.unwrap();
         ours.add_upload(&upload, "{}").await.unwrap();
         let part = a_part(upload.id, 4, NOW);
-        ours.add_part(&part, "{}").await.unwrap();
+        ours.add_part(&part, NOW, "{}").await.unwrap();
         let page = super::super::Page { after: None, limit: 10, newest_first: true };
         assert!(theirs.uploaded_files(None, &page).await.unwrap().is_empty());
         assert!(theirs.parts(upload.id).await.unwrap().is_empty());
@@ -372,7 +389,7 @@ mod tests {
         assert!(missing(theirs.file(file.id).await.unwrap_err()));
         assert!(missing(theirs.delete_file(file.id).await.unwrap_err()));
         assert!(missing(theirs.upload(upload.id).await.unwrap_err()));
-        assert!(missing(theirs.add_part(&a_part(upload.id, 1, NOW), "{}").await.unwrap_err()));
+        assert!(missing(theirs.add_part(&a_part(upload.id, 1, NOW), NOW, "{}").await.unwrap_err()));
         assert!(missing(theirs.cancel_upload(upload.id, NOW).await.unwrap_err()));
         assert_eq!(ours.uploaded_files(None, &page).await.unwrap().len(), 1);
         assert_eq!(ours.cancel_upload(upload.id, NOW).await.unwrap(), [part.id]);

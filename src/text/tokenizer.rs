@@ -263,6 +263,45 @@ pub(super) mod tests {
         }
     }
 
+    /// SentencePiece's other model: the pieces whose log-probabilities have the largest sum (Kudo 2018, arXiv:1804.10959).
+    #[test]
+    fn unigram_pieces_are_the_likeliest_together() {
+        let vocabulary = serde_json::json!([
+            ["<unk>", 0.0],
+            ["\u{2581}", -3.0],
+            ["\u{2581}ab", -4.0],
+            ["ab", -5.0],
+            ["a", -2.0],
+            ["b", -2.5],
+            ["c", -2.0],
+            ["bc", -2.6],
+            ["\u{2581}abc", -9.5],
+            ["<0xF0>", -9.0],
+            ["<0x9F>", -9.0],
+            ["<0x9A>", -9.0],
+            ["<0x80>", -9.0],
+        ]);
+        let file = serde_json::json!({
+            "version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
+            "pre_tokenizer": {"type": "Metaspace", "replacement": "\u{2581}", "prepend_scheme": "always", "split": true},
+            "post_processor": null,
+            "decoder": {"type": "Sequence", "decoders": [
+                {"type": "Replace", "pattern": {"String": "\u{2581}"}, "content": " "}, {"type": "ByteFallback"},
+                {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0},
+            ]},
+            "model": {"type": "Unigram", "unk_id": 0, "byte_fallback": true, "vocab": vocabulary},
+        });
+        let tokenizer = TextTokenizer::from_hf_json(file.to_string().as_bytes()).unwrap();
+        let pieces = |text: &str| -> Vec<String> {
+            tokenizer.encode(text).unwrap().into_iter().map(|id| tokenizer.id_to_token(id).unwrap()).collect()
+        };
+        // -4 - 2, and not -3 - 2 - 2.6 or -9.5.
+        assert_eq!(pieces("abc"), ["\u{2581}ab", "c"]);
+        assert_eq!(pieces("bc"), ["\u{2581}", "bc"]);
+        assert_eq!(pieces("a\u{1f680}"), ["\u{2581}", "a", "<0xF0>", "<0x9F>", "<0x9A>", "<0x80>"]);
+        assert_eq!(tokenizer.decode(&tokenizer.encode("abc bc\u{1f680}").unwrap(), false).unwrap(), "abc bc\u{1f680}");
+    }
+
     #[test]
     fn each_pre_tokenizer_groups_digits_and_punctuation_in_its_own_way() {
         assert_eq!(pieces("smollm", "123"), ["1", "2", "3"]);

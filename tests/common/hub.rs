@@ -106,6 +106,8 @@ struct State {
     token: Option<String>,
     /// Trouble with the listing of a repository.
     listing: VecDeque<Trouble>,
+    /// How all requests for files are turned away, if they are.
+    closed: Option<(u16, &'static str)>,
     /// Trouble with requests for a path, in turn.
     trouble: HashMap<String, VecDeque<Trouble>>,
     /// The same for all requests for a path.
@@ -169,6 +171,11 @@ impl Hub {
 
     pub fn trouble_with_listing(&self, troubles: impl IntoIterator<Item = Trouble>) {
         self.state.lock().unwrap().listing = troubles.into_iter().collect();
+    }
+
+    /// Turns all requests for files away, with status and further header lines, or lets them in again.
+    pub fn close(&self, answer: Option<(u16, &'static str)>) {
+        self.state.lock().unwrap().closed = answer;
     }
 
     /// Sends so much slower from now on.
@@ -265,6 +272,9 @@ fn answer(state: &Mutex<State>, elsewhere: &str, mut request: Request) {
     let Some((repository, rest)) = path.trim_start_matches('/').split_once("/resolve/") else {
         return refuse(&mut request.stream, 404, "");
     };
+    if let Some((status, headers)) = state.closed {
+        return refuse(&mut request.stream, status, headers);
+    }
     let (commit, file) = rest.split_once('/').unwrap();
     let key = format!("{repository}@{commit}");
     if !state.files.get(&key).is_some_and(|files| files.contains_key(file)) {

@@ -87,7 +87,7 @@ pub async fn list_row_prompts(
     let wrong = |code, detail: String| Problem::invalid(vec![FieldError::new("/model", code, detail)]);
     let version = app.store.dataset_version(id).await?;
     let name = params.model.as_deref().unwrap_or("builtin:arith-tiny");
-    let model = resolve::model(app.finder(Pull::Describe), name, 0, ("/model", "unknown_model")).await?;
+    let model = resolve::model(app.finder(Pull::Never), name, 0, ("/model", "unknown_model")).await?;
     let model = model.map_err(|error| Problem::invalid(vec![error]))?;
     let rows = RowSource::of(&app.store, RowsRef::Version(id), Split::Train).await?;
     let task = RowPrompts { model: model.files, rows, offset: params.offset, limit: params.limit };

@@ -5,12 +5,13 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::uploads::MOST_SECONDS;
 use crate::clock;
 use crate::store::{Store, StoreError};
 
 const EVERY: Duration = Duration::from_secs(60);
 /// No upload lives as long as this, so that a part of this age has none.
-const OLDEST_PART: Duration = Duration::from_secs(2 * 3600);
+const OLDEST_PART: Duration = Duration::from_secs(MOST_SECONDS + 3600);
 
 /// Starts sweeping until `shutdown` becomes true.
 pub fn start(store: Store, mut shutdown: watch::Receiver<bool>) {

@@ -82,6 +82,7 @@ fn clean(client: &Client, output: Output, models: &[&Value]) -> anyhow::Result<E
             Ok(deleted) => output.line(&deleted, || format!("{id} ({}) is removed\n", member(model, "/source"))),
             Err(error) => match error.downcast_ref::<Refused>() {
                 Some(refused) if refused.status == 409 => eprintln!("{id} stays: a job needs it"),
+                Some(refused) if refused.status == 404 => eprintln!("{id} stays: it is the operator's"),
                 _ => return Err(error),
             },
         }

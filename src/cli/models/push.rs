@@ -89,6 +89,9 @@ fn push(client: &Client, output: Output, args: &PushArgs) -> anyhow::Result<Exit
         Push { client, path: file, name: &name, bar: &bar }.file(bytes, known, &mut keep)?;
     }
     bar.finish_and_clear();
+    // What was sent at an earlier try and is no longer in the folder is not of this model.
+    let names: Vec<_> = inspection.files.iter().filter_map(|file| file.file_name()?.to_str()).collect();
+    sent.files.retain(|name, _| names.contains(&name.as_str()));
     let ids: BTreeMap<&String, &Option<String>> = sent.files.iter().map(|(name, file)| (name, &file.file)).collect();
     let model = client.post("/v1/models", &json!({"files": ids, "name": args.name}))?;
     let model = follow(client, model)?;
@@ -131,7 +134,7 @@ impl Push<'_> {
                 Err(error) => return Err(error),
             }
         }
-        // An upload lives for an hour; one that has ended begins again, once.
+        // An upload lives for an hour after its last part; one that has ended begins again, once.
         for is_last in [false, true] {
             match self.parts(&mut now, &md5, keep) {
                 Err(error) if is_gone(&error) && !is_last => {

@@ -30,6 +30,7 @@ use crate::engine::sampler::{Completion, Request, Sampler};
 use crate::job::spec::{OptimizerSpec, Precision, SamplingSpec, TrainSpec, WeightDtype};
 use crate::modelfile::ModelConfig;
 use crate::modelfile::architecture::Activation;
+use crate::modelfile::families::FAMILIES;
 use crate::modelfile::rope::Rotation;
 use crate::objective::{Config, Objective, TeacherView};
 use crate::text::tokenizer::TextTokenizer;
@@ -134,6 +135,13 @@ fn families() -> Vec<ModelConfig> {
         of_family("granite", granite),
         of_family("qwen3_moe", moe),
     ]
+}
+
+#[test]
+fn no_family_is_left_out() {
+    let tried = families();
+    let is_tried = |name: &str| name == "llama" || tried.iter().any(|config| config.family.name == name);
+    FAMILIES.iter().for_each(|family| assert!(is_tried(family.name), "{}", family.name));
 }
 
 const SHAPES: [(usize, usize, usize, bool); 4] =

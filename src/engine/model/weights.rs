@@ -212,8 +212,9 @@ pub fn load_safetensors(paths: &[PathBuf]) -> Result<HashMap<String, Tensor>, En
     }
     let scales: Vec<String> = tensors.keys().filter(|name| name.ends_with(header::SCALE_SUFFIX)).cloned().collect();
     for name in scales {
-        let of = name.trim_end_matches(header::SCALE_SUFFIX);
-        if let (Some(scale), Some(tensor)) = (tensors.remove(&name), tensors.get_mut(of)) {
+        if let (Some(scale), Some(of)) = (tensors.remove(&name), name.strip_suffix(header::SCALE_SUFFIX))
+            && let Some(tensor) = tensors.get_mut(of)
+        {
             rescale(tensor, &scale);
         }
     }
@@ -262,15 +263,13 @@ fn load_gguf(path: &Path, config: &ModelConfig) -> Result<HashMap<String, Tensor
     for TensorSpec { part, expert, role, name, gguf_name, shape, .. } in config.tensors() {
         let missing = || EngineError::Internal(format!("`{gguf_name}` vanished between inspection and loading"));
         let info = head.tensor(&gguf_name).ok_or_else(missing)?;
-        let dtype = ggml_dtype(info.ggml_type)?;
         // The experts of a layer stand one after the other.
         let pieces = if part.is_of_expert() { info.shape[0] as u64 } else { 1 };
         let size = info.size_bytes / pieces;
         let mut bytes = vec![0_u8; size as usize];
         file.read_exact_at(&mut bytes, head.data_start + info.offset + expert as u64 * size)
             .map_err(|e| EngineError::io("reading", path, e))?;
-        let storage = QStorage::from_data(Cow::Owned(bytes), &Device::Cpu, dtype)?;
-        let mut tensor = QTensor::new(storage, shape)?.dequantize(&Device::Cpu)?;
+        let mut tensor = dequantized(bytes, info.ggml_type, shape)?;
         // Some families have the rotated pairs of a head next to each other; Hugging Face keeps halves.
         let heads = match part {
             Part::Query if config.family.gguf_has_pairs => Some(config.num_attention_heads),
@@ -295,6 +294,12 @@ fn halves(weight: &Candle, heads: usize) -> candle_core::Result<Candle> {
     let (shape, out) = (weight.dims().to_vec(), weight.dims()[0]);
     let pairs = weight.reshape((heads, out / heads / 2, 2, weight.elem_count() / out))?;
     pairs.transpose(1, 2)?.contiguous()?.reshape(shape)
+}
+
+/// The numbers that the blocks of a GGUF tensor stand for.
+fn dequantized(blocks: Vec<u8>, ggml_type: u32, shape: Vec<usize>) -> Result<Candle, EngineError> {
+    let storage = QStorage::from_data(Cow::Owned(blocks), &Device::Cpu, ggml_dtype(ggml_type)?)?;
+    Ok(QTensor::new(storage, shape)?.dequantize(&Device::Cpu)?)
 }
 
 /// The block formats of GGUF by their number in the file (ggml's `enum ggml_type`).
@@ -389,6 +394,34 @@ mod tests {
         }
         let e5m2 = to_f32(&[0x7b, 0x04, 0x01, 0xc1], header::Dtype::F8E5m2);
         assert_eq!(e5m2, [57344.0, 2.0_f32.powi(-14), 2.0_f32.powi(-16), -2.5]);
+    }
+
+    /// As the Python package gguf reads them (tests/text/gguf_blocks.py).
+    #[test]
+    fn blocks_of_gguf_stand_for_the_numbers_that_others_read_from_them() {
+        #[derive(serde::Deserialize)]
+        struct Case {
+            r#type: u32,
+            name: String,
+            blocks: String,
+            values: Vec<f32>,
+        }
+        let cases: Vec<Case> = serde_json::from_str(include_str!("../../../tests/data/gguf_blocks.json")).unwrap();
+        assert_eq!(cases.len(), 10);
+        for Case { r#type, name, blocks, values } in cases {
+            let bytes = |at: usize| u8::from_str_radix(&blocks[at..at + 2], 16).unwrap();
+            let blocks = (0..blocks.len()).step_by(2).map(bytes).collect();
+            let read = dequantized(blocks, r#type, vec![1, values.len()]).unwrap();
+            let read: Vec<f32> = read.flatten_all().unwrap().to_vec1().unwrap();
+            assert_eq!(read.len(), values.len(), "{name}");
+            for (read, value) in read.iter().zip(&values) {
+                assert!((read - value).abs() <= 1e-6 * value.abs().max(1.0), "{name}: {read} and {value}");
+            }
+        }
+        let halves = dequantized(vec![0x00, 0x3e, 0x00, 0xc0], 1, vec![1, 2]).unwrap();
+        assert_eq!(halves.flatten_all().unwrap().to_vec1::<f32>().unwrap(), [1.5, -2.0]);
+        let short = dequantized(vec![0xc0, 0x3f, 0x00, 0xc0], 30, vec![1, 2]).unwrap();
+        assert_eq!(short.flatten_all().unwrap().to_vec1::<f32>().unwrap(), [1.5, -2.0]);
     }
 
     #[test]

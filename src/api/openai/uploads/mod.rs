@@ -1,5 +1,5 @@
 //! Uploads: a file sent in parts, for files and networks that are too large or too bad for one request. An upload
-//! lives an hour; parts may be sent at the same time and in any order.
+//! lives an hour after its last part, and a day at most; parts may be sent at the same time and in any order.
 
 pub mod cancel;
 pub mod complete;
@@ -13,8 +13,10 @@ use super::files::FileObject;
 use crate::job::Timestamp;
 use crate::store::{UploadRow, UploadedFileRow};
 
-/// How long an upload takes parts.
+/// How long an upload waits for a part.
 const LIFE_SECONDS: u64 = 3600;
+/// How long it lives at most.
+pub const MOST_SECONDS: u64 = 24 * 3600;
 /// The largest part in bytes.
 const MAX_PART_BYTES: u64 = 64 << 20;
 
@@ -37,6 +39,11 @@ pub struct Upload {
     pub status: &'static str,
     /// What a completed upload has become.
     pub file: Option<FileObject>,
+}
+
+/// When an upload ends that got a part now.
+fn expiry(created_at: Timestamp, now: Timestamp) -> Timestamp {
+    Timestamp(now.plus_seconds(LIFE_SECONDS).0.min(created_at.plus_seconds(MOST_SECONDS).0))
 }
 
 /// An answer as it is kept for a request that is repeated.

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{MAX_PART_BYTES, text};
+use super::{MAX_PART_BYTES, expiry, text};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Id;
@@ -70,7 +70,7 @@ pub async fn create_upload_part(
     received.file.publish(&location).await?;
     let (part_id, upload_id) = (part.id.to_string(), id.to_string());
     let answer = UploadPart { id: part_id, object: "upload.part", created_at: now.unix_seconds(), upload_id };
-    if let Err(error) = app.store.add_part(&part, &text(&answer)?).await {
+    if let Err(error) = app.store.add_part(&part, expiry(upload.created_at, now), &text(&answer)?).await {
         app.store.place().remove(&location).await;
         return Err(error.into());
     }
