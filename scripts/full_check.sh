@@ -16,8 +16,9 @@ step "50,000 cases from the document"
 cargo build --locked
 scripts/fuzz.sh 50000
 
-step "models of all families, from transformers to here and back"
+step "models of all families, from transformers to here and back, and as GGUF files for llama.cpp"
 tests/interop/run.sh
+tests/interop/llama.sh
 
 step "ten minutes of four jobs in twelve charts"
 SOAK_MINUTES=10 SOAK_TIMES=1 scripts/ui.sh --test soak

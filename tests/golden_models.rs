@@ -220,12 +220,16 @@ fn paired(values: &[f32], heads: usize, width: usize) -> Vec<f32> {
     rows.flat_map(|from| values[from * row..][..row].to_vec()).collect()
 }
 
-/// A model as llama.cpp's converter would write it.
-fn gguf_of(weights: &Weights, architecture: &str) -> Vec<u8> {
+/// A model as llama.cpp's converter would write it, but for its tokens.
+fn gguf_of(weights: &Weights, architecture: &str) -> GgufFile {
     let config = weights.config();
     let mut file = GgufFile::default();
     let members = config.to_hf("float32");
     file.configuration(architecture, &members);
+    file.number(&format!("{architecture}.attention.value_length"), &members["head_dim"]);
+    let part = members["partial_rotary_factor"].as_f64().unwrap_or(1.0);
+    let rotated = (part * config.head_dim as f64) as usize;
+    file.number(&format!("{architecture}.rope.dimension_count"), &Value::from(rotated));
     let scaling = &members["rope_scaling"];
     if scaling["rope_type"] == "yarn" {
         file.text(&format!("{architecture}.rope.scaling.type"), "yarn");
@@ -264,10 +268,11 @@ fn gguf_of(weights: &Weights, architecture: &str) -> Vec<u8> {
             None => file.tensors.push((tensor.gguf_name, tensor.shape, values)),
         }
     }
-    file.bytes()
+    file
 }
 
-/// The same model from GGUF has the same weights and computes the same.
+/// The same model from GGUF has the same weights and computes the same. tests/interop/llama.sh has llama.cpp read the files,
+/// which are left in the folder that `GGUF_OUT` names.
 #[test]
 fn models_are_the_same_in_gguf() {
     for (name, architecture) in [
@@ -287,7 +292,12 @@ fn models_are_the_same_in_gguf() {
         let weights = Weights::load(&inspect_weights(&directory).unwrap()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.gguf");
-        std::fs::write(&path, gguf_of(&weights, architecture)).unwrap();
+        let mut file = gguf_of(&weights, architecture);
+        std::fs::write(&path, file.bytes()).unwrap();
+        if let Some(out) = std::env::var_os("GGUF_OUT") {
+            file.text("tokenizer.ggml.model", "no_vocab");
+            std::fs::write(Path::new(&out).join(format!("{name}.gguf")), file.bytes()).unwrap();
+        }
         let read = Weights::load(&inspect_weights(&path).unwrap()).unwrap();
         for index in 0..weights.count() {
             let (got, want) = (read.values(index), weights.values(index));

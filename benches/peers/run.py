@@ -160,7 +160,7 @@ def train_groups(quick: bool) -> list[Group]:
     ]
 
 
-def sample_groups(quick: bool, gguf: dict[str, Path]) -> list[Group]:
+def sample_groups(quick: bool, gguf: dict[tuple[str, str], Path]) -> list[Group]:
     """Sampling: decode and prefill speed."""
     repetitions = ("--repetitions", "1") if quick else ("--repetitions", "3")
 
@@ -168,19 +168,22 @@ def sample_groups(quick: bool, gguf: dict[str, Path]) -> list[Group]:
         arguments = ("--batch", str(batch), "--dtype", dtype, *repetitions)
         return Peer(f"transformers {dtype}", "generate.py", arguments, (Claim(DECODE, target), Claim(PREFILL)))
 
+    def llama(model: str, batch: int, dtype: str, target: float | None) -> list[Peer]:
+        if (model, dtype) not in gguf:
+            return []
+        arguments = ("--gguf", str(gguf[model, dtype]), "--dtype", dtype, "--batch", str(batch), *repetitions)
+        return [Peer(f"llama.cpp {dtype}", "llama_cpp_bench.py", arguments, (Claim(DECODE, target), Claim(PREFILL)))]
+
+    qwen = [*llama("qwen3-0.6b", 1, "bf16", 1.0), transformers(1, "bf16", None)]
     groups = [
         Group("sample 64", "tiny", "f32", "sample", (transformers(64, "f32", 3.0),), batch=64),
         Group("sample 64", "tiny", "bf16", "sample", (transformers(64, "bf16", None),), batch=64),
-        Group("sample 1", "qwen3-0.6b", "bf16", "sample", (transformers(1, "bf16", None),), batch=1),
+        Group("sample 1", "qwen3-0.6b", "bf16", "sample", tuple(qwen), batch=1),
     ]
     for dtype in ("f32", "bf16"):
         # Batch 8 of llama.cpp has no target of its own; its figure completes the table.
         for batch, llama_target in ((1, 0.9), (8, None), (32, 1.0)):
-            peers = [transformers(batch, dtype, 2.5)]
-            if dtype in gguf:
-                arguments = ("--gguf", str(gguf[dtype]), "--dtype", dtype, "--batch", str(batch), *repetitions)
-                claims = (Claim(DECODE, llama_target), Claim(PREFILL))
-                peers.insert(0, Peer(f"llama.cpp {dtype}", "llama_cpp_bench.py", arguments, claims))
+            peers = [*llama("smollm2-135m", batch, dtype, llama_target), transformers(batch, dtype, 2.5)]
             groups.append(Group(f"sample {batch}", "smollm2-135m", dtype, "sample", tuple(peers), batch=batch))
     return groups
 
@@ -409,13 +412,14 @@ def table(rows: list[dict]) -> str:
     return "\n".join(lines)
 
 
-def gguf_files(directory: Path | None) -> dict[str, Path]:
-    """The file of each precision in a folder, told by its name."""
-    found: dict[str, Path] = {}
+def gguf_files(directory: Path | None) -> dict[tuple[str, str], Path]:
+    """The file of each model and precision in a folder, told by its name; one that names no model is SmolLM2-135M."""
+    found: dict[tuple[str, str], Path] = {}
     for path in sorted(directory.glob("*.gguf")) if directory else ():
         named = re.search(r"(?<![a-z0-9])(bf16|f32)(?![a-z0-9])", path.stem.lower())
+        model = next((model for model in MODELS if path.stem.lower().startswith(model)), "smollm2-135m")
         if named:
-            found.setdefault(named.group(1), path)
+            found.setdefault((model, named.group(1)), path)
     return found
 
 
@@ -434,7 +438,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--output", type=Path, required=True, help="JSON file with every run")
     parser.add_argument("--only", choices=MODELS, help="only the cases of this model")
     parser.add_argument("--kind", choices=("train", "sample", "step"), action="append", help="only these cases")
-    parser.add_argument("--gguf-dir", type=Path, help="folder with an f32 and a bf16 GGUF file of SmolLM2-135M")
+    parser.add_argument("--gguf-dir", type=Path, help="folder with GGUF files: SmolLM2-135M in f32 and bf16, qwen3-0.6b-bf16.gguf")
     parser.add_argument("--quick", action="store_true", help="one round with few repetitions")
     parser.add_argument("--rounds", type=int, help="rounds of every group (default: 3, with --quick 1)")
     parser.add_argument("--attempts", type=int, default=3, help="runs at most until one is undisturbed (default: 3)")
@@ -454,8 +458,8 @@ def main() -> int:
     # Every program started from here inherits it.
     os.sched_setaffinity(0, cpus)
     gguf = gguf_files(args.gguf_dir)
-    if args.only != "tiny" and len(gguf) < 2:
-        print("llama.cpp is left out where --gguf-dir has no f32 or no bf16 file", file=sys.stderr)
+    if args.only != "tiny" and len(gguf) < 3:
+        print("llama.cpp is left out where --gguf-dir has no file of a model and precision", file=sys.stderr)
     groups = train_groups(args.quick) + sample_groups(args.quick, gguf) + step_groups(args.quick)
     rows: list[dict] = []
     for group in groups:

@@ -23,6 +23,8 @@ pub struct Problem {
     /// What happened and what to do.
     pub detail: String,
     pub errors: Vec<FieldError>,
+    /// Seconds after which the same may go well, where somebody else says how many.
+    pub retry_seconds: Option<u64>,
 }
 
 /// The body of an error.
@@ -64,7 +66,7 @@ struct OpenAiError {
 
 impl Problem {
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, code, detail: detail.into(), errors: Vec::new() }
+        Self { status, code, detail: detail.into(), errors: Vec::new(), retry_seconds: None }
     }
 
     pub fn bad_request(code: &'static str, detail: impl Into<String>) -> Self {
@@ -77,7 +79,7 @@ impl Problem {
             [one] => one.to_string(),
             many => format!("{} fields are invalid; see `errors`", many.len()),
         };
-        Self { status: StatusCode::UNPROCESSABLE_ENTITY, code: "invalid_spec", detail, errors }
+        Self { errors, ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_spec", detail) }
     }
 
     /// The same problem under a more telling code.
@@ -191,6 +193,9 @@ impl IntoResponse for Problem {
     }
 }
 
+/// What clients wait where nobody knows how long.
+const RETRY_SECONDS: u64 = 5;
+
 /// Writes the body of every [`Problem`], with the request's path and id.
 pub async fn finish(request: Request, next: Next) -> Response {
     let instance = request.uri().path().to_owned();
@@ -211,7 +216,8 @@ pub async fn finish(request: Request, next: Next) -> Response {
         }
     }
     if should_retry(&problem) == Some("true") {
-        finished.headers_mut().entry(header::RETRY_AFTER).or_insert(HeaderValue::from_static("5"));
+        let seconds = HeaderValue::from(problem.retry_seconds.unwrap_or(RETRY_SECONDS));
+        finished.headers_mut().entry(header::RETRY_AFTER).or_insert(seconds);
     }
     finished
 }

@@ -15,7 +15,7 @@ use super::blocking::blocking;
 use super::error::Problem;
 use super::sandbox::{self, End, Task};
 use crate::dataset::{Prompt, Row};
-use crate::hub::{Hub, HubRef};
+use crate::hub::{Hub, HubError, HubRef};
 use crate::import::{self, ImportError, Laid, Source};
 use crate::job::spec::PromptSpec;
 use crate::job::{FieldError, ModelStatus};
@@ -176,6 +176,10 @@ fn field_or_problem<T>(error: ImportError, pointer: &str) -> Result<Result<T, Fi
 impl From<ImportError> for Problem {
     fn from(error: ImportError) -> Self {
         let detail = error.to_string();
+        let retry_seconds = match &error {
+            ImportError::Hub(HubError::RateLimited(wait)) => Some(wait.as_secs()),
+            _ => None,
+        };
         let status = match &error {
             ImportError::Store(_) => {
                 let ImportError::Store(error) = error else { return Self::from(StoreError::Overloaded) };
@@ -194,7 +198,7 @@ impl From<ImportError> for Problem {
             | ImportError::Changed(_)
             | ImportError::Lost => StatusCode::UNPROCESSABLE_ENTITY,
         };
-        Self::new(status, error.code(), detail)
+        Self { retry_seconds, ..Self::new(status, error.code(), detail) }
     }
 }
 

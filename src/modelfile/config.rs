@@ -17,7 +17,7 @@ const CONFIG_FILE: &str = "config.json";
 const GENERATION_FILE: &str = "generation_config.json";
 
 /// Members that every family knows.
-const COMMON: [&str; 22] = [
+const COMMON: [&str; 23] = [
     "architectures",
     "bos_token_id",
     "eos_token_id",
@@ -33,6 +33,7 @@ const COMMON: [&str; 22] = [
     "num_hidden_layers",
     "num_key_value_heads",
     "partial_rotary_factor",
+    "quantization_config",
     "rms_norm_eps",
     "rope_parameters",
     "rope_scaling",

@@ -21,7 +21,7 @@ pub struct EvaluationSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 200))]
     pub name: Option<String>,
-    /// The model to measure, as in a job: `mdl_...`, an inference checkpoint `ckpt_...`, or a built-in.
+    /// The model to measure, as in a job: `hf:owner/name`, `mdl_...`, an inference checkpoint `ckpt_...`, or a built-in.
     pub model: String,
     /// The held-out rows: a data set (`ds_...`, its latest version), a version (`dsv_...`) or a built-in.
     pub dataset: String,

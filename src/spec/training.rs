@@ -23,8 +23,9 @@ pub struct JobSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 200))]
     pub name: Option<String>,
-    /// The model to start from: an imported model (`mdl_...`), an inference checkpoint of an earlier job
-    /// (`ckpt_...`) or a built-in (`builtin:arith-tiny`, `builtin:arith-scratch`).
+    /// The model to start from: one of the hub (`hf:owner/name`, also with `@revision` or `/file.gguf`), an imported one
+    /// (`mdl_...` or its name), an inference checkpoint of an earlier job (`ckpt_...`, `ft:JOB`) or a built-in
+    /// (`builtin:arith-tiny`, `builtin:arith-scratch`).
     pub model: String,
     pub dataset: DatasetSpec,
     /// How completions are scored: a stored verifier (`vf_...`) or an inline one. Required unless the objective does

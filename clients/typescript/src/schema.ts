@@ -3641,7 +3641,7 @@ export interface components {
         EvaluationSpec: {
             /** @description A name for people; need not be unique. */
             name?: string | null;
-            /** @description The model to measure, as in a job: `mdl_...`, an inference checkpoint `ckpt_...`, or a built-in. */
+            /** @description The model to measure, as in a job: `hf:owner/name`, `mdl_...`, an inference checkpoint `ckpt_...`, or a built-in. */
             model: string;
             /** @description The held-out rows: a data set (`ds_...`, its latest version), a version (`dsv_...`) or a built-in. */
             dataset: string;
@@ -4503,8 +4503,9 @@ export interface components {
             /** @description A name for people; need not be unique. */
             name?: string | null;
             /**
-             * @description The model to start from: an imported model (`mdl_...`), an inference checkpoint of an earlier job
-             *     (`ckpt_...`) or a built-in (`builtin:arith-tiny`, `builtin:arith-scratch`).
+             * @description The model to start from: one of the hub (`hf:owner/name`, also with `@revision` or `/file.gguf`), an imported one
+             *     (`mdl_...` or its name), an inference checkpoint of an earlier job (`ckpt_...`, `ft:JOB`) or a built-in
+             *     (`builtin:arith-tiny`, `builtin:arith-scratch`).
              */
             model: string;
             dataset: components["schemas"]["DatasetSpec"];

@@ -91,11 +91,11 @@ fn push(client: &Client, output: Output, args: &PushArgs) -> anyhow::Result<Exit
     bar.finish_and_clear();
     // What was sent at an earlier try and is no longer in the folder is not of this model.
     let names: Vec<_> = inspection.files.iter().filter_map(|file| file.file_name()?.to_str()).collect();
-    sent.files.retain(|name, _| names.contains(&name.as_str()));
-    let ids: BTreeMap<&String, &Option<String>> = sent.files.iter().map(|(name, file)| (name, &file.file)).collect();
+    let of_model = sent.files.iter().filter(|(name, _)| names.contains(&name.as_str()));
+    let ids: BTreeMap<&String, &Option<String>> = of_model.map(|(name, file)| (name, &file.file)).collect();
     let model = client.post("/v1/models", &json!({"files": ids, "name": args.name}))?;
     let model = follow(client, model)?;
-    // The model has them.
+    // The model has them, and nobody needs the others.
     for file in sent.files.values().filter_map(|file| file.file.as_deref()) {
         client.delete(&format!("/v1/files/{}", escape(file)))?;
     }

@@ -34,7 +34,8 @@ class EvaluationSpec:
     worker runs.
 
         Attributes:
-            model (str): The model to measure, as in a job: `mdl_...`, an inference checkpoint `ckpt_...`, or a built-in.
+            model (str): The model to measure, as in a job: `hf:owner/name`, `mdl_...`, an inference checkpoint `ckpt_...`,
+                or a built-in.
             dataset (str): The held-out rows: a data set (`ds_...`, its latest version), a version (`dsv_...`) or a built-
                 in.
             verifier (str | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex |
