@@ -39,6 +39,26 @@ cargo build --locked --release
 python3 scripts/siege.py
 scripts/provenance.sh
 
+step "a program with CUDA on a machine without a GPU, and the check of a GPU machine on one that is simulated"
+environment=$(scripts/cuda_build.sh --env)
+eval "$environment"
+data=$(mktemp -d)
+trap 'rm -rf "$data"' EXIT
+cargo build --locked --features cuda,nccl,cuda-emulated
+code=0
+target/debug/anneal serve --supervised --listen 127.0.0.1:0 --data-dir "$data/gpu" --devices 0 </dev/null 2>"$data/gpu.txt" ||
+  code=$?
+if [ ! -e /dev/nvidiactl ]; then
+  if [ "$code" -eq 0 ] || ! grep -qi 'driver' "$data/gpu.txt"; then
+    echo "without a GPU the program says: $(cat "$data/gpu.txt")"
+    exit 1
+  fi
+fi
+tests=$(cargo test --locked --features cuda,nccl,cuda-emulated --lib --no-run --message-format=json 2>/dev/null |
+  python3 -c 'import json, sys; print([e for e in (json.loads(l).get("executable") for l in sys.stdin) if e][-1])')
+ANNEAL=target/debug/anneal scripts/gpu_check.sh --device simulated:2
+ANNEAL=target/debug/anneal ANNEAL_TESTS=$tests scripts/gpu_check.sh --device cpu
+
 step "a release build with CUDA"
 scripts/cuda_build.sh --check
 

@@ -792,6 +792,15 @@ fn the_program_pulls_into_a_data_directory_and_keeps_the_cache_small() {
     // What is here needs no hub.
     let offline: Value = serde_json::from_slice(&pull(&["--hub-offline"]).stdout).unwrap();
     assert_eq!(offline["id"], model["id"]);
+    // What a server would not take, a command does not either.
+    let hostile = program.folder.path().join("hostile");
+    std::fs::create_dir(&hostile).unwrap();
+    for (name, bytes) in files_of(&assets()) {
+        std::fs::write(hostile.join(name), bytes).unwrap();
+    }
+    std::fs::write(hostile.join("chat_template.jinja"), format!("{{{{ {}1 }}}}", "-".repeat(60_000))).unwrap();
+    let refused = program.run(&["models", "import", hostile.to_str().unwrap(), "--data-dir", &data]);
+    assert!(refused.code == Some(1) && refused.err.contains("model_text_failed"), "{:?} {}", refused.code, refused.err);
 
     // A server without a network has what is here.
     let server = Server::start_with(Path::new(&data), &["--hub-offline", "--hub-endpoint", "http://127.0.0.1:1"]);

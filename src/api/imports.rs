@@ -1,6 +1,7 @@
 //! Models on their way in, as requests ask for them: what a client names is laid out and tried in a process with limits
 //! before it has a row, and its weights come while nobody waits.
 
+use std::error::Error;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -173,9 +174,15 @@ fn field_or_problem<T>(error: ImportError, pointer: &str) -> Result<Result<T, Fi
     Ok(Err(FieldError::new(pointer, error.code(), error.to_string())))
 }
 
+/// An error with its causes.
+fn whole(error: &dyn Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
 impl From<ImportError> for Problem {
     fn from(error: ImportError) -> Self {
-        let detail = error.to_string();
+        let detail = whole(&error);
         let retry_seconds = match &error {
             ImportError::Hub(HubError::RateLimited(wait)) => Some(wait.as_secs()),
             _ => None,
