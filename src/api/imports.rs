@@ -176,8 +176,10 @@ fn field_or_problem<T>(error: ImportError, pointer: &str) -> Result<Result<T, Fi
 
 /// An error with its causes.
 fn whole(error: &dyn Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+    match error.source() {
+        Some(cause) => format!("{error}: {}", whole(cause)),
+        None => error.to_string(),
+    }
 }
 
 impl From<ImportError> for Problem {

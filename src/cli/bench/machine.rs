@@ -1,8 +1,10 @@
 //! What the machine is, and how fast it multiplies matrices.
 
+use std::hint::black_box;
 use std::time::Instant;
 
 use anyhow::Context;
+use rayon::prelude::*;
 
 use crate::engine::kernels::gemm::{Left, Panels, Precision, View, library_product, product};
 
@@ -12,6 +14,8 @@ const SHAPES: &[[usize; 3]] = &[[1024, 3072, 576], [2048, 2048, 512]];
 const SMALL: &[[usize; 3]] = &[[1024, 1024, 512]];
 /// Seconds for all shapes; the best of many short products needs no more.
 const MOST_SECONDS: f64 = 2.0;
+/// Passes over memory.
+const MEMORY_PASSES: usize = 10;
 /// Repetitions of each shape, however short the time is.
 const LEAST: usize = 3;
 
@@ -62,6 +66,29 @@ fn rate(flops: f64, run: impl FnOnce()) -> f64 {
 /// Numbers between -1 and 1 without a pattern that matters.
 fn wave(count: usize, speed: f64) -> Vec<f32> {
     (0..count).map(|i| (i as f64 * speed).sin() as f32).collect()
+}
+
+/// Numbers that are read to see how fast memory is: 512 MiB, more than caches hold.
+const MEMORY_NUMBERS: usize = 1 << 27;
+/// Numbers that a thread reads at a time.
+const MEMORY_PIECE: usize = 1 << 20;
+
+/// Bytes that all threads together read from memory in a second: the best of some passes over what no cache holds.
+pub fn read_bandwidth() -> f64 {
+    let numbers = vec![1.0_f32; MEMORY_NUMBERS];
+    let sum = |piece: &[f32]| {
+        let mut lanes = [0.0_f32; 64];
+        for group in piece.chunks_exact(lanes.len()) {
+            lanes.iter_mut().zip(group).for_each(|(lane, number)| *lane += number);
+        }
+        lanes.iter().sum::<f32>()
+    };
+    let pass = || {
+        let began = Instant::now();
+        black_box(numbers.par_chunks(MEMORY_PIECE).map(sum).sum::<f32>());
+        size_of_val(numbers.as_slice()) as f64 / began.elapsed().as_secs_f64()
+    };
+    (0..MEMORY_PASSES).map(|_| pass()).fold(0.0, f64::max)
 }
 
 /// The processor's name.

@@ -64,7 +64,7 @@ pub struct Peak {
 const STEP_PROMPTS: u32 = 8;
 const STEP_SAMPLES: u32 = 8;
 /// From this many parameters on a training step has fewer and longer sequences.
-const LARGE: usize = 50_000_000;
+pub const LARGE: usize = 50_000_000;
 /// So small that the weights stay what they are.
 const LEARNING_RATE: f64 = 1e-9;
 /// Repetitions for a median, unless they take several times as long as they should.

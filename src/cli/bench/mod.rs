@@ -77,6 +77,9 @@ What is measured:
   step     A step of a GRPO job: 8 completions of 64 tokens for each of 8 prompts of 64 tokens,
            random rewards, micro-batches of 2048 tokens, backward and AdamW.
 
+With more than 50 million parameters decode is also shown as a share of the time in which its
+weights could be read from memory once a token, at the rate at which all threads read.
+
 On a GPU (--device cuda:0) the peak is that of products of 8192 rows and columns; prompts and
 completions have 256 tokens, and a training step has 16 sequences of 1024. `of peak` is then the
 share of the matrix peak for training, and of the time that reading the weights and the cached
@@ -173,7 +176,8 @@ fn measure(args: &Args, progress: &Progress) -> anyhow::Result<Report> {
             let wanted = args.wants(Kind::Matmul);
             let products = matmul(args.compute.into(), wanted, args.seconds);
             let figures = Measurement::Matmul { gflops: products.engine, library_gflops: products.library };
-            let peak = Peak { gflops: products.peak(), bytes_per_second: None, number_bytes: size_of::<f32>() };
+            let number_bytes = if args.compute == Compute::Bf16 { 2 } else { 4 };
+            let peak = Peak { gflops: products.peak(), bytes_per_second: None, number_bytes };
             measure_on(&Arc::new(Cpu), args, progress, Measured { gpu: None, peak, figures })
         }
         Device::Gpu(driver) => {
@@ -207,6 +211,10 @@ fn measure_on<B: Backend>(
     let subject = Subject::load(&args.model, args.compute.into(), args.samples(), backend)?;
     let sizes = Sizes::of(&args.device, subject.weights.parameter_count());
     subject.check_context(sizes)?;
+    // Of a small model caches hold a part.
+    let reads_memory = args.wants(Kind::Sample) && subject.weights.parameter_count() >= measure::LARGE;
+    let measured = peak.bytes_per_second.or_else(|| reads_memory.then(machine::read_bandwidth));
+    let peak = Peak { bytes_per_second: measured, ..peak };
     let bench = Bench { subject: &subject, seconds: args.seconds, peak, sizes };
     let mut add = |what: String, measurement: &dyn Fn(&Bench<'_, B>) -> anyhow::Result<Vec<Measurement>>| {
         progress.begin(&what);

@@ -15,7 +15,7 @@ pub struct Report {
     pub parameters: usize,
     pub compute: Compute,
     pub matmul_peak_gflops: f64,
-    /// Read and written by a copy; only of a GPU.
+    /// Of a GPU read and written by a copy; of the CPU read, where that was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes_per_second: Option<f64>,
     pub peak_memory_bytes: u64,
@@ -64,7 +64,7 @@ pub enum Measurement {
         prompt_tokens: usize,
         new_tokens: u32,
         tokens_per_second: f64,
-        /// Of a GPU.
+        /// Of the memory's, where that was measured.
         #[serde(skip_serializing_if = "Option::is_none")]
         share_of_bandwidth: Option<f64>,
     },
@@ -112,7 +112,9 @@ pub fn table(report: &Report) -> String {
         text += &format!("device       {gpu}\n");
     }
     text += &format!("model        {}, {parameters} parameters, products in {compute}\n", report.model);
-    text += &format!("matmul peak  {} GFLOP/s\n\n", number(report.matmul_peak_gflops));
+    let memory = report.memory_bytes_per_second;
+    let memory = memory.map_or_else(String::new, |rate| format!(", memory {} GB/s", number(rate / 1e9)));
+    text += &format!("matmul peak  {} GFLOP/s{memory}\n\n", number(report.matmul_peak_gflops));
     let lines: Vec<Line> = std::iter::once(HEADINGS.map(str::to_owned))
         .chain(report.results.iter().flat_map(|measurement| measurement.lines()))
         .collect();
