@@ -33,6 +33,16 @@ def request(url, body=None):
         raise SystemExit(f"{url}: {error.code} {error.read().decode()}") from None
 
 
+def ended(url, ends):
+    """What is there when it has come to one of its ends."""
+    for _ in range(1200):
+        row = json.loads(request(url))
+        if row["status"] in ends:
+            return row
+        time.sleep(0.1)
+    raise SystemExit(f"{url} is still {row['status']}")
+
+
 def tokenizer(size):
     """A character a token, as many as the model has rows for."""
     vocab = {"<unk>": 0, "<bos>": 1, "<eos>": 2}
@@ -63,7 +73,8 @@ def prompts_for(config):
     """transformers chooses the rotations of longrope anew by the length of each sequence, Anneal once by the longest that
     there may be: sequences that pass the trained context are rotated alike."""
     trained = getattr(config, "original_max_position_embeddings", None)
-    if trained is None:
+    # The class of Phi 3 has one in any case, and it means nothing beyond what the model can take.
+    if trained is None or trained >= config.max_position_embeddings:
         return PROMPTS
     return [(prompt * trained)[: trained + 1 + place] for place, prompt in enumerate(PROMPTS)]
 
@@ -99,6 +110,8 @@ def check(base, roots, family):
     own_tokenizer = tokenizer(model.config.vocab_size)
     own_tokenizer.save(str(folder / "tokenizer.json"))
     imported = json.loads(request(f"{base}/v1/models", {"path": str(folder)}))["id"]
+    model_row = ended(f"{base}/v1/models/{imported}", ("ready", "failed"))
+    assert model_row["status"] == "ready", f"{family}: {model_row['failure']}"
     there = compare(base, imported, model, own_tokenizer, ends_of(folder), f"{family}, imported")
 
     spec = {
@@ -109,11 +122,7 @@ def check(base, roots, family):
         "optimizer": {"learning_rate": 1e-3},
     }
     job = json.loads(request(f"{base}/v1/jobs", spec))["id"]
-    for _ in range(1200):
-        row = json.loads(request(f"{base}/v1/jobs/{job}"))
-        if row["status"] in ("succeeded", "failed", "cancelled"):
-            break
-        time.sleep(0.1)
+    row = ended(f"{base}/v1/jobs/{job}", ("succeeded", "failed", "cancelled"))
     assert row["status"] == "succeeded", f"{family}: {row.get('failure') or row['status']}"
     checkpoint = row["result"]["checkpoint"]
     archive = request(f"{base}/v1/checkpoints/{checkpoint}/archive")

@@ -2,8 +2,8 @@
 
     python llama.py FOLDER            # of NAME.gguf, each a model of tests/data/models
 
-The files have numbers in F32 and no tokens; the cache is F32 too. Log-probabilities differ by 2e-3 at most, for llama.cpp keeps
-some intermediate numbers in 16 bits, and greedy tokens not at all.
+The files have numbers in F32 and no tokens; the cache is F32 too. Log-probabilities differ by 1e-4 at most, and greedy tokens
+not at all.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ import llama_cpp as api
 import numpy as np
 
 MODELS = Path(__file__).resolve().parents[1] / "data" / "models"
-TOLERANCE = 2e-3
+TOLERANCE = 1e-4
 F32 = 0
 
 
