@@ -8,14 +8,14 @@
 use std::time::Duration;
 
 use anneal::engine::gradients::GradientSum;
-use anneal::engine::kernels::gemm::Precision;
+use anneal::engine::kernels::gemm::{Precision, View};
 use anneal::engine::kernels::update::{AdamW, adamw};
 use anneal::engine::ops::attention::{Heads, packed_attention, packed_attention_backward};
 use anneal::engine::ops::embedding::{gather, scatter_add};
 use anneal::engine::ops::gate::{gated, gated_backward};
 use anneal::engine::ops::linear::{Linear, Matrices};
 use anneal::engine::ops::logprob::{logits_gradient, read_pairs, read_rows};
-use anneal::engine::ops::norm::{rms_norm_rows, rms_norm_rows_backward};
+use anneal::engine::ops::norm::{rms_norm_rows, rms_norm_rows_backward, rms_norm_weight_gradient};
 use anneal::engine::ops::rotary::Rotary;
 use anneal::modelfile::architecture::Activation;
 use anneal::modelfile::rope::Rotation;
@@ -44,7 +44,7 @@ fn linear(criterion: &mut Criterion) {
         [(1, HIDDEN, VOCABULARY), (32, HIDDEN, 2 * GATE), (ROWS, HIDDEN, 2 * GATE), (ROWS, GATE, HIDDEN)]
     {
         let (x, w, dy) = (wave(rows * input, 0.7), wave(output * input, 0.9), wave(rows * output, 0.3));
-        let matrices = Matrices { values: &[&w], version: 0 };
+        let matrices = Matrices::Changing { values: &[&w], version: 0 };
         // One element is one multiplication with its addition.
         group.throughput(Throughput::Elements((rows * input * output) as u64));
         for precision in [Precision::F32, Precision::Bf16] {
@@ -56,7 +56,8 @@ fn linear(criterion: &mut Criterion) {
                 group.bench_function(name("input gradient"), |b| b.iter(|| linear.input_gradient(&dy, matrices)));
                 let mut sum = vec![0.0; w.len()];
                 group.bench_function(name("weight gradient"), |b| {
-                    b.iter(|| linear.weight_gradients(&x, &dy, &mut [(&mut sum, true)]));
+                    let (x, dy) = (View::new(&x, linear.input), View::new(&dy, linear.output));
+                    b.iter(|| linear.weight_gradients(x, dy, &mut [(&mut sum, true)]));
                 });
             }
         }
@@ -92,7 +93,10 @@ fn rows(criterion: &mut Criterion) {
     let normed = rms_norm_rows(&mut x, None, &weight, 1e-5);
     let (mut dx, mut dw) = (vec![0.0; x.len()], vec![0.0; HIDDEN]);
     group.bench_function("norm backward", |b| {
-        b.iter(|| rms_norm_rows_backward((&x, &normed.inverses), &weight, &grad, &mut dx, (&mut dw, true)));
+        b.iter(|| {
+            rms_norm_rows_backward((&x, &normed.inverses), &weight, &grad, &mut dx);
+            rms_norm_weight_gradient((&x, &normed.inverses), &grad, (&mut dw, true));
+        });
     });
     let (mut pairs, mut grad) = (wave(ROWS * 2 * GATE, 0.7), wave(ROWS * GATE, 0.3));
     group.bench_function("gate forward", |b| b.iter(|| gated(&pairs, GATE, Activation::Silu)));

@@ -4,18 +4,23 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use anneal::engine::backend::Usage;
 use anneal::engine::batch::{Sequence, pack};
+use anneal::engine::cpu::Cpu;
 use anneal::engine::gradients::GradientSum;
 use anneal::engine::kernels::gemm::Precision;
 use anneal::engine::kernels::{Instructions, instructions};
 use anneal::engine::learn::Learner;
+use anneal::engine::model::adapter::{Adapter, Origin};
 use anneal::engine::model::decoder::Decoder;
 use anneal::engine::model::weights::Weights;
 use anneal::engine::ops::fallback;
 use anneal::engine::random::{Purpose, Stream};
 use anneal::engine::rows::Packed;
 use anneal::engine::sampler::{Completion, Request, Sampler};
+use anneal::job::adapter::{AdapterSpec, Targets};
 use anneal::job::spec::{SamplingSpec, TrainSpec};
+use anneal::modelfile::adapter::{Factor, factor_name};
 use anneal::modelfile::families::FAMILIES;
 use anneal::modelfile::{Inspection, ModelConfig, inspect};
 use anneal::objective;
@@ -192,5 +197,114 @@ fn recomputing_and_cutting_change_no_bit_of_a_gradient() {
     }
     if instructions() == Instructions::Avx512Bf16 {
         assert_eq!(fallback::list(), [], "no operation took a slow way");
+    }
+}
+
+/// The same weights frozen, with an adapter of rank 3 whose `B` is not zero any more, or that changes nothing yet.
+fn adapted(weights: &Arc<Weights>, targets: &Value, precision: Precision, begun: bool) -> Decoder {
+    let config = weights.config();
+    let spec: AdapterSpec = serde_json::from_value(json!({"type": "lora", "rank": 3, "targets": targets})).unwrap();
+    let origin = Origin::New { lora: spec.resolve(None).unwrap(), seed: 4 };
+    let adapter = Adapter::load(&Arc::new(Cpu), config, &origin).unwrap();
+    let own = Arc::clone(adapter.weights());
+    for index in (0..own.count()).filter(|index| begun && own.name(*index).contains("lora_B")) {
+        let waves = own.values_mut(index).len() as f32;
+        own.values_mut(index).iter_mut().zip(1..).for_each(|(x, i)| *x = (0.7 * i as f32 + waves).sin() * 0.2);
+    }
+    own.changed();
+    let frozen =
+        Weights::of_tensors(&Arc::new(Cpu), config, config.tensors(), Usage::Computing(precision), &mut |spec| {
+            Ok(weights.values(weights.index(&spec.name)?).to_vec())
+        });
+    let longest = config.max_position_embeddings;
+    Decoder::for_sequences(Arc::new(frozen.unwrap()), Some(adapter), precision, longest).unwrap()
+}
+
+fn all_linear() -> Value {
+    json!("all_linear")
+}
+
+#[test]
+fn an_adapter_is_sampled_with_as_it_is_trained_and_changes_nothing_at_first() {
+    for (inspection, weights) in models() {
+        let tokenizer = TextTokenizer::from_inspection(&inspection).unwrap();
+        let requests = requests(&tokenizer);
+        for precision in PRECISIONS {
+            let decoder = adapted(&weights, &all_linear(), precision, true);
+            let completions = sample(&decoder, &tokenizer, &requests, 32);
+            assert_eq!(sample(&decoder, &tokenizer, &requests, 7), completions);
+            let sequences = sequences(&requests, &completions);
+            let recorded: Vec<f32> = sequences.iter().flat_map(|s| s.behavior_logprobs.clone()).collect();
+            for tokens in [1, 100, 1 << 20] {
+                assert_eq!(trained(&decoder, &sequences, tokens), recorded, "{precision:?} in batches of {tokens}");
+            }
+            let family = inspection.config.family.name;
+            let fresh = trained(&adapted(&weights, &all_linear(), precision, false), &sequences, 100);
+            let without = Decoder::new(Arc::clone(decoder.weights()), precision).unwrap();
+            assert_eq!(fresh, trained(&without, &sequences, 100), "{family}, {precision:?}");
+            assert!(fresh != recorded, "the adapter has something to say");
+            if precision == Precision::F32 {
+                let plain = Decoder::new(Arc::clone(&weights), precision).unwrap();
+                assert_eq!(fresh, trained(&plain, &sequences, 100), "frozen weights are the weights, {family}");
+            }
+        }
+    }
+}
+
+/// `dA = scale B^T dW` and `dB = scale dW A^T`, where `dW` is the gradient of the weights with the adapter in them.
+#[test]
+fn gradients_of_an_adapter_follow_from_those_of_the_merged_weights() {
+    let spec = json!({"type": "sft"});
+    let objective = objective::Config::parse(&spec, "/objective").unwrap().build(&TrainSpec::default());
+    for (inspection, weights) in models() {
+        let tokenizer = TextTokenizer::from_inspection(&inspection).unwrap();
+        let requests = requests(&tokenizer);
+        let config = weights.config();
+        let last = config.adapted(&Targets::ALL).unwrap().last().unwrap().name.clone();
+        let down = last.trim_end_matches(".weight").rsplit('.').next().unwrap().to_owned();
+        for targets in [all_linear(), json!([down])] {
+            let decoder = adapted(&weights, &targets, Precision::F32, true);
+            let sequences = sequences(&requests, &sample(&decoder, &tokenizer, &requests, 32));
+            let adapter = decoder.adapter().unwrap();
+            let merged = Weights::of_tensors(&Arc::new(Cpu), config, config.tensors(), Usage::Training, &mut |spec| {
+                let mut values = weights.values(weights.index(&spec.name)?).to_vec();
+                adapter.merge(&spec.name, &mut values);
+                Ok(values)
+            });
+            let whole = Decoder::new(Arc::new(merged.unwrap()), Precision::F32).unwrap();
+            let gradient = |decoder: &Decoder, recompute: bool, tokens: usize| {
+                let mut sums = GradientSum::default();
+                let learner = Learner { decoder, teacher: None, recompute, balance: 0.01 };
+                for batch in pack(&sequences, tokens) {
+                    learner.micro_batch(objective.as_ref(), &batch, &mut sums).unwrap();
+                }
+                (0..decoder.trained().count()).map(|index| sums.get(index).unwrap().to_vec()).collect::<Vec<_>>()
+            };
+            let (own, of_whole) = (gradient(&decoder, false, 1 << 20), gradient(&whole, false, 1 << 20));
+            assert_eq!(own, gradient(&decoder, true, 1 << 20), "recomputed");
+            assert_eq!(own, gradient(&decoder, false, 150), "in micro-batches");
+            for tensor in config.adapted(&serde_json::from_value(targets.clone()).unwrap()).unwrap() {
+                let trained = adapter.weights();
+                let place = |factor| trained.index(&factor_name(&tensor.name, factor)).unwrap();
+                let (a, b) = (place(Factor::A), place(Factor::B));
+                let (factor_a, factor_b) = (trained.values(a).to_vec(), trained.values(b).to_vec());
+                let dw = &of_whole[whole.weights().index(&tensor.name).unwrap()];
+                let [output, input] = tensor.shape[..] else { panic!("{tensor:?}") };
+                let scale = 2.0;
+                let sum = |of: &dyn Fn(usize) -> f64, count: usize| (0..count).map(of).sum::<f64>() * scale;
+                let at = |values: &[f32], index: usize| f64::from(values[index]);
+                let wanted_a: Vec<f64> = (0..3 * input)
+                    .map(|i| sum(&|o| at(&factor_b, o * 3 + i / input) * at(dw, o * input + i % input), output))
+                    .collect();
+                let wanted_b: Vec<f64> = (0..3 * output)
+                    .map(|i| sum(&|c| at(dw, i / 3 * input + c) * at(&factor_a, i % 3 * input + c), input))
+                    .collect();
+                for (got, wanted) in [(&own[a], wanted_a), (&own[b], wanted_b)] {
+                    let most = wanted.iter().fold(1e-3_f64, |most, x| most.max(x.abs()));
+                    let off = got.iter().zip(&wanted).fold(0.0_f64, |off, (g, w)| off.max((f64::from(*g) - w).abs()));
+                    assert!(off < 1e-3 * most, "{}, {}: {off} of {most}", config.family.name, tensor.name);
+                }
+            }
+        }
     }
 }

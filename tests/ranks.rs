@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::Command;
 
-use anneal::engine::model::weights::load_safetensors;
+use anneal::engine::model::reader::load_safetensors;
 use common::{Server, data_dir, signal, small_spec};
 use serde_json::{Value, json};
 

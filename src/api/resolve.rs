@@ -13,13 +13,14 @@ use super::templates;
 use super::verifiable;
 use crate::dataset;
 use crate::hub::{self, HubRef};
+use crate::job::digest::sha256_hex;
 use crate::job::spec::{PromptFormat, PromptSpec};
 use crate::job::{ArtifactKind, DatasetId, DatasetVersionId, FieldError, ModelStatus, VerifierId};
 use crate::modelfile::builtin::Builtin;
 use crate::modelfile::rope::RopeConfig;
-use crate::modelfile::{self, Inspection, ModelFileError};
+use crate::modelfile::{self, Inspection, ModelFileError, adapter};
 use crate::spec::{ModelRef, RowsRef};
-use crate::store::{CheckpointRow, DatasetVersionRow, Identified, Location, ModelRow, Store, StoreError};
+use crate::store::{AdapterOf, CheckpointRow, DatasetVersionRow, Identified, Location, ModelRow, Store, StoreError};
 use crate::text::chat::knows_thinking;
 use crate::verifier;
 
@@ -95,16 +96,19 @@ pub async fn verifier(
 /// on the longest sequence, what that is. Its own chat template must be one.
 pub async fn prompts(
     store: &Store,
-    files: &ModelFiles,
-    spec: PromptSpec,
+    model: &Model,
+    mut spec: PromptSpec,
     pointer: &str,
 ) -> Result<Result<PromptSpec, FieldError>, Problem> {
+    if let (None, Some(adapter)) = (&spec.chat_template, &model.adapter) {
+        spec.chat_template.clone_from(&adapter.chat_template);
+    }
     if let Some(source) = &spec.chat_template
         && let Err(error) = templates::check(store, source, &format!("{pointer}/chat_template")).await?
     {
         return Ok(Err(error));
     }
-    let files = files.clone();
+    let files = model.files.clone();
     let filled = blocking(move || -> Result<PromptSpec, ModelFileError> {
         let inspection = files.inspect_weights()?;
         let thinks = spec.format != PromptFormat::Text
@@ -127,7 +131,10 @@ pub struct Model {
     pub digest: Option<String>,
     /// Of `tokenizer.json`, `sha256:...`.
     pub tokenizer_digest: String,
+    /// Of an adapter, those of the model that it belongs to.
     pub files: ModelFiles,
+    /// What it is an adapter of, if it is one.
+    pub adapter: Option<AdapterOf>,
 }
 
 /// Where a model's files are.
@@ -212,36 +219,84 @@ pub async fn model(
             }
         }
     };
-    let model = |weights: Option<&str>, tokenizer: &str, files| Model {
-        reference,
-        digest: weights.map(|weights| format!("sha256:{weights}")),
-        tokenizer_digest: format!("sha256:{tokenizer}"),
-        files,
-    };
-    Ok(Ok(match reference {
-        ModelRef::Builtin(builtin) => {
-            model(Some(&builtin.weights_sha256(seed)), builtin.tokenizer_sha256(), ModelFiles::Builtin(builtin))
-        }
-        ModelRef::Model(id) => match found(store.model(id).await, pointer)? {
-            Ok(row) => {
-                if let Some(error) = unusable(&row, pull, pointer) {
-                    return Ok(Err(error));
+    Finder { store, sources, pull }.model(reference, seed, (pointer, code)).await
+}
+
+impl Finder<'_> {
+    /// The model that a reference stands for.
+    async fn model(
+        &self,
+        reference: ModelRef,
+        seed: u64,
+        (pointer, code): (&str, &'static str),
+    ) -> Result<Result<Model, FieldError>, Problem> {
+        let Finder { store, pull, .. } = *self;
+        let wrong = |detail: String| Ok(Err(FieldError::new(pointer, code, detail)));
+        let model = |weights: Option<&str>, tokenizer: &str, files| Model {
+            reference,
+            digest: weights.map(|weights| format!("sha256:{weights}")),
+            tokenizer_digest: format!("sha256:{tokenizer}"),
+            files,
+            adapter: None,
+        };
+        Ok(Ok(match reference {
+            ModelRef::Builtin(builtin) => {
+                model(Some(&builtin.weights_sha256(seed)), builtin.tokenizer_sha256(), ModelFiles::Builtin(builtin))
+            }
+            ModelRef::Model(id) => match found(store.model(id).await, pointer)? {
+                Ok(row) => {
+                    if let Some(error) = unusable(&row, pull, pointer) {
+                        return Ok(Err(error));
+                    }
+                    let row = imports::wanted(store, row, pull).await?;
+                    let files = ModelFiles::Path(store.place().fetch(&Location::model(id)).await?);
+                    model(row.weights_sha256.as_deref(), &row.tokenizer_sha256, files)
                 }
-                let row = imports::wanted(store, row, pull).await?;
-                let files = ModelFiles::Path(store.place().fetch(&Location::model(id)).await?);
-                model(row.weights_sha256.as_deref(), &row.tokenizer_sha256, files)
+                Err(error) => return wrong(error.detail),
+            },
+            ModelRef::Checkpoint(id) => match found(store.checkpoint(id).await, pointer)? {
+                Ok(row) if row.is_adapter() && row.artifact.manifest.kind == ArtifactKind::Inference => {
+                    return self.adapter(reference, &row, (pointer, code)).await;
+                }
+                Ok(row) if row.artifact.manifest.kind == ArtifactKind::Inference => {
+                    let files = ModelFiles::Path(store.place().fetch(row.artifact.location()).await?);
+                    model(Some(&sha256_of(&row, "model.safetensors")?), &sha256_of(&row, "tokenizer.json")?, files)
+                }
+                Ok(_) => {
+                    return wrong(format!("`{id}` is a training checkpoint; only inference checkpoints are models"));
+                }
+                Err(error) => return wrong(error.detail),
+            },
+        }))
+    }
+
+    /// The model that an adapter belongs to, with the adapter.
+    async fn adapter(
+        &self,
+        reference: ModelRef,
+        row: &CheckpointRow,
+        at: (&str, &'static str),
+    ) -> Result<Result<Model, FieldError>, Problem> {
+        let Some(of) = self.store.adapter_of(row).await? else {
+            return Ok(Err(FieldError::new(at.0, at.1, format!("{} is no model", row.id))));
+        };
+        let base = match Box::pin(self.model(of.model, of.seed, at)).await? {
+            Ok(base) => base,
+            Err(error) => {
+                let detail = format!("{} is an adapter of `{}`, and {}", row.id, of.model, error.detail);
+                return Ok(Err(FieldError { detail, ..error }));
             }
-            Err(error) => return wrong(error.detail),
-        },
-        ModelRef::Checkpoint(id) => match found(store.checkpoint(id).await, pointer)? {
-            Ok(row) if row.artifact.manifest.kind == ArtifactKind::Inference => {
-                let files = ModelFiles::Path(store.place().fetch(row.artifact.location()).await?);
-                model(Some(&sha256_of(&row, "model.safetensors")?), &sha256_of(&row, "tokenizer.json")?, files)
-            }
-            Ok(_) => return wrong(format!("`{name}` is a training checkpoint; only inference checkpoints are models")),
-            Err(error) => return wrong(error.detail),
-        },
-    }))
+        };
+        let own = sha256_of(row, adapter::WEIGHTS)?;
+        let both = base.digest.as_ref().map(|base| sha256_hex(format!("{base} {own}").as_bytes()));
+        Ok(Ok(Model {
+            reference,
+            digest: both.map(|digest| format!("sha256:{digest}")),
+            tokenizer_digest: format!("sha256:{}", sha256_of(row, "tokenizer.json")?),
+            files: base.files,
+            adapter: Some(of),
+        }))
+    }
 }
 
 /// Why a model cannot be named by a job, or where `pull` brings nothing cannot be used at once.

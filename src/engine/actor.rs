@@ -1,7 +1,7 @@
 //! The part of a job that acts: a model with its tokenizer, and the verifier that judges what it writes. Training jobs
 //! and jobs that only sample share it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -9,12 +9,15 @@ use std::time::Duration;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::backend::Backend;
+use super::backend::{Backend, Usage};
 use super::batch::Sequence;
 use super::collective::Collective;
+use super::cpu::Cpu;
 use super::device::Device;
 use super::error::EngineError;
+use super::model::adapter::{Adapter, Origin};
 use super::model::decoder::Decoder;
+use super::model::reader::Reader;
 use super::model::weights::Weights;
 use super::random::Stream;
 use super::report::{Progress, Reporter};
@@ -46,14 +49,11 @@ pub struct ActorSpec {
     pub spec_digest: String,
     pub seed: u64,
     /// How rows become prompts.
-    /// How rows become prompts.
     pub prompt: PromptSpec,
     pub sampling: SamplingSpec,
     pub verifier: Option<verifier::Config>,
-    /// The model's directory (or GGUF file).
-    pub model: PathBuf,
-    /// Draw the weights at random instead of loading them.
-    pub from_scratch: bool,
+    pub model: ModelSource,
+    pub training: Trained,
     /// Where the job's files go.
     pub directory: PathBuf,
     /// What products are computed in.
@@ -63,16 +63,62 @@ pub struct ActorSpec {
     pub collective: Arc<dyn Collective>,
 }
 
+/// Where a model comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelSource {
+    /// Its directory (or GGUF file).
+    pub path: PathBuf,
+    /// What its weights are drawn from, instead of being loaded.
+    pub seed: Option<u64>,
+    /// The directory of an adapter that belongs to it.
+    pub adapter: Option<PathBuf>,
+    /// What it is called where others read it.
+    pub name: String,
+}
+
+/// What a job changes of its model.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Trained {
+    Nothing,
+    Weights,
+    /// A new adapter, or one to go on from.
+    Adapter(Origin),
+}
+
 impl ActorSpec {
-    /// Loads the model, or draws its weights.
-    pub(super) fn load<B: Backend>(&self, backend: &Arc<B>) -> Result<Loaded<B>, EngineError> {
-        load(&self.model, self.from_scratch.then_some(self.seed), &self.prompt, backend)
+    /// A decoder for the job's sequences.
+    pub(super) fn decoder<B: Backend>(
+        &self,
+        weights: Arc<Weights<B>>,
+        adapter: Option<Adapter<B>>,
+    ) -> Result<Decoder<B>, EngineError> {
+        let longest = self.longest(weights.config());
+        Decoder::for_sequences(weights, adapter, self.precision.into(), longest)
     }
 
-    /// A decoder for the job's sequences.
-    pub(super) fn decoder<B: Backend>(&self, weights: Arc<Weights<B>>) -> Result<Decoder<B>, EngineError> {
-        let longest = self.longest(weights.config());
-        Decoder::for_sequences(weights, self.precision.into(), longest)
+    /// Whether the policy is, before the first step, the model itself.
+    pub(super) fn begins_at_model(&self) -> bool {
+        !matches!(self.training, Trained::Adapter(Origin::Stored { .. }))
+    }
+
+    /// What the weights are for.
+    fn usage(&self) -> Usage {
+        match self.training {
+            Trained::Weights => Usage::Training,
+            Trained::Nothing | Trained::Adapter(_) => self.computing(),
+        }
+    }
+
+    /// The weights that it starts from once more, to compare with.
+    pub(super) fn read_again<B: Backend>(&self, backend: &Arc<B>) -> Result<Weights<B>, EngineError> {
+        let (path, seed) = (&self.model.path, self.model.seed);
+        let inspection = if seed.is_some() { modelfile::inspect_blank(path)? } else { modelfile::inspect(path)? };
+        self.model.read(&inspection, self.computing(), true, backend)
+    }
+
+    /// What the weights of a model beside it are for.
+    pub(super) fn computing(&self) -> Usage {
+        Usage::Computing(self.precision.into())
     }
 
     /// Tokens of the longest sequence with a model.
@@ -94,23 +140,26 @@ impl ActorSpec {
     }
 }
 
-/// A model: what it brings along for texts, and its weights.
+/// A model: what it brings along for texts, its weights, and its adapter.
 pub(super) struct Loaded<B: Backend> {
     pub inspection: Inspection,
     pub text: ModelText,
     /// What ends an answer; the chat template's end of a turn where there is one.
     pub end: Option<u32>,
     pub weights: Arc<Weights<B>>,
+    pub adapter: Option<Adapter<B>>,
 }
 
-/// Loads a model, or draws its weights from a seed. What ends a turn in conversations ends completions as well.
+/// Loads a model, or draws its weights, and its adapter unless that is to be merged into the weights. What ends a turn in
+/// conversations ends completions as well.
 pub(super) fn load<B: Backend>(
-    model: &Path,
-    seed: Option<u64>,
+    model: &ModelSource,
     prompt: &PromptSpec,
+    usage: Usage,
     backend: &Arc<B>,
 ) -> Result<Loaded<B>, EngineError> {
-    let mut inspection = if seed.is_some() { modelfile::inspect_blank(model)? } else { modelfile::inspect(model)? };
+    let path = &model.path;
+    let mut inspection = if model.seed.is_some() { modelfile::inspect_blank(path)? } else { modelfile::inspect(path)? };
     let text = ModelText::of(&inspection, prompt)?;
     let ends = &mut inspection.config.eos_token_ids;
     let end = text.end_of_turn(prompt);
@@ -118,11 +167,45 @@ pub(super) fn load<B: Backend>(
         ends.push(end);
     }
     let end = end.or(ends.first().copied());
-    let weights = match seed {
-        Some(seed) => Weights::random(&inspection.config, seed)?,
-        None => Weights::load(&inspection)?,
-    };
-    Ok(Loaded { inspection, text, end, weights: Arc::new(weights.placed(backend)?) })
+    let merge = usage == Usage::Training;
+    let weights = model.read(&inspection, usage, merge, backend)?;
+    let adapter = if merge { None } else { model.adapter(&inspection.config, backend)? };
+    Ok(Loaded { inspection, text, end, weights: Arc::new(weights), adapter })
+}
+
+impl ModelSource {
+    /// Its weights, with its adapter in them if they are to be merged.
+    pub(super) fn read<B: Backend>(
+        &self,
+        inspection: &Inspection,
+        usage: Usage,
+        merge: bool,
+        backend: &Arc<B>,
+    ) -> Result<Weights<B>, EngineError> {
+        let config = &inspection.config;
+        let reader = match self.seed {
+            Some(seed) => Reader::random(config, seed),
+            None => Reader::open(inspection)?,
+        };
+        let adapter = if merge { self.adapter(config, &Arc::new(Cpu))? } else { None };
+        Weights::of_tensors(backend, config, config.tensors(), usage, &mut |spec| {
+            let mut values = reader.read(spec)?;
+            if let Some(adapter) = &adapter {
+                adapter.merge(&spec.name, &mut values);
+            }
+            Ok(values)
+        })
+    }
+
+    /// Its adapter, if it has one.
+    pub(super) fn adapter<B: Backend>(
+        &self,
+        config: &ModelConfig,
+        backend: &Arc<B>,
+    ) -> Result<Option<Adapter<B>>, EngineError> {
+        let Some(directory) = self.adapter.clone() else { return Ok(None) };
+        Adapter::load(backend, config, &Origin::Stored { directory, lora: None }).map(Some)
+    }
 }
 
 /// Prompts to sample completions for.
@@ -152,6 +235,7 @@ fn side_by_side<T: Send>(
 /// A model that samples, and a verifier that judges.
 pub struct Actor<'a, B: Backend> {
     pub(super) spec: &'a ActorSpec,
+    /// What training changes: all weights of the model, or those of an adapter.
     pub(super) weights: Arc<Weights<B>>,
     pub(super) tokenizer: TextTokenizer,
     pub(super) chat: Option<ChatTemplate>,
@@ -170,13 +254,19 @@ impl<'a, B: Backend> Actor<'a, B> {
             Device::Gpu(driver) => Some(driver),
         };
         spec.collective.join(driver)?;
-        let Loaded { text: ModelText { tokenizer, chat }, end, weights, .. } = spec.load(backend)?;
+        let Loaded { text: ModelText { tokenizer, chat }, end, weights, adapter, .. } =
+            load(&spec.model, &spec.prompt, spec.usage(), backend)?;
+        let adapter = match &spec.training {
+            Trained::Adapter(origin) => Some(Adapter::load(backend, weights.config(), origin)?),
+            Trained::Nothing | Trained::Weights => adapter,
+        };
+        let decoder = spec.decoder(weights, adapter)?;
         Ok(Self {
             tokenizer,
             chat,
             end,
-            decoder: spec.decoder(Arc::clone(&weights))?,
-            weights,
+            weights: Arc::clone(decoder.trained()),
+            decoder,
             verify: spec.verifier.as_ref().map(VerifyPool::of),
             failures: Failures::default(),
             spec,

@@ -11,14 +11,15 @@ use std::sync::Arc;
 use super::choice::{Choice, Draws};
 use super::collective::Collective;
 use super::error::EngineError;
+use super::kernels::gemm::Precision;
 use super::kernels::update::AdamW;
 use super::ops::attention::{Attended, Heads};
 use super::ops::logprob::Reading;
 use super::ops::norm::Normed;
-use super::projection::{Norm, NormOf, Projection};
+use super::projection::{LowRank, Norm, NormOf, Projection};
 use super::rows::{CachedRow, Packed};
 use crate::job::spec::SamplingSpec;
-use crate::modelfile::architecture::Activation;
+use crate::modelfile::architecture::{Activation, TensorSpec};
 use crate::modelfile::config::ModelConfig;
 use crate::modelfile::rope::Rotation;
 use crate::objective::TeacherView;
@@ -75,6 +76,15 @@ pub trait Storage: Debug + Send + Sync + Sized + 'static {
 pub trait Tensors: Debug + Send + Sync {
     /// Calls `f` with the numbers of one weight; with zeros where they cannot be read, which [`Storage::check`] tells.
     fn read<T>(&self, index: usize, f: impl FnOnce(&[f32]) -> T) -> T;
+}
+
+/// What weights are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Usage {
+    /// Gradients change them; they are f32.
+    Training,
+    /// They never change. Matrices are kept once, in the form and precision of products.
+    Computing(Precision),
 }
 
 /// A tensor of a model, as it was read or drawn.
@@ -210,14 +220,14 @@ pub trait Operations: Storage {
         norm: NormOf<'_, Self::Parameters>,
     ) -> Result<Self::Array>;
 
-    /// Adds to `dx` the gradient of the norms of `x` for `grad`, and to that of the weight.
+    /// Adds to `dx` the gradient of the norms of `x` for `grad`, and to that of the weight where it is trained.
     fn norm_backward(
         &self,
         of: (&Self::Array, &Self::Array),
         norm: NormOf<'_, Self::Parameters>,
         grad: &Self::Array,
         dx: &mut Self::Array,
-        sums: &mut Self::Gradients,
+        sums: Option<&mut Self::Gradients>,
     ) -> Result<()>;
 
     /// `x W^T`, and the biases. With `keep` the CPU keeps the weights packed for the next pass, as sampling wants.
@@ -259,6 +269,35 @@ pub trait Operations: Storage {
         sums: &mut Self::Gradients,
     ) -> Result<()>;
 
+    /// Adds to the result of a projection of `x` its low-rank change.
+    fn change(
+        &self,
+        change: &LowRank,
+        parameters: &Self::Parameters,
+        x: &Self::Array,
+        out: &mut Self::Array,
+        keep: bool,
+    ) -> Result<()>;
+
+    /// Adds to the gradient of a projection's `x` that of its low-rank change, for `dy`, the gradient of the result.
+    fn change_input_gradient(
+        &self,
+        change: &LowRank,
+        parameters: &Self::Parameters,
+        dy: &Self::Array,
+        dx: &mut Self::Array,
+    ) -> Result<()>;
+
+    /// Adds to the gradients of a low-rank change's weights.
+    fn change_weight_gradients(
+        &self,
+        change: &LowRank,
+        parameters: &Self::Parameters,
+        x: &Self::Array,
+        dy: &Self::Array,
+        sums: &mut Self::Gradients,
+    ) -> Result<()>;
+
     /// `a(gate) up` of rows that hold gate and up side by side, with an activation `a`.
     fn gated(&self, rows: &Self::Array, width: usize, activation: Activation) -> Result<Self::Array>;
 
@@ -294,14 +333,15 @@ pub trait Attention: Storage {
         norms: (&Self::Parameters, [Norm; 2]),
     ) -> Result<Self::Array>;
 
-    /// Turns the gradient of the normed rows into that of the rows, and adds to those of the weights.
+    /// Turns the gradient of the normed rows into that of the rows, and adds to those of the weights where they are
+    /// trained.
     fn norm_heads_backward(
         &self,
         of: (&Self::Array, &Self::Array),
         heads: Heads,
         norms: (&Self::Parameters, [Norm; 2]),
         grad: &mut Self::Array,
-        sums: &mut Self::Gradients,
+        sums: Option<&mut Self::Gradients>,
     ) -> Result<()>;
 
     /// Rotations in sequences up to `context` tokens.
@@ -407,8 +447,15 @@ pub trait Head: Storage {
 
 /// Weights, and what becomes of their gradients.
 pub trait Training: Storage {
-    /// Takes over a model's tensors, in the order of their places.
-    fn parameters(self: &Arc<Self>, config: &ModelConfig, tensors: Vec<Tensor>) -> Result<Self::Parameters>;
+    /// Memory for tensors of a model or beside it, whose places are in the order of their names, filled with what `read`
+    /// gives. What is one product stands side by side in `specs`.
+    fn parameters(
+        self: &Arc<Self>,
+        config: &ModelConfig,
+        specs: &[TensorSpec],
+        usage: Usage,
+        read: &mut dyn FnMut(&TensorSpec) -> Result<Vec<f32>>,
+    ) -> Result<Self::Parameters>;
 
     /// Takes over other numbers of one weight.
     fn write(&self, parameters: &Self::Parameters, index: usize, values: &[f32]) -> Result<()>;

@@ -19,6 +19,8 @@ pub enum Purpose {
     RolloutSet = 8,
     /// Completions that clients ask for outside of jobs.
     Inference = 9,
+    /// Factors of a new adapter.
+    Adapter = 10,
 }
 
 /// A stream keyed by seed, purpose and version (for rollouts the policy version).

@@ -3,11 +3,10 @@
 //! A completion is a function of model, prompt, parameters and seed: neither what else is asked nor how the answer
 //! travels changes it. Its text leaves as it grows, but for what may still turn out to be a stop text.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use super::actor::{Loaded, load};
-use super::backend::Backend;
+use super::actor::{Loaded, ModelSource, load};
+use super::backend::{Backend, Usage};
 use super::cpu::Cpu;
 use super::cuda::Cuda;
 use super::device::Device;
@@ -26,8 +25,6 @@ use crate::modelfile::builtin::BUILTINS;
 use crate::text::chat::{Chat, ChatTemplate};
 use crate::text::tokenizer::TextTokenizer;
 
-/// What a built-in model without weights draws them from.
-const SCRATCH_SEED: u64 = 0;
 /// What completions are computed in.
 const PRECISION: Precision = Precision::F32;
 /// Tokens with their alternatives in one message.
@@ -50,13 +47,11 @@ pub enum Responder {
 }
 
 impl Responder {
-    /// Loads the model in a directory or a GGUF file; with `from_scratch` its weights are drawn.
-    pub fn load(model: &Path, from_scratch: bool, device: &Device) -> Result<Self, EngineError> {
+    /// Loads a model whose prompts are made as `prompt` says.
+    pub fn load(model: &ModelSource, prompt: &PromptSpec, device: &Device) -> Result<Self, EngineError> {
         Ok(match device {
-            Device::Cpu => Self::Cpu(Model::load(model, from_scratch, &Arc::new(Cpu))?),
-            Device::Gpu(driver) => {
-                Self::Gpu(Model::load(model, from_scratch, &Cuda::new(Arc::clone(driver), PRECISION))?)
-            }
+            Device::Cpu => Self::Cpu(Model::load(model, prompt, &Arc::new(Cpu))?),
+            Device::Gpu(driver) => Self::Gpu(Model::load(model, prompt, &Cuda::new(Arc::clone(driver), PRECISION))?),
         })
     }
 
@@ -106,15 +101,16 @@ struct Seen<'a> {
 const MOST_RANKED: usize = 8192;
 
 impl<B: Backend> Model<B> {
-    fn load(model: &Path, from_scratch: bool, backend: &Arc<B>) -> Result<Self, EngineError> {
-        let seed = from_scratch.then_some(SCRATCH_SEED);
-        let Loaded { inspection, text, weights, .. } = load(model, seed, &PromptSpec::default(), backend)?;
+    fn load(model: &ModelSource, prompt: &PromptSpec, backend: &Arc<B>) -> Result<Self, EngineError> {
+        let usage = Usage::Computing(PRECISION.into());
+        let Loaded { inspection, text, weights, adapter, .. } = load(model, prompt, usage, backend)?;
+        let longest = weights.config().max_position_embeddings;
         let tokenizer = sha256_hex(&inspection.tokenizer_bytes);
         Ok(Self {
             takes_one_message: BUILTINS.iter().any(|builtin| builtin.tokenizer_sha256() == tokenizer),
             tokenizer: text.tokenizer,
             chat: text.chat,
-            decoder: Decoder::new(weights, PRECISION.into())?,
+            decoder: Decoder::for_sequences(weights, adapter, PRECISION.into(), longest)?,
         })
     }
 
@@ -317,8 +313,9 @@ mod tests {
     use crate::job::inference::FinishReason;
 
     fn responder() -> Model<Cpu> {
-        let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
-        Model::load(&model, false, &Arc::new(Cpu)).unwrap()
+        let model = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
+        let model = ModelSource { path: model, seed: None, adapter: None, name: String::from("built-in") };
+        Model::load(&model, &PromptSpec::default(), &Arc::new(Cpu)).unwrap()
     }
 
     fn order(prompts: &[&str]) -> Order {

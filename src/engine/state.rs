@@ -13,11 +13,13 @@ use super::artifact::{self, Saved, digest, write_file, write_json};
 use super::backend::Backend;
 use super::error::EngineError;
 use super::evaluate::sentence;
-use super::model::weights::{load_safetensors, write_safetensors};
+use super::model::reader::load_safetensors;
+use super::model::weights::write_safetensors;
 use super::rollout;
 use super::trainer::Trainer;
 use crate::job::spec::WeightDtype;
 use crate::job::{ArtifactKind, ArtifactSummary, PolicyEvaluation};
+use crate::modelfile::adapter;
 
 const WEIGHTS: &str = "model.safetensors";
 const OPTIMIZER: &str = "optimizer.safetensors";
@@ -49,7 +51,7 @@ impl<B: Backend> Trainer<'_, B> {
         let actor = &self.job.actor;
         let directory = actor.directory.join(format!("training-{}-{}{part}", actor.attempt, self.step));
         artifact::save(&directory, actor.manifest(ArtifactKind::Training, self.step), |dir| {
-            self.actor.weights.save(&dir.join(WEIGHTS), WeightDtype::F32)?;
+            self.actor.weights.save(&dir.join(self.weights_file()), WeightDtype::F32)?;
             let (optimizer_steps, tensors) = self.optimizer.state(&self.actor.weights);
             write_safetensors(&dir.join(OPTIMIZER), tensors)?;
             self.actor.weights.backend().check()?;
@@ -84,7 +86,7 @@ impl<B: Backend> Trainer<'_, B> {
             code: "checkpoint_corrupt",
             detail: format!("{}: {error}", path.display()),
         })?;
-        self.actor.weights.restore(&directory.join(WEIGHTS))?;
+        self.actor.weights.restore(&directory.join(self.weights_file()))?;
         let moments = moments.into_iter().map(|(name, tensor)| (name, tensor.values)).collect();
         self.optimizer.restore(&self.actor.weights, state.optimizer_steps, moments)?;
         self.rollouts = rollouts.into_iter().map(Arc::new).collect();
@@ -107,19 +109,33 @@ impl<B: Backend> Trainer<'_, B> {
         };
         let config = self.actor.weights.config();
         artifact::save(&directory, actor.manifest(ArtifactKind::Inference, self.step), |dir| {
-            self.actor.weights.save(&dir.join(WEIGHTS), dtype)?;
-            write_json(&dir.join("config.json"), &config.to_hf(dtype_name))?;
-            let generation = json!({"bos_token_id": config.bos_token_id, "eos_token_id": config.eos_token_ids});
-            write_json(&dir.join("generation_config.json"), &generation)?;
+            let weights = self.weights_file();
+            self.actor.weights.save(&dir.join(weights), dtype)?;
+            if let Some(lora) = &self.job.spec.adapter {
+                let peft = adapter::to_peft(config, lora, &actor.model.name);
+                write_json(
+                    &dir.join(adapter::CONFIG),
+                    &peft.map_err(|error| EngineError::Internal(error.to_string()))?,
+                )?;
+            } else {
+                write_json(&dir.join("config.json"), &config.to_hf(dtype_name))?;
+                let generation = json!({"bos_token_id": config.bos_token_id, "eos_token_id": config.eos_token_ids});
+                write_json(&dir.join("generation_config.json"), &generation)?;
+            }
             write_file(&dir.join("tokenizer.json"), self.actor.tokenizer.to_json().as_bytes())?;
             write_json(&dir.join("tokenizer_config.json"), &self.tokenizer_config())?;
             if let Some(chat) = &self.actor.chat {
                 write_file(&dir.join("chat_template.jinja"), chat.source().as_bytes())?;
             }
-            let (_, sha256) = digest(&dir.join(WEIGHTS))?;
+            let (_, sha256) = digest(&dir.join(weights))?;
             write_file(&dir.join("README.md"), self.model_card(&sha256).as_bytes())?;
             Ok(ArtifactSummary::Checkpoint)
         })
+    }
+
+    /// What the weights that are trained are called.
+    fn weights_file(&self) -> &'static str {
+        if self.job.spec.adapter.is_some() { adapter::WEIGHTS } else { WEIGHTS }
     }
 
     fn tokenizer_config(&self) -> serde_json::Value {
@@ -140,20 +156,29 @@ impl<B: Backend> Trainer<'_, B> {
         value
     }
 
+    /// What hubs read of an adapter's card.
+    fn front_matter(&self) -> String {
+        let base = json!(self.job.actor.model.name);
+        let is_adapter = self.job.spec.adapter.is_some();
+        if is_adapter { format!("---\nbase_model: {base}\nlibrary_name: peft\n---\n\n") } else { String::new() }
+    }
+
     fn model_card(&self, weights_sha256: &str) -> String {
         let evaluations: String =
             self.evaluations.iter().map(|e| format!("- after {} steps: {}\n", e.step, sentence(&e.pass_at))).collect();
         let spec = &self.job.description;
         format!(
-            "# {}\n\nTrained by Anneal {} as job `{}` with the objective `{}`, {} optimizer steps.\n\n\
-             ## Held-out accuracy\n\n{}\n## Digests\n\n- `model.safetensors`: sha256 `{weights_sha256}`\n- spec: `{}`\n\n\
+            "{}# {}\n\nTrained by Anneal {} as job `{}` with the objective `{}`, {} optimizer steps.\n\n\
+             ## Held-out accuracy\n\n{}\n## Digests\n\n- `{}`: sha256 `{weights_sha256}`\n- spec: `{}`\n\n\
              ## Spec\n\n```json\n{spec:#}\n```\n",
+            self.front_matter(),
             self.job.name.as_deref().unwrap_or("Model"),
             env!("CARGO_PKG_VERSION"),
             self.job.actor.id,
             self.job.spec.objective.name(),
             self.step,
             if evaluations.is_empty() { "Not evaluated.\n" } else { &evaluations },
+            self.weights_file(),
             self.job.actor.spec_digest,
         )
     }

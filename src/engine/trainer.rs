@@ -2,19 +2,18 @@
 //! `step`.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::actor::{Actor, ActorSpec};
+use super::actor::{Actor, ActorSpec, ModelSource, Trained};
 use super::backend::Backend;
 use super::batch::Sequence;
 use super::collective::Collective;
 use super::error::EngineError;
 use super::memory;
 use super::model::decoder::Decoder;
-use super::model::weights::Weights;
 use super::optimizer::AdamW;
 use super::report::Reporter;
 use super::rollout::{RolloutGroup, sequences};
@@ -35,8 +34,8 @@ pub struct Job {
     pub name: Option<String>,
     /// The whole spec, for those who read the finished model.
     pub description: Value,
-    /// Directory (or GGUF file) of the model to distil from, if the objective names one.
-    pub teacher: Option<PathBuf>,
+    /// The model to distil from, if the objective names one.
+    pub teacher: Option<ModelSource>,
     /// Directory of the rollout set to train on or to mix in, if the spec names one.
     pub stored: Option<PathBuf>,
     pub train: Dataset,
@@ -105,7 +104,7 @@ impl<'a, B: Backend> Trainer<'a, B> {
         };
         check_tokens(&stored, actor.weights.config().vocab_size)?;
         let teacher = match &job.teacher {
-            Some(path) => Some(load_teacher(path, job.spec.teacher_sha256(), &actor)?),
+            Some(teacher) => Some(load_teacher(teacher, job.spec.teacher_sha256(), &actor)?),
             None => None,
         };
         let micro_batch_tokens: usize = match job.spec.train.micro_batch_tokens {
@@ -169,11 +168,16 @@ impl<'a, B: Backend> Trainer<'a, B> {
         self.objective.needs().reference || self.job.spec.train.track_reference
     }
 
-    /// Loads the model the job started from a second time, unless that was done.
+    /// Has the model the job started from, unless that was done: with an adapter the same weights without it, otherwise
+    /// the model once more.
     pub(super) fn load_reference(&mut self) -> Result<(), EngineError> {
         if self.reference.is_none() {
-            let reference = self.job.actor.load(self.actor.decoder.backend())?;
-            self.reference = Some(self.job.actor.decoder(reference.weights)?);
+            let (actor, decoder) = (&self.job.actor, &self.actor.decoder);
+            let weights = match actor.training {
+                Trained::Adapter(_) => Arc::clone(decoder.weights()),
+                Trained::Nothing | Trained::Weights => Arc::new(actor.read_again(decoder.backend())?),
+            };
+            self.reference = Some(actor.decoder(weights, None)?);
         }
         Ok(())
     }
@@ -199,7 +203,7 @@ impl<'a, B: Backend> Trainer<'a, B> {
         if !self.wants_reference() {
             return Ok(());
         }
-        if self.step == 0 && self.job.actor.sampling.is_whole() {
+        if self.step == 0 && self.job.actor.sampling.is_whole() && self.job.actor.begins_at_model() {
             // The policy is the reference still.
             for rollout in groups.iter_mut().flat_map(|group| &mut group.rollouts) {
                 rollout.reference_logprobs = rollout.behavior_logprobs.clone();
@@ -228,17 +232,24 @@ fn check_tokens(groups: &[Arc<RolloutGroup>], vocabulary: usize) -> Result<(), E
     })
 }
 
-/// Loads the model to distil from, which must have the student's tokens, and the weights that it was submitted with.
+/// Loads the model to distil from, which must have the student's tokens, and the weights that it was submitted with. What
+/// differs from a student with an adapter by its own adapter shares the weights with it.
 fn load_teacher<B: Backend>(
-    path: &Path,
+    teacher: &ModelSource,
     sha256: Option<&str>,
     student: &Actor<'_, B>,
 ) -> Result<Decoder<B>, EngineError> {
-    let inspection = modelfile::inspect(path)?;
+    let (spec, backend) = (student.spec, student.decoder.backend());
+    let is_base = teacher.path == spec.model.path && teacher.seed == spec.model.seed;
+    if matches!(spec.training, Trained::Adapter(_)) && is_base {
+        let weights = Arc::clone(student.decoder.weights());
+        let adapter = teacher.adapter(weights.config(), backend)?;
+        return spec.decoder(weights, adapter);
+    }
+    let inspection = modelfile::inspect(&teacher.path)?;
     check_weights(&inspection, sha256)?;
-    let weights = Weights::load(&inspection)?.placed(student.decoder.backend())?;
     let tokenizer = crate::text::tokenizer::TextTokenizer::from_inspection(&inspection)?;
-    let (own, other) = (student.weights.config().vocab_size, weights.config().vocab_size);
+    let (own, other) = (student.weights.config().vocab_size, inspection.config.vocab_size);
     if own != other || !student.tokenizer.same_tokens(&tokenizer) {
         return Err(EngineError::InvalidData {
             code: "teacher_tokenizer_differs",
@@ -248,7 +259,9 @@ fn load_teacher<B: Backend>(
             ),
         });
     }
-    student.spec.decoder(Arc::new(weights))
+    let weights = teacher.read(&inspection, spec.computing(), false, backend)?;
+    let adapter = teacher.adapter(&inspection.config, backend)?;
+    spec.decoder(Arc::new(weights), adapter)
 }
 
 fn check_weights(teacher: &Inspection, sha256: Option<&str>) -> Result<(), EngineError> {

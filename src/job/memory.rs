@@ -3,9 +3,11 @@
 //!
 //! With `P` parameters and f32 numbers, the sum of:
 //!
-//! * weights: `4 P`, and `4 P` in the order in which matrix products read them;
-//! * for training, gradients and the two moments of AdamW: `12 P`;
-//! * `4 Q` for every model of `Q` parameters kept beside it, the reference or a teacher;
+//! * weights that are trained: `4 P`, and `4 P` in the order in which matrix products read them, with gradients and the
+//!   two moments of AdamW, `12 P`;
+//! * with an adapter of `A` parameters that instead for `A`, and the weights once, as models that are only computed with;
+//! * `4 Q`, and in bf16 `2 Q`, for a model of `Q` parameters that is only computed with: of a job that trains nothing, the
+//!   reference of one that has no adapter, a teacher;
 //! * activations of one forward and backward pass of `train.micro_batch_tokens`, of the fewest that `auto` takes, with
 //!   its logits (at most one chunk of them exists, twice with a teacher);
 //! * the sampler's cache: keys and values of `sampling.batch_size` completions of full length with a short prompt, at
@@ -15,7 +17,7 @@
 
 use serde::Serialize;
 
-use super::spec::{MicroBatchTokens, SamplingSpec, TrainSpec};
+use super::spec::{MicroBatchTokens, Precision, SamplingSpec, TrainSpec};
 
 /// Bytes of a number.
 const NUMBER: u64 = 4;
@@ -70,6 +72,8 @@ impl MemoryNeed {
 pub struct Beside {
     /// Parameters of all models that are kept beside the one that is trained.
     pub parameters: u64,
+    /// Parameters of the adapter that is trained in the place of the model.
+    pub adapter: Option<u64>,
     /// One of them is a teacher, whose logits are made beside the policy's.
     pub teacher: bool,
     /// Completions are sampled, for training or for evaluation.
@@ -83,10 +87,14 @@ pub fn of_training(shape: &Shape, train: &TrainSpec, sampling: &SamplingSpec, be
     let tokens = tokens_of_pass(train);
     let logits = bytes(&[tokens, shape.vocab_size]).min(CHUNK_BYTES).saturating_mul(heads);
     let pass = tokens.saturating_mul(bytes_per_token(shape, train.recompute)).saturating_add(logits);
+    // Weights twice, gradients, two moments.
+    let trained = |parameters: u64| bytes(&[5, parameters]);
     MemoryNeed {
-        // Weights twice, gradients, two moments.
-        model: bytes(&[5, shape.parameters]),
-        copies: bytes(&[beside.parameters]),
+        model: match beside.adapter {
+            None => trained(shape.parameters),
+            Some(own) => computed(shape.parameters, train.precision).saturating_add(trained(own)),
+        },
+        copies: computed(beside.parameters, train.precision),
         // Sampling and training take turns, and share what one pass needs.
         activations: pass.max(sampling.activations),
         cache: sampling.cache,
@@ -94,8 +102,16 @@ pub fn of_training(shape: &Shape, train: &TrainSpec, sampling: &SamplingSpec, be
 }
 
 /// What a job needs that samples and trains nothing.
-pub fn of_sampling(shape: &Shape, sampling: &SamplingSpec) -> MemoryNeed {
-    MemoryNeed { model: bytes(&[2, shape.parameters]), ..of_sampler(shape, sampling) }
+pub fn of_sampling(shape: &Shape, sampling: &SamplingSpec, precision: Precision) -> MemoryNeed {
+    MemoryNeed { model: computed(shape.parameters, precision), ..of_sampler(shape, sampling) }
+}
+
+/// Weights that never change.
+fn computed(parameters: u64, precision: Precision) -> u64 {
+    match precision {
+        Precision::F32 => bytes(&[parameters]),
+        Precision::Bf16 => bytes(&[parameters]) / 2,
+    }
 }
 
 /// The sampler's cache and the pass that fills it.
@@ -159,7 +175,7 @@ mod tests {
         of_training(&shape, &train, &sampling, beside)
     }
 
-    const ALONE: Beside = Beside { parameters: 0, teacher: false, samples: true };
+    const ALONE: Beside = Beside { parameters: 0, adapter: None, teacher: false, samples: true };
 
     #[test]
     fn every_part_is_in_the_sum() {
@@ -173,13 +189,21 @@ mod tests {
     }
 
     #[test]
+    fn an_adapter_leaves_the_weights_once_and_in_the_precision_of_products() {
+        let beside = Beside { adapter: Some(1000), ..ALONE };
+        assert_eq!(with(shape(), beside, |_, _| ()).model, 4_000_000 + 20_000);
+        let half = with(shape(), beside, |train, _| train.precision = Precision::Bf16);
+        assert_eq!(half.model, 2_000_000 + 20_000);
+    }
+
+    #[test]
     fn what_a_refusal_advises_lowers_the_need() {
         let whole = with(shape(), ALONE, |_, _| ()).total();
         assert!(with(shape(), ALONE, |train, _| train.recompute = true).total() < whole);
         assert!(with(shape(), ALONE, |_, sampling| sampling.batch_size = 8).total() < whole);
-        let beside = Beside { parameters: 10, teacher: true, samples: true };
+        let beside = Beside { parameters: 10, teacher: true, ..ALONE };
         assert!(with(shape(), beside, |_, _| ()).total() > whole);
-        assert!(of_sampling(&shape(), &SamplingSpec::default()).total() < whole);
+        assert!(of_sampling(&shape(), &SamplingSpec::default(), Precision::F32).total() < whole);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! through and the events it leaves behind. Every other module may import this one; it imports none.
 
 pub mod access;
+pub mod adapter;
 pub mod artifact;
 pub mod bounds;
 pub mod budget;

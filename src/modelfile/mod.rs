@@ -4,6 +4,7 @@
 //! that a model the API accepted is one the engine can load. Nothing here knows candle or reads tensor data. All files
 //! are untrusted: limits are checked before memory is taken.
 
+pub mod adapter;
 pub mod architecture;
 pub mod builtin;
 pub mod config;
@@ -138,6 +139,8 @@ pub enum ModelFileError {
     UnsupportedDtype { file: String, detail: String },
     #[error("{file} is a pickle, which can run code when it is read; convert the model to safetensors")]
     PickleRefused { file: String },
+    #[error("the adapter does not fit the model: {detail}")]
+    AdapterMismatch { detail: String },
     #[error("{} holds several .gguf files; give the path of one of them", path.display())]
     Ambiguous { path: PathBuf },
 }
@@ -158,6 +161,7 @@ impl ModelFileError {
             Self::UnsupportedArchitecture { .. } => "unsupported_architecture",
             Self::UnsupportedDtype { .. } => "unsupported_dtype",
             Self::PickleRefused { .. } => "pickle_refused",
+            Self::AdapterMismatch { .. } => "adapter_mismatch",
             Self::Ambiguous { .. } => "model_ambiguous",
         }
     }

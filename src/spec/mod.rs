@@ -163,6 +163,7 @@ impl Resolved {
                     TeacherRef::Model(model) => Input::model(Role::Teacher, &model, self.common.seed),
                     TeacherRef::Path(path) => Input::path(Role::Teacher, &path),
                 }));
+                inputs.extend(training.adapter.as_ref().and_then(|adapter| adapter.start).map(Input::adapter));
                 inputs.extend(training.rollouts.stored().map(|set| Input::rollout_set(Role::Rollouts, *set)));
             }
             Work::Regrade(regrading) => inputs.push(Input::rollout_set(Role::Rollouts, regrading.source)),

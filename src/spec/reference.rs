@@ -128,6 +128,8 @@ names!(
         Rows = "rows",
         /// Held-out rows of a job that trains.
         HeldOut = "held_out",
+        /// The adapter that this one goes on from.
+        Adapter = "adapter",
         /// Stored completions.
         Rollouts = "rollouts",
         Verifier = "verifier",
@@ -200,6 +202,11 @@ impl Input {
     /// The stored verifier whose configuration a spec holds.
     pub fn verifier(id: VerifierId) -> Self {
         Self::new(Role::Verifier, InputKind::Verifier, id)
+    }
+
+    /// The adapter that one is trained on from.
+    pub(super) fn adapter(checkpoint: CheckpointId) -> Self {
+        Self::new(Role::Adapter, InputKind::Checkpoint, checkpoint)
     }
 
     /// The checkpoint that a job goes on from although it is another job's.

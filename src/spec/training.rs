@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Attributes, Common, ModelRef, Resolved, RowsRef, TeacherRef, Work, first, reference, scorer};
+use crate::job::adapter::{AdapterSpec, Lora};
 use crate::job::metadata::check_metadata;
 use crate::job::spec::{
     CheckpointSpec, DatasetSpec, EvalSpec, OptimizerSpec, ResourceSpec, RolloutSpec, SamplingSpec, TrainSpec,
@@ -34,6 +35,9 @@ pub struct JobSpec {
     pub verifier: Option<Value>,
     /// What is optimised: `{"type": ..., ...}`; `GET /v1/objectives` lists the types and their fields.
     pub objective: Value,
+    /// Train an adapter beside the frozen model, in the place of all its weights (`null`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adapter: Option<AdapterSpec>,
     #[serde(default)]
     pub sampling: SamplingSpec,
     #[serde(default)]
@@ -75,6 +79,7 @@ pub struct Pinned {
     pub verifier: Option<verifier::Config>,
     /// Its teacher, if it has one, is the one that was found.
     pub objective: objective::Config,
+    pub adapter: Option<Lora>,
     /// Of `rollouts`.
     pub stored: Option<RolloutSetId>,
 }
@@ -86,6 +91,8 @@ pub struct Training {
     /// Rows for evaluation.
     pub held_out: Option<RowsRef>,
     pub objective: objective::Config,
+    /// What is trained in the place of all weights.
+    pub adapter: Option<Lora>,
     pub optimizer: OptimizerSpec,
     pub train: TrainSpec,
     pub rollouts: RolloutSpec<RolloutSetId>,
@@ -125,6 +132,7 @@ impl JobSpec {
             rows: pinned.rows,
             held_out: pinned.held_out,
             objective: pinned.objective,
+            adapter: pinned.adapter,
             optimizer: self.optimizer,
             train: self.train,
             rollouts: self.rollouts.pin(pinned.stored),
@@ -152,6 +160,7 @@ impl JobSpec {
             held_out: self.dataset.eval.as_deref().map(|rows| reference(rows, "/dataset/eval")).transpose()?,
             verifier: scorer(self.verifier.as_ref())?,
             objective,
+            adapter: self.adapter.as_ref().map(|adapter| adapter.resolve(None).map_err(first)).transpose()?,
             stored: stored.transpose()?,
         };
         let (attributes, common, training) = self.pin(pinned);
@@ -185,6 +194,7 @@ impl Training {
             dataset: DatasetSpec::of(self.rows.to_string(), self.held_out.map(|rows| rows.to_string()), prompt),
             verifier: verifier.map(|verifier| verifier.resolved()),
             objective: self.objective.resolved(),
+            adapter: self.adapter.as_ref().map(Lora::to_spec),
             sampling,
             optimizer: self.optimizer.clone(),
             train: self.train.clone(),

@@ -9,7 +9,7 @@ use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::artifacts::training_locations;
-use super::inputs::in_use;
+use super::inputs::{has_adapters, in_use};
 use super::{Location, Result, Store, StoreError, read};
 use crate::job::rollout_set::{PARTS_FOLDER, SAMPLE_FOLDER};
 use crate::job::{CheckpointId, JobId, JobStatus, RolloutSetId};
@@ -240,9 +240,17 @@ fn status_of(row: &SqliteRow) -> Result<JobStatus> {
 
 /// Refuses when a job that is not finished needs one of these checkpoints and rollout sets.
 async fn unneeded(connection: &mut SqliteConnection, parts: &[String], owner: Option<JobId>) -> Result<()> {
-    let Some(user) = in_use(connection, parts, owner).await? else { return Ok(()) };
-    let detail = format!("the job {user} is not finished and needs it; wait for its end, or cancel it");
-    Err(StoreError::Refused { code: "in_use", detail })
+    if let Some(user) = in_use(connection, parts, owner).await? {
+        let detail = format!("the job {user} is not finished and needs it; wait for its end, or cancel it");
+        return Err(StoreError::Refused { code: "in_use", detail });
+    }
+    for part in parts {
+        if has_adapters(connection, part).await? {
+            let detail = format!("adapters that were trained beside {part} need it; delete their checkpoints first");
+            return Err(StoreError::Refused { code: "in_use", detail });
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

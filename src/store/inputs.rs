@@ -44,6 +44,20 @@ pub(super) async fn in_use(
     user.map(|id| super::read("job id", &id)).transpose()
 }
 
+/// Whether a job that trained an adapter beside this model still has the finished one.
+pub(super) async fn has_adapters(connection: &mut SqliteConnection, model: &str) -> Result<bool> {
+    let found: Option<i64> = sqlx::query_scalar(
+        "select 1 from job_input join job on job.id = job_input.job_id join artifact on artifact.job_id = job.id
+         where job_input.id = $1 and role = 'model' and artifact.kind = 'inference'
+               and json_extract(spec_resolved, '$.adapter') is not null
+         limit 1",
+    )
+    .bind(model)
+    .fetch_optional(connection)
+    .await?;
+    Ok(found.is_some())
+}
+
 /// Refuses to take up a job again that refers to something that was deleted after its end.
 pub(super) async fn check_inputs(connection: &mut SqliteConnection, job: JobId) -> Result<()> {
     let gone: Option<String> = sqlx::query_scalar(

@@ -68,7 +68,8 @@ use tokio::runtime::Handle;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 pub use artifacts::{
-    Added, Artifact, CheckpointRow, Content, Damaged, Keep, Location, NamedFile, NewArtifact, Place, Staged, StoredFile,
+    AdapterOf, Added, Artifact, CheckpointRow, Content, Damaged, Keep, Location, NamedFile, NewArtifact, Place, Staged,
+    StoredFile,
 };
 pub use attempts::AttemptRow;
 pub use audit::{AuditChain, AuditEntry};

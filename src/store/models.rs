@@ -4,7 +4,7 @@ use serde_json::Value;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
-use super::inputs::in_use;
+use super::inputs::{has_adapters, in_use};
 use super::{DEFAULT_PROJECT, Location, Page, Result, Store, StoreError, read, read_json, write_json};
 use crate::job::{Failure, ModelId, ModelStatus, Timestamp};
 
@@ -171,12 +171,24 @@ impl Store {
                 let detail = "a job that is not finished uses the model; cancel it or wait for it";
                 return Err(StoreError::Conflict(detail.to_owned()));
             }
+            if has_adapters(tx.connection(), &id.to_string()).await? {
+                let detail = "adapters that were trained beside the model need it; delete their checkpoints first";
+                return Err(StoreError::Conflict(detail.to_owned()));
+            }
             sqlx::query("delete from model where id = $1").bind(id.to_string()).execute(tx.connection()).await?;
             tx.commit().await?;
             self.place().remove(&Location::model(id)).await;
             Ok(())
         })
         .await
+    }
+}
+
+impl ModelRow {
+    /// What others know it by: its name on the hub, or here.
+    pub fn public_name(&self) -> String {
+        let hub = self.source.strip_prefix("hf:").and_then(|rest| rest.split(['@', ':']).next());
+        hub.map(str::to_owned).or_else(|| self.name.clone()).unwrap_or_else(|| self.id.to_string())
     }
 }
 

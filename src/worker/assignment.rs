@@ -6,9 +6,12 @@ use std::sync::Arc;
 
 use crate::dataset::jsonl::JsonlFile;
 use crate::dataset::{self, Columns, Dataset, Split};
+use crate::engine::actor::{ModelSource, Trained};
 use crate::engine::collective::{Alone, Collective};
 use crate::engine::device::Device;
+use crate::engine::model::adapter::Origin;
 use crate::engine::{self, ActorSpec, EngineError, EvaluationJob, Job, Outcome, RegradingJob, Reporter, SamplingJob};
+use crate::job::adapter::Lora;
 use crate::job::rollout_set::{PARTS_FOLDER, SAMPLE_FOLDER};
 use crate::job::spec::Precision;
 use crate::job::{Failure, FailureKind, GateSpec, RolloutSetId};
@@ -71,7 +74,11 @@ pub async fn prepare(store: &Store, claim: &Claim, device: &Device) -> Result<Wo
         sweep(store, claim).await.map_err(failed)?;
     }
     let Resolved { common, work } = &*claim.spec;
-    let actor = actor(store, claim, device, common, work.precision()).await?;
+    let training = match work {
+        spec::Work::Train(training) => trained(store, training.adapter.as_ref(), common.seed).await?,
+        spec::Work::Sample(_) | spec::Work::Regrade(_) | spec::Work::Evaluate(_) => Trained::Nothing,
+    };
+    let actor = ActorSpec { training, ..actor(store, claim, device, common, work.precision()).await? };
     Ok(match work {
         spec::Work::Train(training) => Work::Train(Box::new(training_job(store, claim, actor, training).await?)),
         spec::Work::Sample(sampling) => {
@@ -97,8 +104,10 @@ pub async fn prepare(store: &Store, claim: &Claim, device: &Device) -> Result<Wo
 async fn training_job(store: &Store, claim: &Claim, actor: ActorSpec, training: &Training) -> Result<Job, Failure> {
     let teacher = match training.teacher() {
         None => None,
-        Some(TeacherRef::Path(path)) => Some(path),
-        Some(TeacherRef::Model(reference)) => Some(model(store, &reference).await?.0),
+        Some(TeacherRef::Path(path)) => {
+            Some(ModelSource { name: path.display().to_string(), path, seed: None, adapter: None })
+        }
+        Some(TeacherRef::Model(reference)) => Some(model(store, &reference, claim.spec.common.seed).await?.0),
     };
     let stored = match training.rollouts.stored() {
         Some(set) => Some(rollout_set(store, *set).await?),
@@ -134,7 +143,7 @@ async fn actor(
     common: &Common,
     precision: Precision,
 ) -> Result<ActorSpec, Failure> {
-    let (model, from_scratch) = model(store, &common.model).await?;
+    let (model, _) = model(store, &common.model, common.seed).await?;
     Ok(ActorSpec {
         id: claim.lease.job,
         attempt: claim.lease.attempt,
@@ -144,7 +153,7 @@ async fn actor(
         sampling: common.sampling.clone(),
         verifier: common.verifier.clone(),
         model,
-        from_scratch,
+        training: Trained::Nothing,
         directory: store.files().job(claim.lease.job),
         precision,
         device: device.clone(),
@@ -185,22 +194,45 @@ fn failed(error: StoreError) -> Failure {
     }
 }
 
-/// The model's directory, and whether its weights are drawn at random.
-pub(super) async fn model(store: &Store, reference: &ModelRef) -> Result<(PathBuf, bool), Failure> {
-    match *reference {
+/// Where a model is, and the chat template that belongs to it if it is an adapter with one of its own. `seed` is what a
+/// built-in without weights draws them from.
+pub(super) async fn model(
+    store: &Store,
+    reference: &ModelRef,
+    seed: u64,
+) -> Result<(ModelSource, Option<String>), Failure> {
+    let name = reference.to_string();
+    let source = |path: PathBuf, name: String| ModelSource { path, seed: None, adapter: None, name };
+    Ok(match *reference {
         ModelRef::Builtin(builtin) => {
             let path = unpack(store, builtin).map_err(failed)?;
-            Ok((path, builtin.from_scratch))
+            (ModelSource { seed: builtin.from_scratch.then_some(seed), ..source(path, name) }, None)
         }
         ModelRef::Model(id) => {
-            store.model(id).await.map_err(failed)?;
-            Ok((fetch(store, &Location::model(id)).await?, false))
+            let row = store.model(id).await.map_err(failed)?;
+            (source(fetch(store, &Location::model(id)).await?, row.public_name()), None)
         }
         ModelRef::Checkpoint(id) => {
             let row = store.checkpoint(id).await.map_err(failed)?;
-            Ok((store.place().fetch_artifact(&row.artifact).await.map_err(unread)?, false))
+            let path = store.place().fetch_artifact(&row.artifact).await.map_err(unread)?;
+            match store.adapter_of(&row).await.map_err(failed)? {
+                None => (source(path, name), None),
+                Some(of) => {
+                    let (base, _) = Box::pin(model(store, &of.model, of.seed)).await?;
+                    (ModelSource { adapter: Some(path), ..base }, of.chat_template)
+                }
+            }
         }
-    }
+    })
+}
+
+/// What a job changes of its model.
+async fn trained(store: &Store, adapter: Option<&Lora>, seed: u64) -> Result<Trained, Failure> {
+    let Some(lora) = adapter else { return Ok(Trained::Weights) };
+    let Some(start) = lora.start else { return Ok(Trained::Adapter(Origin::New { lora: lora.clone(), seed })) };
+    let row = store.checkpoint(start).await.map_err(failed)?;
+    let directory = store.place().fetch_artifact(&row.artifact).await.map_err(unread)?;
+    Ok(Trained::Adapter(Origin::Stored { directory, lora: Some(lora.clone()) }))
 }
 
 async fn dataset(store: &Store, rows: RowsRef, split: Split) -> Result<Dataset, Failure> {

@@ -6,7 +6,6 @@
 //! loaded is loaded to the end. A client that leaves, or takes longer than [`LONGEST`], ends its request as well.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -17,10 +16,12 @@ use tokio::time::{Instant, MissedTickBehavior, interval, interval_at, timeout};
 use super::pulse::Pulse;
 use super::{Options, POLL, WorkerError, assignment, chain, panic_text, stillness};
 use crate::clock;
+use crate::engine::actor::ModelSource;
 use crate::engine::device::Device;
 use crate::engine::responder::{RespondError, Responder};
 use crate::engine::{EngineError, Stop};
 use crate::job::inference::{Fault, FaultCode, Order, Reply};
+use crate::job::spec::PromptSpec;
 use crate::job::{DeviceStatus, FailureKind, Phase};
 use crate::spec::ModelRef;
 use crate::store::Store;
@@ -38,6 +39,9 @@ const HANDSHAKE: Duration = Duration::from_secs(1);
 const ALIVE: Duration = Duration::from_secs(5);
 /// Replies that may wait to be sent before the engine has to wait.
 const REPLY_QUEUE: usize = 64;
+
+/// What a built-in model without weights draws them from.
+const SCRATCH_SEED: u64 = 0;
 
 /// Where an idle worker takes requests.
 pub struct InferenceServer<'a> {
@@ -58,7 +62,7 @@ struct Loaded {
 /// Where an order's model is.
 enum Source {
     Loaded(Arc<Responder>),
-    Files { path: PathBuf, from_scratch: bool },
+    Files { model: ModelSource, prompt: Box<PromptSpec> },
 }
 
 /// One order for the engine's thread.
@@ -255,8 +259,11 @@ impl<'a> InferenceServer<'a> {
             Ok(reference) => reference,
             Err(error) => return Err(Fault::new(FaultCode::ModelUnusable, error.to_string())),
         };
-        match assignment::model(self.store, &reference).await {
-            Ok((path, from_scratch)) => Ok(Source::Files { path, from_scratch }),
+        match assignment::model(self.store, &reference, SCRATCH_SEED).await {
+            Ok((model, chat_template)) => {
+                let prompt = Box::new(PromptSpec { chat_template, ..PromptSpec::default() });
+                Ok(Source::Files { model, prompt })
+            }
             Err(failure) if failure.kind == FailureKind::InvalidData => {
                 Err(Fault::new(FaultCode::ModelUnusable, failure.message))
             }
@@ -381,9 +388,9 @@ impl Task {
     fn run(&self) -> Answered {
         let responder = match &self.source {
             Source::Loaded(responder) => Arc::clone(responder),
-            Source::Files { path, from_scratch } => {
+            Source::Files { model, prompt } => {
                 self.pulse.phase(Phase::Loading);
-                match Responder::load(path, *from_scratch, &self.device) {
+                match Responder::load(model, prompt, &self.device) {
                     Ok(responder) => Arc::new(responder),
                     Err(error) => return (None, Err(error.into())),
                 }

@@ -2,7 +2,8 @@
 
 For each family: the model of tests/data/models is saved by transformers, imported, and must go on with the same tokens and
 the same log-probabilities (1e-4) as transformers. Then a job trains it, and the finished model must go on in transformers
-as it does here.
+as it does here. Then another job trains an adapter beside it, which peft must load without a warning and go on with as
+here, beside the model and merged into it.
 """
 
 import io
@@ -11,9 +12,11 @@ import sys
 import tarfile
 import time
 import urllib.request
+import warnings
 from pathlib import Path
 
 import torch
+from peft import PeftModel
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from transformers import AutoModelForCausalLM
 
@@ -103,6 +106,18 @@ def ends_of(folder):
     return found
 
 
+def trained_by(base, spec, folder):
+    """The finished model or adapter of a job, unpacked."""
+    job = json.loads(request(f"{base}/v1/jobs", spec))["id"]
+    row = ended(f"{base}/v1/jobs/{job}", ("succeeded", "failed", "cancelled"))
+    assert row["status"] == "succeeded", f"{folder}: {row.get('failure') or row['status']}"
+    checkpoint = row["result"]["checkpoint"]
+    archive = request(f"{base}/v1/checkpoints/{checkpoint}/archive")
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        files.extractall(folder, filter="data")
+    return checkpoint, folder
+
+
 def check(base, roots, family):
     source, folder = FAMILIES / family, roots / family
     model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32).eval()
@@ -121,21 +136,37 @@ def check(base, roots, family):
         "train": {"steps": 3, "prompts_per_step": 8},
         "optimizer": {"learning_rate": 1e-3},
     }
-    job = json.loads(request(f"{base}/v1/jobs", spec))["id"]
-    row = ended(f"{base}/v1/jobs/{job}", ("succeeded", "failed", "cancelled"))
-    assert row["status"] == "succeeded", f"{family}: {row.get('failure') or row['status']}"
-    checkpoint = row["result"]["checkpoint"]
-    archive = request(f"{base}/v1/checkpoints/{checkpoint}/archive")
-    back = roots / f"{family}-trained"
-    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-        files.extractall(back, filter="data")
+    checkpoint, back = trained_by(base, spec, roots / f"{family}-trained")
     config = next(back.rglob("config.json")).parent
     trained, report = AutoModelForCausalLM.from_pretrained(config, dtype=torch.float32, output_loading_info=True)
     # transformers names buffers that it makes by itself among the missing ones.
     lost = {kind: names for kind, names in report.items() if kind in ("missing_keys", "unexpected_keys", "mismatched_keys") and names}
     assert not lost, f"{family}: {lost}"
     back = compare(base, checkpoint, trained.eval(), own_tokenizer, ends_of(config), f"{family}, trained")
-    print(f"{family}: log-probabilities differ by {there:.1e} as imported, by {back:.1e} when trained", flush=True)
+
+    # transformers keeps the experts of a layer as one tensor, beside which peft has no factors for single ones.
+    has_experts = any("experts" in name for name, _ in model.named_parameters())
+    targets = ["q_proj", "k_proj", "v_proj", "o_proj"] if has_experts else "all_linear"
+    spec["adapter"] = {"type": "lora", "rank": 4, "targets": targets, "rslora": True}
+    spec["optimizer"] = {"learning_rate": 0.03, "warmup": 0}
+    checkpoint, folder = trained_by(base, spec, roots / f"{family}-adapter")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        adapted = PeftModel.from_pretrained(model, next(folder.rglob("adapter_config.json")).parent).eval()
+    tokens = torch.tensor([own_tokenizer.encode(PROMPTS[1]).ids])
+    with torch.no_grad(), adapted.disable_adapter():
+        without = adapted(tokens).logits
+    with torch.no_grad():
+        moved = float((adapted(tokens).logits - without).abs().max())
+    assert moved > 1e-2, f"{family}: the adapter changes logits by {moved} only"
+    beside = compare(base, checkpoint, adapted, own_tokenizer, ends_of(roots / family), f"{family}, adapter")
+    merged = adapted.merge_and_unload()
+    merged = compare(base, checkpoint, merged, own_tokenizer, ends_of(roots / family), f"{family}, merged adapter")
+    print(
+        f"{family}: log-probabilities differ by {there:.1e} as imported, by {back:.1e} when trained, by {beside:.1e} with an "
+        f"adapter, by {merged:.1e} with it merged",
+        flush=True,
+    )
 
 
 def main():

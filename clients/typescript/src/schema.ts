@@ -2118,6 +2118,51 @@ export interface webhooks {
 }
 export interface components {
     schemas: {
+        /**
+         * @description What the factors of a new adapter are. `B` is zero, so that training begins at the model itself.
+         *
+         *     - `kaiming`: `A` uniform within `1 / sqrt(in)` (He et al., arXiv 1502.01852, with a slope of `sqrt(5)`), as peft has it.
+         *     - `zero_b`: `A` normal with deviation `1 / rank`, as in LoRA's paper.
+         * @enum {string}
+         */
+        AdapterInit: "kaiming" | "zero_b";
+        /**
+         * @description A low-rank adapter (LoRA, arXiv 2106.09685): the model is frozen, and beside each adapted weight `W: [out, in]` two
+         *     factors `A: [rank, in]` and `B: [out, rank]` are trained, with which the weight is `W + scale B A`.
+         */
+        AdapterSpec: {
+            type: components["schemas"]["AdapterType"];
+            /**
+             * Format: uint32
+             * @description Rank of the change; 16 by default. With `start` it is that of the adapter there, as are `alpha`, `targets` and
+             *     `rslora`.
+             */
+            rank?: number | null;
+            /**
+             * Format: double
+             * @description The change is multiplied by `alpha / rank`, or with `rslora` by `alpha / sqrt(rank)`. Twice the rank by default.
+             */
+            alpha?: number | null;
+            /**
+             * @description Which weights are adapted: `all_linear`, all matrices within the layers but the routers of experts; or the last
+             *     parts of their names, such as `["q_proj", "v_proj"]`.
+             */
+            targets?: components["schemas"]["Targets"] | null;
+            /**
+             * @description What the factors are at first.
+             * @default kaiming
+             */
+            init?: components["schemas"]["AdapterInit"];
+            /** @description Scale by the root of the rank (arXiv 2312.03732), so that the change does not shrink as the rank grows. */
+            rslora?: boolean | null;
+            /** @description An inference checkpoint (`ckpt_...`) of a job with an adapter for the same model, from which to go on. */
+            start?: string | null;
+        };
+        /**
+         * @description The kinds of adapters.
+         * @enum {string}
+         */
+        AdapterType: "lora";
         /** @description How the rewards of a group become advantages. */
         Advantage: "reinforce" | "nsr" | components["schemas"]["AdvantageWeighted"] | "mean" | "rloo" | "group_std" | "maxrl" | components["schemas"]["AdvantagePassAtK"] | components["schemas"]["AdvantagePower"] | components["schemas"]["AdvantageAsym"] | components["schemas"]["AdvantageFade"];
         /** @description The mean advantage with failures divided by `delta`. */
@@ -2156,6 +2201,11 @@ export interface components {
             /** Format: double */
             lambda: number;
         };
+        /**
+         * @description The word `all_linear`.
+         * @enum {string}
+         */
+        AllLinear: "all_linear";
         /** @description A key, without its secret. */
         ApiKey: {
             /** @example key_0198f6c2a7d47e0c8f6f0d9f0e6b5a31 */
@@ -4512,6 +4562,8 @@ export interface components {
             /** @description A stored verifier (`vf_...`) or an inline one. */
             verifier?: string | components["schemas"]["VerifierSpec"] | null;
             objective: components["schemas"]["ObjectiveSpec"];
+            /** @description Train an adapter beside the frozen model, in the place of all its weights (`null`). */
+            adapter?: components["schemas"]["AdapterSpec"] | null;
             /**
              * @default {
              *       "temperature": 1,
@@ -6285,6 +6337,8 @@ export interface components {
             steps: number[];
             columns: components["schemas"]["Column"][];
         };
+        /** @description Weights that are adapted. */
+        Targets: components["schemas"]["AllLinear"] | string[];
         TestCompletion: {
             completion: string;
             /** @description The row that it answers; the expected answer is its column `answer`. */

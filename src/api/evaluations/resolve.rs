@@ -26,13 +26,13 @@ pub async fn resolve(finder: Finder<'_>, submitted: Value) -> Result<NewJob, Pro
         return Err(Problem::invalid(errors));
     };
     let shape = resources::shape(&model.files).await?.map_err(|error| Problem::invalid(vec![error]))?;
-    let need = memory::of_sampling(&shape, &spec.sampling);
+    let need = memory::of_sampling(&shape, &spec.sampling, spec.precision);
     errors.extend(resources::check(store, spec.resources.devices, &need).await?);
     if !errors.is_empty() {
         return Err(Problem::invalid(errors));
     }
     let (attributes, mut common, evaluating) = spec.pin(model.reference, rows, config);
-    let prompt = resolve::prompts(store, &model.files, common.prompt, "").await?;
+    let prompt = resolve::prompts(store, &model, common.prompt, "").await?;
     common.prompt = prompt.map_err(|error| Problem::invalid(vec![error]))?;
     let resolved = Resolved { common, work: Work::Evaluate(evaluating) };
     Ok(NewJob::of(submitted, attributes, resolved, need.total()).with_verifier(scoring.stored))

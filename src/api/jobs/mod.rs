@@ -1,5 +1,6 @@
 //! Jobs: they train a model, fill a rollout set, or evaluate a model.
 
+mod adapter;
 pub mod attempts;
 pub mod cancel;
 pub mod checkpoints;

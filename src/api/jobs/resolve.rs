@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::adapter::{self, Adapter};
 use super::stored_rollouts;
 use super::teacher::{self, Teacher};
 use crate::api::error::Problem;
@@ -51,7 +52,10 @@ pub async fn resolve(finder: Finder<'_>, submitted: Value) -> Result<Resolution,
     let rows = collect(train, &mut errors);
     let held_out = held_out_rows(store, &spec, rows, scoring.config.as_ref(), &mut errors).await?;
     errors.extend(unmeasured_gate(&spec, held_out));
-    let (mut teacher, mut stored) = (None, None);
+    let (mut teacher, mut stored, mut adapter) = (None, None, None);
+    if let (Some(wanted), Some(model)) = (&spec.adapter, &model) {
+        adapter = collect(adapter::check(finder, wanted, spec.seed, model).await?, &mut errors);
+    }
     if let (Some(objective), Some(model)) = (&objective, &model) {
         let set = stored_rollouts::check(store, &spec, objective, model).await?;
         stored = collect(set, &mut errors).flatten();
@@ -69,7 +73,8 @@ pub async fn resolve(finder: Finder<'_>, submitted: Value) -> Result<Resolution,
         Some(teacher) => objective.with_teacher(teacher.reference.to_string(), teacher.sha256.clone()),
     };
     let shape = resources::shape(&model.files).await?.map_err(|error| Problem::invalid(vec![error]))?;
-    let memory = memory_need(&shape, &spec, needs, held_out.is_some(), teacher.as_ref());
+    let beside = Kept { adapter: adapter.as_ref(), teacher: teacher.as_ref() };
+    let memory = memory_need(&shape, &spec, needs, held_out.is_some(), beside);
     if spec.train.router_aux_loss_coef > 0.0 && shape.experts == 0 {
         let detail = "is the weight of a loss over experts, and the model has none; leave it out";
         errors.push(FieldError::new("/train/router_aux_loss_coef", "invalid_value", detail));
@@ -78,10 +83,12 @@ pub async fn resolve(finder: Finder<'_>, submitted: Value) -> Result<Resolution,
     if !errors.is_empty() {
         return Err(Problem::invalid(errors));
     }
-    let prompt = resolve::prompts(store, &model.files, spec.dataset.prompt(), "/dataset").await?;
+    let prompt = resolve::prompts(store, &model, spec.dataset.prompt(), "/dataset").await?;
     let prompt = prompt.map_err(|error| Problem::invalid(vec![error]))?;
     let verifier = scoring.stored;
-    let pinned = Pinned { model: model.reference, rows, held_out, verifier: scoring.config, objective, stored };
+    let adapter = adapter.map(|adapter| adapter.lora);
+    let pinned =
+        Pinned { model: model.reference, rows, held_out, verifier: scoring.config, objective, adapter, stored };
     let (attributes, common, training) = spec.pin(pinned);
     let common = Common { prompt, ..common };
     Ok(Resolution { submitted, attributes, common, training, verifier, model, parameters: shape.parameters, memory })
@@ -105,12 +112,21 @@ async fn held_out_rows(
     }
 }
 
-fn memory_need(shape: &Shape, spec: &JobSpec, needs: Needs, evaluates: bool, teacher: Option<&Teacher>) -> MemoryNeed {
-    let reference = needs.reference || (spec.train.track_reference && !needs.completions);
+/// What is kept beside a model.
+struct Kept<'a> {
+    adapter: Option<&'a Adapter>,
+    teacher: Option<&'a Teacher>,
+}
+
+fn memory_need(shape: &Shape, spec: &JobSpec, needs: Needs, evaluates: bool, kept: Kept<'_>) -> MemoryNeed {
+    let Kept { adapter, teacher } = kept;
+    // An adapter's reference is the model without it.
+    let reference = adapter.is_none() && (needs.reference || (spec.train.track_reference && !needs.completions));
     let copy = if reference { shape.parameters } else { 0 };
     let trains_on_fresh = !needs.completions && spec.rollouts.from.is_none();
     let beside = Beside {
         parameters: copy.saturating_add(teacher.map_or(0, |teacher| teacher.parameters)),
+        adapter: adapter.map(|adapter| adapter.parameters),
         teacher: teacher.is_some(),
         samples: trains_on_fresh || evaluates,
     };

@@ -34,12 +34,12 @@ pub async fn resolve(finder: Finder<'_>, submitted: Value) -> Result<NewJob, Pro
         return Err(Problem::invalid(errors));
     };
     let shape = resources::shape(&model.files).await?.map_err(|error| Problem::invalid(vec![error]))?;
-    let need = memory::of_sampling(&shape, &spec.sampling);
+    let need = memory::of_sampling(&shape, &spec.sampling, spec.precision);
     errors.extend(resources::check(store, spec.resources.devices, &need).await?);
     if !errors.is_empty() {
         return Err(Problem::invalid(errors));
     }
-    let prompt = resolve::prompts(store, &model.files, spec.dataset.prompt(), "/dataset").await?;
+    let prompt = resolve::prompts(store, &model, spec.dataset.prompt(), "/dataset").await?;
     let prompt = prompt.map_err(|error| Problem::invalid(vec![error]))?;
     let (attributes, common, sampling) = spec.pin(model.reference, rows, scoring.config);
     let common = Common { prompt, ..common };

@@ -149,8 +149,12 @@ impl<B: Backend> Bench<'_, B> {
             Ok(began.elapsed().as_secs_f64())
         })?;
         let seconds = median(runs);
-        // Two operations a weight forward, and four backward.
-        let gflops = 6.0 * parameters as f64 * rows as f64 / seconds / 1e9;
+        // Two operations a weight forward, and four backward; of a frozen one only two.
+        let (of_weight, own) = match self.subject.decoder.adapter() {
+            Some(adapter) => (4.0, adapter.weights().parameter_count()),
+            None => (6.0, 0),
+        };
+        let gflops = (of_weight * parameters as f64 + 6.0 * own as f64) * rows as f64 / seconds / 1e9;
         Ok(Measurement::Train {
             sequences: count,
             length,
@@ -258,9 +262,10 @@ impl<B: Backend> Bench<'_, B> {
         }
         let tokens = sequences.iter().map(|sequence| sequence.completion.len() as f64).sum();
         let scale = 1.0 / objective.normalizer(&StepTotals { tokens, sequences: sequences.len() as f64 });
-        let norm = self.subject.weights.backend().gradient_norm(&gradients, scale)?;
+        let trained = self.subject.decoder.trained();
+        let norm = trained.backend().gradient_norm(&gradients, scale)?;
         ensure!(norm.is_finite(), "the gradient is not finite");
-        Ok(optimizer.step(&self.subject.weights, &gradients, scale, norm, LEARNING_RATE)?)
+        Ok(optimizer.step(trained, &gradients, scale, norm, LEARNING_RATE)?)
     }
 }
 

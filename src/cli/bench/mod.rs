@@ -20,7 +20,7 @@ use serde::Serialize;
 use self::machine::matmul;
 use self::measure::{Bench, Peak, Sizes};
 use self::report::{Machine, Measurement, Report};
-use self::subject::Subject;
+use self::subject::{Setting, Subject};
 use super::worker::start_pool;
 use crate::clock;
 use crate::config::Config;
@@ -47,6 +47,9 @@ pub struct Args {
     /// What the factors of matrix products are rounded to
     #[arg(long, value_enum, default_value_t = Compute::F32)]
     compute: Compute,
+    /// Train an adapter of this rank on all linear layers, beside the frozen model
+    #[arg(long, value_name = "RANK", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    lora: Option<u32>,
     /// Measure only these, separated by commas [default: all]
     #[arg(long, value_enum, value_name = "KIND,...", value_delimiter = ',')]
     only: Vec<Kind>,
@@ -73,7 +76,8 @@ What is measured:
            `shared prompt` is as many completions of one prompt, which is computed once.
   train    Forward, backward and AdamW on 8 sequences of 128 tokens, or with less than 50 million
            parameters on 64 of 64; then again with `recompute`. GFLOP/s are 6 x parameters x
-           tokens / seconds, without attention and without what is computed twice.
+           tokens / seconds, without attention and without what is computed twice; with --lora
+           4 x the model's and 6 x the adapter's parameters.
   step     A step of a GRPO job: 8 completions of 64 tokens for each of 8 prompts of 64 tokens,
            random rewards, micro-batches of 2048 tokens, backward and AdamW.
 
@@ -97,6 +101,7 @@ processor without AVX2; with `none` everything ran as it should.
 Examples:
   anneal bench
   anneal bench --model smollm2-135m --compute bf16 --only train
+  anneal bench --model smollm2-135m --lora 16 --only train
   anneal bench --model target/smollm2 --only sample --batch 1,16 --seconds 10
   anneal bench --device cuda:0 --model qwen3-0.6b --compute bf16 --batch 1,32,256
   anneal bench --json | jq '.results[] | select(.name == \"decode\")'";
@@ -208,7 +213,8 @@ fn measure_on<B: Backend>(
 ) -> anyhow::Result<Report> {
     let mut results: Vec<Measurement> = args.wants(Kind::Matmul).then_some(figures).into_iter().collect();
     progress.begin(&format!("loading {}", args.model));
-    let subject = Subject::load(&args.model, args.compute.into(), args.samples(), backend)?;
+    let setting = Setting { precision: args.compute.into(), with_text: args.samples(), lora: args.lora };
+    let subject = Subject::load(&args.model, setting, backend)?;
     let sizes = Sizes::of(&args.device, subject.weights.parameter_count());
     subject.check_context(sizes)?;
     // Of a small model caches hold a part.
@@ -252,6 +258,7 @@ fn measure_on<B: Backend>(
         },
         model: args.model.clone(),
         parameters: subject.weights.parameter_count(),
+        lora: args.lora,
         compute: args.compute,
         matmul_peak_gflops: peak.gflops,
         memory_bytes_per_second: peak.bytes_per_second,

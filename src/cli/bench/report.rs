@@ -13,6 +13,9 @@ pub struct Report {
     pub machine: Machine,
     pub model: String,
     pub parameters: usize,
+    /// The rank of the adapter that was trained beside it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lora: Option<u32>,
     pub compute: Compute,
     pub matmul_peak_gflops: f64,
     /// Of a GPU read and written by a copy; of the CPU read, where that was measured.
@@ -111,7 +114,8 @@ pub fn table(report: &Report) -> String {
     if let Some(gpu) = gpu {
         text += &format!("device       {gpu}\n");
     }
-    text += &format!("model        {}, {parameters} parameters, products in {compute}\n", report.model);
+    let adapter = report.lora.map_or_else(String::new, |rank| format!(", adapter of rank {rank}"));
+    text += &format!("model        {}, {parameters} parameters{adapter}, products in {compute}\n", report.model);
     let memory = report.memory_bytes_per_second;
     let memory = memory.map_or_else(String::new, |rate| format!(", memory {} GB/s", number(rate / 1e9)));
     text += &format!("matmul peak  {} GFLOP/s{memory}\n\n", number(report.matmul_peak_gflops));
@@ -212,6 +216,7 @@ mod tests {
             machine: Machine { cpu: String::from("AMD EPYC"), cores: 2, instructions: "avx512_bf16", gpu: None },
             model: String::from("smollm2-135m"),
             parameters: 134_515_008,
+            lora: None,
             compute: Compute::Bf16,
             matmul_peak_gflops: 512.34,
             memory_bytes_per_second: None,

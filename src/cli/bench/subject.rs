@@ -7,10 +7,13 @@ use anyhow::{Context, ensure};
 use serde_json::{Map, Value, json};
 
 use super::measure::Sizes;
-use crate::engine::backend::Backend;
+use crate::engine::backend::{Backend, Usage};
 use crate::engine::kernels::gemm::Precision;
+use crate::engine::model::adapter::{Adapter, Origin};
 use crate::engine::model::decoder::Decoder;
+use crate::engine::model::reader::Reader;
 use crate::engine::model::weights::Weights;
+use crate::job::adapter::{AdapterInit, Lora, Targets};
 use crate::modelfile::builtin::Builtin;
 use crate::modelfile::{self, Inspection, ModelConfig};
 use crate::text::tokenizer::TextTokenizer;
@@ -36,26 +39,76 @@ pub struct Subject<B: Backend> {
     pub tokenizer: Option<TextTokenizer>,
 }
 
+/// How a model is used.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    pub precision: Precision,
+    /// Whether tokens are drawn.
+    pub with_text: bool,
+    /// The rank of an adapter that is trained beside it.
+    pub lora: Option<u32>,
+}
+
 impl<B: Backend> Subject<B> {
-    /// Loads the model that `name` stands for, or makes it; `with_text` also its tokenizer.
-    pub fn load(name: &str, precision: Precision, with_text: bool, backend: &Arc<B>) -> anyhow::Result<Self> {
-        let (weights, tokenizer) = match (shape(name), Builtin::find(name)) {
+    /// Loads the model that `name` stands for, or makes it.
+    pub fn load(name: &str, setting: Setting, backend: &Arc<B>) -> anyhow::Result<Self> {
+        let with_text = setting.with_text;
+        match (shape(name), Builtin::find(name)) {
             (Some(config), _) => {
                 let tokenizer = with_text.then(|| plain_tokenizer(config.vocab_size)).transpose()?;
-                (Weights::random(&config, SEED)?, tokenizer)
+                Self::of(&config, &Reader::random(&config, SEED), tokenizer, setting, backend)
             }
             (None, Some(builtin)) if builtin.from_scratch => {
                 let inspection = endless(builtin.inspect()?);
-                (Weights::random(&inspection.config, SEED)?, tokenizer_of(&inspection, with_text)?)
+                let (config, tokenizer) = (&inspection.config, tokenizer_of(&inspection, with_text)?);
+                Self::of(config, &Reader::random(config, SEED), tokenizer, setting, backend)
             }
-            (None, Some(builtin)) => load_builtin(builtin, with_text)?,
-            (None, None) => load_path(Path::new(name), with_text).with_context(|| {
+            (None, Some(builtin)) => Self::load_builtin(builtin, setting, backend),
+            (None, None) => Self::load_path(Path::new(name), setting, backend).with_context(|| {
                 let shapes = SHAPES.join(", ");
                 format!("`{name}` is neither {shapes} or builtin:arith-tiny nor a model that can be used")
-            })?,
+            }),
+        }
+    }
+
+    fn of(
+        config: &ModelConfig,
+        reader: &Reader<'_>,
+        tokenizer: Option<TextTokenizer>,
+        Setting { precision, lora, .. }: Setting,
+        backend: &Arc<B>,
+    ) -> anyhow::Result<Self> {
+        let usage = if lora.is_some() { Usage::Computing(precision) } else { Usage::Training };
+        let weights = Arc::new(Weights::read(backend, config, usage, reader)?);
+        let adapter = lora.map(|rank| {
+            let (alpha, targets, init) = (f64::from(rank), Targets::ALL, AdapterInit::default());
+            let lora = Lora { rank, alpha, targets, init, rslora: false, start: None };
+            Adapter::load(backend, config, &Origin::New { lora, seed: SEED })
+        });
+        let longest = config.max_position_embeddings;
+        let decoder = Decoder::for_sequences(Arc::clone(&weights), adapter.transpose()?, precision, longest)?;
+        Ok(Self { weights, decoder, tokenizer })
+    }
+
+    fn load_path(path: &Path, setting: Setting, backend: &Arc<B>) -> anyhow::Result<Self> {
+        let inspect = if setting.with_text { modelfile::inspect } else { modelfile::inspect_weights };
+        let inspection = endless(inspect(path)?);
+        let tokenizer = tokenizer_of(&inspection, setting.with_text)?;
+        Self::of(&inspection.config, &Reader::open(&inspection)?, tokenizer, setting, backend)
+    }
+
+    /// Loading needs files, so that a built-in model becomes some for as long as it is read.
+    fn load_builtin(builtin: &Builtin, setting: Setting, backend: &Arc<B>) -> anyhow::Result<Self> {
+        let folder = std::env::temp_dir().join(format!("anneal-bench-{}", uuid::Uuid::new_v4().simple()));
+        let write = || -> std::io::Result<()> {
+            std::fs::create_dir(&folder)?;
+            builtin.files.iter().try_for_each(|(name, bytes)| std::fs::write(folder.join(name), bytes))
         };
-        let weights = Arc::new(weights.placed(backend)?);
-        Ok(Self { decoder: Decoder::new(Arc::clone(&weights), precision)?, weights, tokenizer })
+        let written = write().with_context(|| format!("cannot write the model below {}", folder.display()));
+        let loaded = written.and_then(|()| Self::load_path(&folder, setting, backend));
+        // What is left over lies in the system's folder for such files and hurts nobody.
+        let _ = std::fs::remove_dir_all(&folder);
+        loaded
     }
 
     /// Refuses a model that is not made for sequences as long as those that are measured.
@@ -123,26 +176,6 @@ fn endless(inspection: Inspection) -> Inspection {
     let mut inspection = inspection;
     inspection.config.eos_token_ids.clear();
     inspection
-}
-
-fn load_path(path: &Path, with_text: bool) -> anyhow::Result<(Weights, Option<TextTokenizer>)> {
-    let inspect = if with_text { modelfile::inspect } else { modelfile::inspect_weights };
-    let inspection = endless(inspect(path)?);
-    Ok((Weights::load(&inspection)?, tokenizer_of(&inspection, with_text)?))
-}
-
-/// Loading needs files, so that a built-in model becomes some for as long as it is read.
-fn load_builtin(builtin: &Builtin, with_text: bool) -> anyhow::Result<(Weights, Option<TextTokenizer>)> {
-    let folder = std::env::temp_dir().join(format!("anneal-bench-{}", uuid::Uuid::new_v4().simple()));
-    let write = || -> std::io::Result<()> {
-        std::fs::create_dir(&folder)?;
-        builtin.files.iter().try_for_each(|(name, bytes)| std::fs::write(folder.join(name), bytes))
-    };
-    let written = write().with_context(|| format!("cannot write the model below {}", folder.display()));
-    let loaded = written.and_then(|()| load_path(&folder, with_text));
-    // What is left over lies in the system's folder for such files and hurts nobody.
-    let _ = std::fs::remove_dir_all(&folder);
-    loaded
 }
 
 fn tokenizer_of(inspection: &Inspection, with_text: bool) -> anyhow::Result<Option<TextTokenizer>> {

@@ -214,11 +214,12 @@ impl Attention for Cuda {
         heads: Heads,
         (parameters, norms): (&Parameters, [Norm; 2]),
         grad: &mut Memory,
-        sums: &mut Gradients,
+        sums: Option<&mut Gradients>,
     ) -> Result<()> {
-        let (count, parts, sums) =
-            (rows.len() / heads.row(), Parts::new(heads, parameters, norms), sums.of(parameters)?);
+        let (count, parts) = (rows.len() / heads.row(), Parts::new(heads, parameters, norms));
+        let sums = sums.map(|sums| sums.of(parameters)).transpose()?;
         for (norm, begin, (of, width)) in [(norms[0], 0, parts.queries), (norms[1], parts.queries.0, parts.keys)] {
+            let Some(sums) = sums else { break };
             let pieces = MOST_PIECES.min(count);
             let partial = self.memory(Kind::F32, pieces * width)?;
             let first = [at(&partial), at(grad), at(rows), at(inverses), number(begin), number(of), number(pieces)];

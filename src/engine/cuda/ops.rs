@@ -8,7 +8,7 @@ use crate::engine::backend::{Narrowed, Operations, Output, PackedRows};
 use crate::engine::driver::{self, Argument, Kind, Pointer, Product};
 use crate::engine::error::EngineError;
 use crate::engine::ops::norm::Normed;
-use crate::engine::projection::{NormOf, Projection};
+use crate::engine::projection::{LowRank, NormOf, Projection, Up};
 use crate::modelfile::architecture::Activation;
 
 type Result<T> = std::result::Result<T, EngineError>;
@@ -66,6 +66,35 @@ impl Cuda {
         let out = self.activations(x.len())?;
         self.convert(out.pointer(), x.pointer(), x.len())?;
         Ok(out)
+    }
+
+    /// What lies between the factors of a low-rank change, scaled.
+    fn inner(&self, change: &LowRank, parameters: &Parameters, x: &Memory) -> Result<Memory> {
+        let rows = x.len() / change.down.linear.input;
+        let mut inner = self.product_of_rows(&change.down, parameters, x, 0..rows, Output::Activation)?;
+        self.scale(&mut inner, change.scale)?;
+        Ok(inner)
+    }
+
+    /// Its gradient, for that of the result.
+    fn inner_gradient(&self, change: &LowRank, parameters: &Parameters, dy: &Memory) -> Result<Memory> {
+        let rows = dy.len() / change.output;
+        let mut grad = self.activations(rows * change.inner())?;
+        for (which, Up { projection, first }) in change.ups.iter().enumerate() {
+            self.multiply(&Product {
+                m: change.rank,
+                n: rows,
+                k: projection.linear.output,
+                a: (parameters.matrix(projection.weights[0]), change.rank, false),
+                b: (dy.at(*first), change.output, false),
+                c: (grad.at(which * change.rank), change.inner()),
+                factors: self.kind,
+                result: self.kind,
+                add: false,
+            })?;
+        }
+        self.scale(&mut grad, change.scale)?;
+        Ok(grad)
     }
 
     fn multiply(&self, product: &Product) -> Result<()> {
@@ -277,14 +306,15 @@ impl Operations for Cuda {
         (parameters, norm): NormOf<'_, Parameters>,
         grad: &Memory,
         dx: &mut Memory,
-        sums: &mut Gradients,
+        sums: Option<&mut Gradients>,
     ) -> Result<()> {
-        let sums = sums.of(parameters)?;
         let (rows, width) = (inverses.len(), parameters.len_of(norm.weight));
         let of_norm = [parameters.vector(norm.weight), Argument::F32(norm.offset)];
         let first = [at(dx), at(grad), at(x), at(inverses)];
         let arguments = [&first[..], &of_norm, &[number(rows), number(width)]].concat();
         self.rows("norm_backward", rows, width, &arguments)?;
+        let Some(sums) = sums else { return Ok(()) };
+        let sums = sums.of(parameters)?;
         let parts = PARTS.min(rows);
         let partial = self.memory(Kind::F32, parts * width)?;
         let arguments = [at(&partial), at(grad), at(x), at(inverses), number(rows), number(width), number(parts)];
@@ -356,6 +386,80 @@ impl Operations for Cuda {
             result: Kind::F32,
             add: true,
         })
+    }
+
+    fn change(
+        &self,
+        change: &LowRank,
+        parameters: &Parameters,
+        x: &Memory,
+        out: &mut Memory,
+        _keep: bool,
+    ) -> Result<()> {
+        let inner = self.inner(change, parameters, x)?;
+        for (which, Up { projection, first }) in change.ups.iter().enumerate() {
+            self.multiply(&Product {
+                m: projection.linear.output,
+                n: inner.len() / change.inner(),
+                k: change.rank,
+                a: (parameters.matrix(projection.weights[0]), change.rank, true),
+                b: (inner.at(which * change.rank), change.inner(), false),
+                c: (out.at(*first), change.output),
+                factors: self.kind,
+                result: out.kind(),
+                add: true,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn change_input_gradient(
+        &self,
+        change: &LowRank,
+        parameters: &Parameters,
+        dy: &Memory,
+        dx: &mut Memory,
+    ) -> Result<()> {
+        let of_inner = self.inner_gradient(change, parameters, dy)?;
+        let input = change.down.linear.input;
+        self.multiply(&Product {
+            m: input,
+            n: of_inner.len() / change.inner(),
+            k: change.inner(),
+            a: (parameters.matrix(change.down.weights[0]), input, false),
+            b: (of_inner.pointer(), change.inner(), false),
+            c: (dx.pointer(), input),
+            factors: self.kind,
+            result: dx.kind(),
+            add: true,
+        })
+    }
+
+    fn change_weight_gradients(
+        &self,
+        change: &LowRank,
+        parameters: &Parameters,
+        x: &Memory,
+        dy: &Memory,
+        sums: &mut Gradients,
+    ) -> Result<()> {
+        let inner = self.inner(change, parameters, x)?;
+        for (which, Up { projection, first }) in change.ups.iter().enumerate() {
+            self.multiply(&Product {
+                m: change.rank,
+                n: projection.linear.output,
+                k: dy.len() / change.output,
+                a: (inner.at(which * change.rank), change.inner(), false),
+                b: (dy.at(*first), change.output, true),
+                c: (sums.of(parameters)?.at(projection.weights[0]), change.rank),
+                factors: self.kind,
+                result: Kind::F32,
+                add: true,
+            })?;
+        }
+        drop(inner);
+        let of_inner = self.inner_gradient(change, parameters, dy)?;
+        self.weight_gradients(&change.down, parameters, (x, 0), &of_inner, sums)
     }
 
     fn gated(&self, rows: &Memory, width: usize, activation: Activation) -> Result<Memory> {

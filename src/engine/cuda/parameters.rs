@@ -2,15 +2,15 @@
 //! pass, a sum over devices one call. Weights that are one product stand next to each other; vectors come last, because
 //! weight decay is for matrices.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{Cuda, Memory, THREADS, at, maybe};
-use crate::engine::backend::{Tensor, Tensors, Training};
+use crate::engine::backend::{Tensors, Training, Usage};
 use crate::engine::collective::Collective;
 use crate::engine::driver::{Argument, Kind, Pointer, Result};
 use crate::engine::error::EngineError;
 use crate::engine::kernels::update::AdamW;
+use crate::modelfile::architecture::TensorSpec;
 use crate::modelfile::config::ModelConfig;
 
 /// Blocks that add up squares.
@@ -27,19 +27,19 @@ struct Layout {
 }
 
 impl Layout {
-    /// A layout of weights with the given names and sizes, in the order of their places.
-    fn new(config: &ModelConfig, weights: &[(&str, usize)]) -> Self {
-        let mut places = vec![(0, 0); weights.len()];
+    /// A layout of tensors in their order, but for vectors, which come last.
+    fn new(specs: &[TensorSpec]) -> Self {
+        let mut names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+        names.sort_unstable();
+        let mut places = vec![(0, 0); specs.len()];
         let (mut next, mut matrices) = (0, 0);
-        // The file's order has query, key and value, and gate and up, side by side.
-        let tensors = config.tensors();
-        let (wide, thin): (Vec<_>, Vec<_>) = tensors.iter().partition(|tensor| tensor.shape.len() > 1);
-        let known: HashMap<&str, usize> = weights.iter().enumerate().map(|(i, (name, _))| (*name, i)).collect();
+        let (wide, thin): (Vec<_>, Vec<_>) = specs.iter().partition(|spec| spec.shape.len() > 1);
         for (group, is_matrix) in [(wide, true), (thin, false)] {
-            for tensor in group {
-                if let Some(index) = known.get(tensor.name.as_str()).copied() {
-                    places[index] = (next, weights[index].1);
-                    next += weights[index].1;
+            for spec in group {
+                let len = spec.shape.iter().product();
+                if let Ok(index) = names.binary_search(&spec.name.as_str()) {
+                    places[index] = (next, len);
+                    next += len;
                 }
             }
             if is_matrix {
@@ -50,23 +50,35 @@ impl Layout {
     }
 }
 
-/// One f32 number for each number of the weights.
+/// One f32 number for each number of the weights, or of the vectors among them.
 #[derive(Debug)]
 pub struct Flat {
     cuda: Arc<Cuda>,
     layout: Arc<Layout>,
     memory: Memory,
+    /// The first number of the layout that it has.
+    first: usize,
 }
 
 impl Flat {
     fn zeros(cuda: &Arc<Cuda>, layout: &Arc<Layout>) -> Result<Self> {
-        let memory = cuda.cleared(layout.len)?;
-        Ok(Self { cuda: Arc::clone(cuda), layout: Arc::clone(layout), memory })
+        Self::from(cuda, layout, 0)
+    }
+
+    /// Zeros for the numbers from the given one on.
+    fn from(cuda: &Arc<Cuda>, layout: &Arc<Layout>, first: usize) -> Result<Self> {
+        let memory = cuda.cleared(layout.len - first)?;
+        Ok(Self { cuda: Arc::clone(cuda), layout: Arc::clone(layout), memory, first })
+    }
+
+    /// Whether it has the numbers of a weight.
+    fn has(&self, index: usize) -> bool {
+        self.layout.places[index].0 >= self.first
     }
 
     /// The address of one weight's numbers.
     pub fn at(&self, index: usize) -> Pointer {
-        self.memory.at(self.layout.places[index].0)
+        self.memory.at(self.layout.places[index].0 - self.first)
     }
 
     /// All numbers, in the order in which they lie there.
@@ -143,11 +155,12 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Memory for weights of the given names and sizes, in the order of their places.
-    fn new(cuda: &Arc<Cuda>, config: &ModelConfig, weights: &[(&str, usize)]) -> Result<Self> {
-        let layout = Arc::new(Layout::new(config, weights));
+    /// Memory for weights. What is never changed is kept once: matrices in the kind that products read.
+    fn new(cuda: &Arc<Cuda>, specs: &[TensorSpec], usage: Usage) -> Result<Self> {
+        let layout = Arc::new(Layout::new(specs));
+        let first = if cuda.is_narrow() && usage != Usage::Training { layout.matrices } else { 0 };
         let copy = if cuda.is_narrow() { Some(cuda.activations(layout.len)?) } else { None };
-        Ok(Self { master: Flat::zeros(cuda, &layout)?, copy })
+        Ok(Self { master: Flat::from(cuda, &layout, first)?, copy })
     }
 
     fn cuda(&self) -> &Arc<Cuda> {
@@ -178,26 +191,40 @@ impl Parameters {
     }
 
     fn write(&self, index: usize, values: &[f32]) -> Result<()> {
-        self.master.write(index, values)?;
-        let Some(copy) = &self.copy else { return Ok(()) };
         let (first, len) = self.master.layout.places[index];
-        self.cuda().convert(copy.at(first), self.master.at(index), len)
+        let at = if self.master.has(index) {
+            self.master.write(index, values)?;
+            None
+        } else {
+            Some(self.cuda().upload(Kind::F32, values)?)
+        };
+        let Some(copy) = &self.copy else { return Ok(()) };
+        let from = at.as_ref().map_or_else(|| self.master.at(index), Memory::pointer);
+        self.cuda().convert(copy.at(first), from, len)
     }
 }
 
 impl Tensors for Parameters {
     fn read<T>(&self, index: usize, f: impl FnOnce(&[f32]) -> T) -> T {
+        debug_assert!(self.master.has(index), "matrices that never change are read where they came from");
         self.master.read(index, f)
     }
 }
 
 impl Training for Cuda {
-    fn parameters(self: &Arc<Self>, config: &ModelConfig, tensors: Vec<Tensor>) -> Result<Parameters, EngineError> {
+    fn parameters(
+        self: &Arc<Self>,
+        config: &ModelConfig,
+        specs: &[TensorSpec],
+        usage: Usage,
+        read: &mut dyn FnMut(&TensorSpec) -> Result<Vec<f32>, EngineError>,
+    ) -> Result<Parameters, EngineError> {
         Self::check_shape(config)?;
-        let sizes: Vec<(&str, usize)> = tensors.iter().map(|t| (t.name.as_str(), t.values.len())).collect();
-        let parameters = Parameters::new(self, config, &sizes)?;
-        for (index, tensor) in tensors.into_iter().enumerate() {
-            parameters.write(index, &tensor.values)?;
+        let parameters = Parameters::new(self, specs, usage)?;
+        let mut sorted: Vec<&TensorSpec> = specs.iter().collect();
+        sorted.sort_by(|a, b| a.name.cmp(&b.name));
+        for (index, spec) in sorted.into_iter().enumerate() {
+            parameters.write(index, &read(spec)?)?;
         }
         Ok(parameters)
     }
@@ -274,11 +301,11 @@ mod tests {
     fn weights_of_one_product_are_neighbours_and_vectors_come_last() {
         let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
         let config = crate::modelfile::inspect(&directory).unwrap().config;
-        let mut tensors = config.tensors();
-        tensors.sort_by(|a, b| a.name.cmp(&b.name));
-        let weights: Vec<(&str, usize)> =
+        let tensors = config.tensors();
+        let mut weights: Vec<(&str, usize)> =
             tensors.iter().map(|tensor| (tensor.name.as_str(), tensor.shape.iter().product())).collect();
-        let layout = Layout::new(&config, &weights);
+        weights.sort_unstable();
+        let layout = Layout::new(&tensors);
         let place = |name: &str| {
             let name = format!("model.layers.1.{name}.weight");
             layout.places[weights.iter().position(|(other, _)| *other == name).unwrap()]

@@ -149,6 +149,55 @@ impl Panels {
         panels
     }
 
+    /// The factor `M` itself, for the rows of matrices that are kept as [`Self::transposed`], one after the other.
+    pub fn turned(matrices: &[&Panels]) -> Self {
+        let (columns, precision) = matrices.first().map_or((0, Precision::F32), |m| (m.depth, m.precision));
+        assert!(matrices.iter().all(|m| (m.depth, m.precision) == (columns, precision)), "matrices of different width");
+        let rows: Vec<&[f32]> = matrices.iter().flat_map(|m| (0..m.columns).map(|row| m.of_row(row))).collect();
+        let mut panels = Self::new(rows.len(), columns, precision);
+        let paired = panels.paired;
+        panels.fill(|first, panel| {
+            let count = (columns - first).min(PANEL);
+            if count < PANEL {
+                panel.fill(0.0);
+            }
+            let rows = rows.chunks(if paired { 2 } else { 1 });
+            for (rows, out) in rows.zip(panel.chunks_exact_mut(PANEL)) {
+                if paired {
+                    pairs_of(rows[0], rows.get(1).copied(), first / 2, &mut out[..count]);
+                } else {
+                    let words = rows[0].iter().step_by(PANEL).skip(first);
+                    out[..count].iter_mut().zip(words).for_each(|(out, word)| *out = *word);
+                }
+            }
+        });
+        panels
+    }
+
+    /// The words that hold row `row` of the matrix that is kept transposed: every [`PANEL`]th from the first on.
+    fn of_row(&self, row: usize) -> &[f32] {
+        let size = self.precision.words(self.depth) * PANEL;
+        &self.words[row / PANEL * size..][..size][row % PANEL..]
+    }
+
+    /// Row `row` of the matrix that is kept transposed.
+    pub fn read_row(&self, row: usize, out: &mut [f32]) {
+        assert_eq!((out.len(), row < self.columns), (self.depth, true), "there is no such row");
+        let words = self.of_row(row).iter().step_by(PANEL);
+        if !self.paired {
+            return out.iter_mut().zip(words).for_each(|(out, word)| *out = *word);
+        }
+        for (out, word) in out.chunks_mut(2).zip(words) {
+            let pair = unpack(*word);
+            out.copy_from_slice(&pair[..out.len()]);
+        }
+    }
+
+    /// Numbers of a row and of a column.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.columns, self.depth)
+    }
+
     fn new(depth: usize, columns: usize, precision: Precision) -> Self {
         let words = Buffer::new(columns.div_ceil(PANEL) * precision.words(depth) * PANEL);
         Self { words, depth, columns, precision, paired: precision.is_paired() }
@@ -185,6 +234,23 @@ fn bf16_bits(x: f32) -> u32 {
 #[inline(always)]
 fn pack(pair: &[f32]) -> f32 {
     f32::from_bits(bf16_bits(pair[0]) | (pair.get(1).map_or(0, |x| bf16_bits(*x)) << 16))
+}
+
+/// The two numbers of a word.
+#[inline(always)]
+fn unpack(word: f32) -> [f32; 2] {
+    let bits = word.to_bits();
+    [f32::from_bits(bits << 16), f32::from_bits(bits & 0xffff_0000)]
+}
+
+/// Pairs of one number from each of two rows of words that lie [`PANEL`] apart, from a word on.
+fn pairs_of(low: &[f32], high: Option<&[f32]>, first: usize, out: &mut [f32]) {
+    for (word, out) in out.chunks_mut(2).enumerate() {
+        let at = (first + word) * PANEL;
+        let (low, high) = (low[at].to_bits(), high.map_or(0, |high| high[at].to_bits()));
+        let pairs = [(low & 0xffff) | (high << 16), (low >> 16) | (high & 0xffff_0000)].map(f32::from_bits);
+        out.copy_from_slice(&pairs[..out.len()]);
+    }
 }
 
 /// Pairs of one number from each row.

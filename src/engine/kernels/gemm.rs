@@ -32,25 +32,52 @@ struct Target {
 unsafe impl Send for Target {}
 unsafe impl Sync for Target {}
 
+/// Columns of a matrix that a product goes to.
+#[derive(Debug)]
+pub struct Strip<'a> {
+    pub values: &'a mut [f32],
+    /// Columns of the whole matrix.
+    pub width: usize,
+    /// The first of the strip's.
+    pub first: usize,
+}
+
+impl<'a> Strip<'a> {
+    /// All columns.
+    pub fn whole(values: &'a mut [f32], width: usize) -> Self {
+        Self { values, width, first: 0 }
+    }
+}
+
 /// `C = A B`, or with `add` `C += A B`; `C` is `[rows of A, columns of B]`.
 pub fn product(left: &Left<'_>, right: &Panels, out: &mut [f32], add: bool) {
-    assert_eq!((left.depth, left.precision), (right.depth, right.precision), "the factors do not fit");
-    assert_eq!(out.len(), left.rows * right.columns, "the product has another size");
-    if out.is_empty() {
+    product_into(left, &[right], Strip::whole(out, right.columns), add);
+}
+
+/// The same for several right factors side by side, into columns of a matrix.
+pub fn product_into(left: &Left<'_>, right: &[&Panels], out: Strip<'_>, add: bool) {
+    let depth = left.precision.words(left.depth);
+    let Strip { values, width, first } = out;
+    // Panels before each factor, and its first column.
+    let (mut parts, mut panels, mut columns) = (Vec::with_capacity(right.len()), 0, first);
+    for factor in right {
+        assert_eq!((left.depth, left.precision), (factor.depth, factor.precision), "the factors do not fit");
+        assert!(factor.words.len() == factor.columns.div_ceil(PANEL) * depth * PANEL);
+        parts.push((panels, columns, *factor));
+        panels += factor.columns.div_ceil(PANEL);
+        columns += factor.columns;
+    }
+    assert!(columns <= width && values.len() == left.rows * width, "the product has another size");
+    if values.is_empty() || panels == 0 {
         return;
     }
-    let depth = left.precision.words(left.depth);
     if depth == 0 {
-        if !add {
-            out.fill(0.0);
-        }
-        return;
+        return values.chunks_exact_mut(width).filter(|_| !add).for_each(|row| row[first..columns].fill(0.0));
     }
     let last = (left.rows - 1) * left.row_stride + (depth - 1) * left.step_stride;
-    assert!(last < left.words().len() && right.words.len() == right.columns.div_ceil(PANEL) * depth * PANEL);
-    let target = Target { first: out.as_mut_ptr(), stride: right.columns };
-    let panels = right.columns.div_ceil(PANEL);
-    let work = left.rows * right.columns * depth;
+    assert!(last < left.words().len());
+    let target = Target { first: values.as_mut_ptr(), stride: width };
+    let work = left.rows * (columns - first) * depth;
     let threads = if work < SERIAL { 1 } else { rayon::current_num_threads() };
     // Each task has some rows and some panels; a few tasks for each thread, so that none waits long for another.
     let row_tasks = left.rows.div_ceil(ROWS);
@@ -66,6 +93,9 @@ pub fn product(left: &Left<'_>, right: &Panels, out: &mut [f32], add: bool) {
             let steps = begin..(begin + block_depth).min(depth);
             let fresh = begin == 0 && !add;
             for panel in columns.clone() {
+                let of = parts.iter().rposition(|(before, ..)| *before <= panel).unwrap_or(0);
+                let (before, column, right) = parts[of];
+                let panel = panel - before;
                 let tiles = rows.len().div_ceil(TILE);
                 for tile in 0..tiles {
                     let within = split(rows.len(), tiles, tile);
@@ -81,7 +111,7 @@ pub fn product(left: &Left<'_>, right: &Panels, out: &mut [f32], add: bool) {
                         fresh,
                     };
                     // Safety: tasks have different rows or panels, and lengths were checked above.
-                    unsafe { block.run(target.at(first, panel * PANEL), target.stride, right.paired) };
+                    unsafe { block.run(target.at(first, column + panel * PANEL), target.stride, right.paired) };
                 }
             }
         }

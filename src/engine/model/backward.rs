@@ -3,12 +3,12 @@
 //! block's activations again instead of keeping them (Chen et al., arXiv 1604.06174).
 
 use super::decoder::{Activations, Decoder, Fed, Final, Rows};
-use super::layers::{Layer, Norms};
+use super::layers::{Adapted, Layer, Norms};
 use crate::engine::backend::{Backend, Narrowed, PackedRows};
 use crate::engine::error::EngineError;
 use crate::engine::ops::attention::Attended;
 use crate::engine::ops::experts::Spread;
-use crate::engine::projection::{Norm, Projection};
+use crate::engine::projection::Norm;
 use crate::engine::rows::Packed;
 
 /// A block as the backward pass finds it.
@@ -83,8 +83,8 @@ impl<B: Backend> Decoder<B> {
         Ok(Pass { whole: Whole { packed, boundaries, balance: 0.0 }, layers, last: self.finish(x)?, spread })
     }
 
-    /// Adds to `sums` the gradients of all weights but the head's own share, for `grad: [N, hidden]`, that of the
-    /// pass's final states.
+    /// Adds to `sums` the gradients of all weights that are trained but the head's own share, for `grad: [N, hidden]`,
+    /// that of the pass's final states.
     pub fn backward(&self, pass: Pass<'_, B>, grad: &B::Array, sums: &mut B::Gradients) -> Result<(), EngineError> {
         let Pass { whole, layers, last, .. } = pass;
         let mut dx = self.backend.zeros(whole.tokens() * self.config().hidden_size)?;
@@ -100,6 +100,9 @@ impl<B: Backend> Decoder<B> {
                 Kept::Input(input) => self.packed_block(layer, input, &whole.packed, false)?.0,
             };
             self.block_backward(layer, activations, &whole, &mut dx, sums)?;
+        }
+        if self.adapter.is_some() {
+            return Ok(());
         }
         self.scale(&mut dx, self.config().architecture.embedding_scale)?;
         let embedding = (self.weights.parameters(), self.embedding);
@@ -161,6 +164,7 @@ impl<B: Backend> Decoder<B> {
         drop(ready);
         self.rotate(layer, &mut of_rows, &packed.tokens, true)?;
         if let Some((rows, inverses, norms)) = raw {
+            let sums = self.of_base(sums);
             backend.norm_heads_backward((&rows, &inverses), heads, norms, &mut of_rows, sums)?;
         }
         Ok(of_rows)
@@ -236,18 +240,33 @@ impl<B: Backend> Decoder<B> {
         Ok(narrowed.unwrap_or(x))
     }
 
-    pub(super) fn input_gradient(&self, projection: &Projection, dy: &B::Array) -> Result<B::Array, EngineError> {
-        self.backend.input_gradient(projection, self.weights.parameters(), dy)
+    /// Where gradients of the model's own weights are summed, if these are trained.
+    fn of_base<'a>(&self, sums: &'a mut B::Gradients) -> Option<&'a mut B::Gradients> {
+        self.adapter.is_none().then_some(sums)
+    }
+
+    pub(super) fn input_gradient(&self, projection: &Adapted, dy: &B::Array) -> Result<B::Array, EngineError> {
+        let mut dx = self.backend.input_gradient(&projection.base, self.weights.parameters(), dy)?;
+        if let Some((change, parameters)) = self.change(projection) {
+            self.backend.change_input_gradient(change, parameters, dy, &mut dx)?;
+        }
+        Ok(dx)
     }
 
     pub(super) fn weight_gradients(
         &self,
-        projection: &Projection,
+        projection: &Adapted,
         x: &B::Array,
         dy: &B::Array,
         sums: &mut B::Gradients,
     ) -> Result<(), EngineError> {
-        self.backend.weight_gradients(projection, self.weights.parameters(), (x, 0), dy, sums)
+        if let Some((change, parameters)) = self.change(projection) {
+            self.backend.change_weight_gradients(change, parameters, x, dy, sums)?;
+        }
+        match self.of_base(sums) {
+            Some(sums) => self.backend.weight_gradients(&projection.base, self.weights.parameters(), (x, 0), dy, sums),
+            None => Ok(()),
+        }
     }
 
     fn norm_backward(
@@ -258,6 +277,6 @@ impl<B: Backend> Decoder<B> {
         dx: &mut B::Array,
         sums: &mut B::Gradients,
     ) -> Result<(), EngineError> {
-        self.backend.norm_backward(of, self.of(norm), grad, dx, sums)
+        self.backend.norm_backward(of, self.of(norm), grad, dx, self.of_base(sums))
     }
 }

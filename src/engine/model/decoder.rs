@@ -8,8 +8,9 @@
 
 use std::sync::Arc;
 
+use super::adapter::Adapter;
 use super::cache::KvCache;
-use super::layers::{Layer, Norms, layers, norm, projection};
+use super::layers::{Adapted, Layer, Norms, layers, norm, projection};
 use super::weights::Weights;
 use crate::engine::backend::{Backend, CachedRows, Narrowed, Output, PackedRows};
 use crate::engine::cpu::Cpu;
@@ -19,7 +20,7 @@ use crate::engine::kernels::gemm::Precision;
 use crate::engine::ops::attention::{Attended, Heads};
 use crate::engine::ops::experts::Routes;
 use crate::engine::ops::norm::Normed;
-use crate::engine::projection::{Norm, NormOf, Projection};
+use crate::engine::projection::{LowRank, Norm, NormOf};
 use crate::engine::rows::{CachedRow, Packed};
 use crate::modelfile::architecture::Part;
 use crate::modelfile::config::ModelConfig;
@@ -30,11 +31,13 @@ use crate::modelfile::rope::RopeConfig;
 pub struct Decoder<B: Backend = Cpu> {
     pub(super) backend: Arc<B>,
     pub(super) weights: Arc<Weights<B>>,
+    /// What is trained in the place of the weights, if it is that.
+    pub(super) adapter: Option<Adapter<B>>,
     pub(super) heads: Heads,
     pub(super) embedding: usize,
     pub(super) layers: Vec<Layer>,
     pub(super) norm: Norm,
-    pub(super) head: Projection,
+    pub(super) head: Adapted,
     /// Sets of rotations, which layers name by place.
     pub(super) rotary: Vec<B::Rotary>,
 }
@@ -97,11 +100,17 @@ impl<B: Backend> Decoder<B> {
     /// A decoder over weights, whose products are computed with the given precision, for sequences that fill the context.
     pub fn new(weights: Arc<Weights<B>>, precision: Precision) -> Result<Self, EngineError> {
         let longest = weights.config().max_position_embeddings;
-        Self::for_sequences(weights, precision, longest)
+        Self::for_sequences(weights, None, precision, longest)
     }
 
-    /// A decoder for sequences of up to `longest` tokens, by which rotations that depend on length are chosen.
-    pub fn for_sequences(weights: Arc<Weights<B>>, precision: Precision, longest: usize) -> Result<Self, EngineError> {
+    /// A decoder for sequences of up to `longest` tokens, by which rotations that depend on length are chosen; with an
+    /// adapter, whatever it adds to the weights.
+    pub fn for_sequences(
+        weights: Arc<Weights<B>>,
+        adapter: Option<Adapter<B>>,
+        precision: Precision,
+        longest: usize,
+    ) -> Result<Self, EngineError> {
         let config = weights.config().clone();
         let heads = Heads {
             scale: config.architecture.attention_scale,
@@ -114,11 +123,15 @@ impl<B: Backend> Decoder<B> {
         Ok(Self {
             heads,
             embedding: weights.outside(Part::Embedding)?,
-            layers: layers(&weights, heads, precision)?,
+            layers: layers(&weights, adapter.as_ref(), heads, precision)?,
             norm: norm(&config, weights.outside(Part::FinalNorm)?),
-            head: projection(&weights, vec![weights.outside(head)?], Vec::new(), config.hidden_size, precision),
+            head: Adapted {
+                base: projection(&weights, vec![weights.outside(head)?], Vec::new(), config.hidden_size, precision),
+                change: None,
+            },
             rotary: config.architecture.rope.iter().map(rotary).collect::<Result<_, EngineError>>()?,
             weights,
+            adapter,
             backend,
         })
     }
@@ -127,8 +140,17 @@ impl<B: Backend> Decoder<B> {
         self.weights.config()
     }
 
-    pub fn weights(&self) -> &Weights<B> {
+    pub fn weights(&self) -> &Arc<Weights<B>> {
         &self.weights
+    }
+
+    pub fn adapter(&self) -> Option<&Adapter<B>> {
+        self.adapter.as_ref()
+    }
+
+    /// What training changes: the adapter's weights where there is one.
+    pub fn trained(&self) -> &Arc<Weights<B>> {
+        self.adapter.as_ref().map_or(&self.weights, Adapter::weights)
     }
 
     pub fn heads(&self) -> Heads {
@@ -196,7 +218,7 @@ impl<B: Backend> Decoder<B> {
     pub fn release(&self) {
         let projections =
             self.layers.iter().flat_map(|l| [&l.attention, &l.output].into_iter().chain(l.feed.projections()));
-        projections.chain([&self.head]).for_each(|p| p.linear.release());
+        projections.chain([&self.head]).for_each(Adapted::release);
     }
 
     /// Every token has a row in the embedding.
@@ -336,11 +358,20 @@ impl<B: Backend> Decoder<B> {
 
     pub(super) fn project(
         &self,
-        projection: &Projection,
+        projection: &Adapted,
         x: &B::Array,
         into: Output,
         keep: bool,
     ) -> Result<B::Array, EngineError> {
-        self.backend.project(projection, self.weights.parameters(), x, into, keep)
+        let mut out = self.backend.project(&projection.base, self.weights.parameters(), x, into, keep)?;
+        if let Some((change, parameters)) = self.change(projection) {
+            self.backend.change(change, parameters, x, &mut out, keep)?;
+        }
+        Ok(out)
+    }
+
+    /// What the adapter changes of a projection, with its weights.
+    pub(super) fn change<'a>(&'a self, projection: &'a Adapted) -> Option<(&'a LowRank, &'a B::Parameters)> {
+        projection.change.as_ref().zip(self.adapter.as_ref().map(|adapter| adapter.weights().parameters()))
     }
 }

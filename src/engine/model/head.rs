@@ -119,11 +119,12 @@ impl<B: Backend> Decoder<B> {
 
     /// Logits of some rows; with `keep` there are others, for which the weights stay packed.
     fn chunk_logits(&self, states: &B::Array, range: &Range<usize>, keep: bool) -> Result<B::Array, EngineError> {
-        self.backend.project_rows(&self.head, self.weights.parameters(), states, range.clone(), keep)
+        self.backend.project_rows(&self.head.base, self.weights.parameters(), states, range.clone(), keep)
     }
 
     /// The gradient `[N, hidden]` of the final states, of which there are `count`, for the gradients of the
-    /// log-probabilities and of the divergences; that of the head's weight is added to `sums`.
+    /// log-probabilities and of the divergences; that of the head's weight is added to `sums` where it is
+    /// trained.
     pub fn head_backward(
         &self,
         mut pass: HeadPass<'_, B>,
@@ -150,8 +151,10 @@ impl<B: Backend> Decoder<B> {
                 _ => None,
             };
             let grad = backend.logits_gradient(logits, targets, &of_logprobs[range.clone()], divergence)?;
-            backend.weight_gradients(&self.head, parameters, (&pass.states, range.start), &grad, sums)?;
-            let of_states = backend.input_gradient(&self.head, parameters, &grad)?;
+            if self.adapter.is_none() {
+                backend.weight_gradients(&self.head.base, parameters, (&pass.states, range.start), &grad, sums)?;
+            }
+            let of_states = backend.input_gradient(&self.head.base, parameters, &grad)?;
             backend.scatter_add(&mut of_hidden, &of_states, width, &pass.rows[range])?;
         }
         Ok(of_hidden)
@@ -279,7 +282,7 @@ mod tests {
                 let of_divergence = [0.3, -1.0, 2.0, 0.1];
                 let of_divergence = teacher.map(|_| &of_divergence[..]);
                 let of_hidden = decoder.head_backward(pass, 5, &[1.0, -0.5, 2.0, 0.2], of_divergence, &mut sums);
-                (reading, of_hidden.unwrap().to_vec(), sums.get(decoder.head.weights[0]).unwrap().to_vec())
+                (reading, of_hidden.unwrap().to_vec(), sums.get(decoder.head.base.weights[0]).unwrap().to_vec())
             };
             let whole = run(100);
             assert!(whole.1.iter().any(|g| *g != 0.0) && whole.1[2 * width..3 * width].iter().all(|g| *g == 0.0));

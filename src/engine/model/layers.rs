@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
+use super::adapter::Adapter;
 use super::weights::Weights;
 use crate::engine::backend::Backend;
 use crate::engine::error::EngineError;
 use crate::engine::kernels::gemm::Precision;
 use crate::engine::ops::attention::Heads;
 use crate::engine::ops::linear::Linear;
-use crate::engine::projection::{Norm, Projection};
+use crate::engine::projection::{LowRank, Norm, Projection};
 use crate::modelfile::architecture::{Experts, Part, Role, TensorSpec};
 use crate::modelfile::config::ModelConfig;
 
@@ -20,10 +21,10 @@ pub struct Layer {
     pub rope: Option<usize>,
     pub attention_norms: Norms,
     /// Query, key and value.
-    pub attention: Projection,
+    pub attention: Adapted,
     /// Norms of queries and keys.
     pub head_norms: Option<[Norm; 2]>,
-    pub output: Projection,
+    pub output: Adapted,
     pub feed_norms: Norms,
     pub feed: Feed,
 }
@@ -39,19 +40,37 @@ pub struct Norms {
 #[derive(Debug)]
 pub enum Feed {
     Dense(Gated),
-    Experts { router: Projection, experts: Vec<Gated>, kind: Experts },
+    Experts { router: Adapted, experts: Vec<Gated>, kind: Experts },
 }
 
 /// A gated unit: gate and up are one product, down another.
 #[derive(Debug)]
 pub struct Gated {
-    pub gate_up: Projection,
-    pub down: Projection,
+    pub gate_up: Adapted,
+    pub down: Adapted,
     pub width: usize,
 }
 
+/// A projection, and what an adapter changes of it.
+#[derive(Debug)]
+pub struct Adapted {
+    pub base: Projection,
+    pub change: Option<LowRank>,
+}
+
+impl Adapted {
+    /// Gives back the memory of weights that were packed for sampling.
+    pub fn release(&self) {
+        self.base.linear.release();
+        if let Some(LowRank { down, ups, .. }) = &self.change {
+            down.linear.release();
+            ups.iter().for_each(|up| up.projection.linear.release());
+        }
+    }
+}
+
 impl Feed {
-    pub fn projections(&self) -> impl Iterator<Item = &Projection> {
+    pub fn projections(&self) -> impl Iterator<Item = &Adapted> {
         let (router, units) = match self {
             Self::Dense(unit) => (None, std::slice::from_ref(unit)),
             Self::Experts { router, experts, .. } => (Some(router), experts.as_slice()),
@@ -77,19 +96,25 @@ pub fn projection<B: Backend>(
     Projection { linear: Linear::new(input, output, precision), weights: own, biases }
 }
 
-/// The layers, whose heads are `heads` with a window of their own.
-pub fn layers<B: Backend>(weights: &Weights<B>, heads: Heads, precision: Precision) -> Result<Vec<Layer>, EngineError> {
+/// The layers, whose heads are `heads` with a window of their own, with what an adapter changes of them.
+pub fn layers<B: Backend>(
+    weights: &Weights<B>,
+    adapter: Option<&Adapter<B>>,
+    heads: Heads,
+    precision: Precision,
+) -> Result<Vec<Layer>, EngineError> {
     let config = weights.config();
     let mut places = HashMap::new();
     for TensorSpec { part, layer, expert, role, name, .. } in config.tensors() {
         places.insert((part, role == Role::Bias, layer, expert), weights.index(&name)?);
     }
-    let builder = Builder { weights, places, precision };
+    let builder = Builder { weights, adapter, places, precision };
     (0..config.num_hidden_layers).map(|layer| builder.layer(layer, heads)).collect()
 }
 
 struct Builder<'a, B: Backend> {
     weights: &'a Weights<B>,
+    adapter: Option<&'a Adapter<B>>,
     /// By part, whether it is a bias, layer and expert.
     places: HashMap<(Part, bool, usize, usize), usize>,
     precision: Precision,
@@ -135,7 +160,7 @@ impl<B: Backend> Builder<'_, B> {
     }
 
     /// A product with those of the given weights that a layer has.
-    fn project(&self, parts: &[Part], layer: usize, expert: usize, input: usize) -> Result<Projection, EngineError> {
+    fn project(&self, parts: &[Part], layer: usize, expert: usize, input: usize) -> Result<Adapted, EngineError> {
         let of = |is_bias: bool| -> Vec<usize> {
             parts.iter().filter_map(|part| self.places.get(&(*part, is_bias, layer, expert)).copied()).collect()
         };
@@ -143,6 +168,8 @@ impl<B: Backend> Builder<'_, B> {
         if own.is_empty() || !(biases.is_empty() || biases.len() == own.len()) {
             return Err(EngineError::Internal(format!("layer {layer} has no weights for {parts:?}")));
         }
-        Ok(projection(self.weights, own, biases, input, self.precision))
+        let change = self.adapter.map(|adapter| adapter.change(self.weights, &own, self.precision)).transpose()?;
+        let base = projection(self.weights, own, biases, input, self.precision);
+        Ok(Adapted { base, change: change.flatten() })
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::fallback;
 use crate::engine::kernels::buffer::Buffer;
-use crate::engine::kernels::gemm::{Left, Panels, Precision, View, product};
+use crate::engine::kernels::gemm::{Left, Panels, Precision, Strip, View, product, product_into};
 
 /// A projection without its weights: what is kept between passes.
 #[derive(Debug)]
@@ -19,11 +19,13 @@ pub struct Linear {
     packed: Mutex<Option<(u64, Arc<Panels>)>>,
 }
 
-/// Weights, and the version that tells whether they changed.
+/// The weights of a projection.
 #[derive(Clone, Copy, Debug)]
-pub struct Matrices<'a> {
-    pub values: &'a [&'a [f32]],
-    pub version: u64,
+pub enum Matrices<'a> {
+    /// Weights, and the version that tells whether they changed.
+    Changing { values: &'a [&'a [f32]], version: u64 },
+    /// Weights that never change, in the form that products read.
+    Frozen(&'a [&'a Panels]),
 }
 
 impl Linear {
@@ -37,23 +39,34 @@ impl Linear {
         if self.precision == Precision::Bf16 && !self.precision.is_native() {
             fallback::note("bf16 linear in f32");
         }
-        let panels = self.panels(weights, keep);
         let mut out = Buffer::new(x.len() / self.input * self.output);
-        product(&Left::rows(View::new(x, self.input), self.precision), &panels, &mut out, false);
+        let target = Strip::whole(&mut out, self.output);
+        self.forward_into(View::new(x, self.input), weights, keep, target, false);
         out
     }
 
-    fn panels(&self, weights: Matrices<'_>, keep: bool) -> Arc<Panels> {
+    /// The same into columns of a matrix, or with `add` added to them.
+    pub fn forward_into(&self, x: View<'_>, weights: Matrices<'_>, keep: bool, out: Strip<'_>, add: bool) {
+        let left = Left::rows(x, self.precision);
+        match weights {
+            Matrices::Changing { values, version } => {
+                product_into(&left, &[&self.panels(values, version, keep)], out, add);
+            }
+            Matrices::Frozen(panels) => product_into(&left, panels, out, add),
+        }
+    }
+
+    fn panels(&self, values: &[&[f32]], version: u64, keep: bool) -> Arc<Panels> {
         let mut packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((version, panels)) = &*packed
-            && *version == weights.version
+        if let Some((of, panels)) = &*packed
+            && *of == version
         {
             return Arc::clone(panels);
         }
         *packed = None;
-        let panels = Arc::new(Panels::transposed(weights.values, self.input, self.precision));
+        let panels = Arc::new(Panels::transposed(values, self.input, self.precision));
         if keep {
-            *packed = Some((weights.version, Arc::clone(&panels)));
+            *packed = Some((version, Arc::clone(&panels)));
         }
         panels
     }
@@ -65,17 +78,27 @@ impl Linear {
 
     /// `dx: [N, input]` of `dy: [N, output]`.
     pub fn input_gradient(&self, dy: &[f32], weights: Matrices<'_>) -> Buffer {
-        let views: Vec<View<'_>> = weights.values.iter().map(|values| View::new(values, self.input)).collect();
-        let panels = Panels::straight(&views, self.precision);
         let mut out = Buffer::new(dy.len() / self.output * self.input);
-        product(&Left::rows(View::new(dy, self.output), self.precision), &panels, &mut out, false);
+        let target = Strip::whole(&mut out, self.input);
+        self.input_gradient_into(View::new(dy, self.output), weights, target, false);
         out
     }
 
+    /// The same into columns of a matrix, or with `add` added to them.
+    pub fn input_gradient_into(&self, dy: View<'_>, weights: Matrices<'_>, out: Strip<'_>, add: bool) {
+        let panels = match weights {
+            Matrices::Changing { values, .. } => {
+                let views: Vec<View<'_>> = values.iter().map(|values| View::new(values, self.input)).collect();
+                Panels::straight(&views, self.precision)
+            }
+            Matrices::Frozen(panels) => Panels::turned(panels),
+        };
+        product_into(&Left::rows(dy, self.precision), &[&panels], out, add);
+    }
+
     /// Writes, or with its flag adds, `dW` for each weight to its sum, in the order of the weights.
-    pub fn weight_gradients(&self, x: &[f32], dy: &[f32], sums: &mut [(&mut [f32], bool)]) {
-        let states = Panels::straight(&[View::new(x, self.input)], self.precision);
-        let dy = View::new(dy, self.output);
+    pub fn weight_gradients(&self, x: View<'_>, dy: View<'_>, sums: &mut [(&mut [f32], bool)]) {
+        let states = Panels::straight(&[x], self.precision);
         let mut first = 0;
         for (sum, add) in sums {
             let rows = sum.len() / self.input;
@@ -100,7 +123,7 @@ mod tests {
         let (x, dy) = (wave(rows * input, 0.7), wave(rows * output, 0.3));
         let w: Vec<Vec<f32>> = outputs.iter().enumerate().map(|(i, n)| wave(n * input, 0.9 + i as f64)).collect();
         let slices: Vec<&[f32]> = w.iter().map(|w| &w[..]).collect();
-        let matrices = Matrices { values: &slices, version: 0 };
+        let matrices = Matrices::Changing { values: &slices, version: 0 };
         let linear = Linear::new(input, output, precision);
         let all: Vec<f64> = w.concat().iter().map(|x| f64::from(*x)).collect();
         let close = |got: f32, want: f64| {
@@ -120,7 +143,7 @@ mod tests {
         }
         let mut sums: Vec<Vec<f32>> = outputs.iter().map(|n| vec![1.0; n * input]).collect();
         let mut targets: Vec<_> = sums.iter_mut().enumerate().map(|(i, s)| (&mut s[..], i == 0)).collect();
-        linear.weight_gradients(&x, &dy, &mut targets);
+        linear.weight_gradients(View::new(&x, input), View::new(&dy, output), &mut targets);
         let mut first = 0;
         for (m, sum) in sums.iter().enumerate() {
             for (at, got) in sum.iter().enumerate() {
@@ -148,7 +171,7 @@ mod tests {
         for precision in [Precision::F32, Precision::Bf16] {
             let (rows, input, output) = (61, 70, 83);
             let (x, w) = (wave(rows * input, 0.7), wave(output * input, 0.9));
-            let matrices = Matrices { values: &[&w], version: 0 };
+            let matrices = Matrices::Changing { values: &[&w], version: 0 };
             let linear = Linear::new(input, output, precision);
             let all = linear.forward(&x, matrices, true);
             for size in [1, 2, 7, 14, 32] {
@@ -161,6 +184,7 @@ mod tests {
             let gradient = |size: usize| {
                 let mut sum = vec![0.0; w.len()];
                 for (i, (x, dy)) in x.chunks(size * input).zip(dy.chunks(size * output)).enumerate() {
+                    let (x, dy) = (View::new(x, input), View::new(dy, output));
                     linear.weight_gradients(x, dy, &mut [(&mut sum, i > 0)]);
                 }
                 sum
@@ -170,10 +194,34 @@ mod tests {
         }
     }
 
+    /// Weights that are kept in the form of products give the same bits as weights that may change.
+    #[test]
+    fn frozen_weights_compute_what_changing_ones_do() {
+        for precision in [Precision::F32, Precision::Bf16] {
+            for (rows, input, outputs) in [(3, 5, &[4, 2][..]), (29, 41, &[33, 7, 31]), (40, 64, &[96, 32, 32])] {
+                let output = outputs.iter().sum();
+                let w: Vec<Vec<f32>> = outputs.iter().map(|n| wave(n * input, 0.9 + *n as f64)).collect();
+                let slices: Vec<&[f32]> = w.iter().map(|w| &w[..]).collect();
+                let panels: Vec<Panels> = w.iter().map(|w| Panels::transposed(&[w], input, precision)).collect();
+                let kept: Vec<&Panels> = panels.iter().collect();
+                let (changing, frozen) = (Matrices::Changing { values: &slices, version: 0 }, Matrices::Frozen(&kept));
+                let linear = Linear::new(input, output, precision);
+                let (x, dy) = (wave(rows * input, 0.7), wave(rows * output, 0.3));
+                assert_eq!(linear.forward(&x, changing, false)[..], linear.forward(&x, frozen, false)[..]);
+                assert_eq!(linear.input_gradient(&dy, changing)[..], linear.input_gradient(&dy, frozen)[..]);
+                let mut row = vec![0.0; input];
+                panels[1].read_row(1, &mut row);
+                let close = |(a, b): (&f32, &f32)| (a - b).abs() <= b.abs() / 256.0;
+                assert!(row.iter().zip(&w[1][input..]).all(close), "{precision:?}");
+            }
+        }
+    }
+
     #[test]
     fn packed_weights_follow_their_version() {
         let linear = Linear::new(2, 1, Precision::F32);
-        let of = |w: &[f32], version| linear.forward(&[1.0, 1.0], Matrices { values: &[w], version }, true)[0];
+        let of =
+            |w: &[f32], version| linear.forward(&[1.0, 1.0], Matrices::Changing { values: &[w], version }, true)[0];
         assert_eq!(of(&[1.0, 2.0], 0), 3.0);
         assert_eq!(of(&[5.0, 5.0], 0), 3.0);
         assert_eq!(of(&[5.0, 5.0], 1), 10.0);

@@ -19,7 +19,7 @@ use rayon::prelude::*;
 const TASK: usize = 1 << 15;
 
 /// Rows for one task, when a row has `width` numbers.
-fn rows_per_task(width: usize) -> usize {
+pub fn rows_per_task(width: usize) -> usize {
     (TASK / width.max(1)).max(1)
 }
 

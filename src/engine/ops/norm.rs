@@ -40,19 +40,18 @@ pub fn rms_norm_rows_again(x: &[f32], inverses: &[f32], weight: &[f32]) -> Buffe
     out
 }
 
-/// Adds to `dx` the gradient of the norms of `x` for `grad`, and to the weight's gradient `dw` (or writes it).
-pub fn rms_norm_rows_backward(
-    (x, inverses): (&[f32], &[f32]),
-    weight: &[f32],
-    grad: &[f32],
-    dx: &mut [f32],
-    (dw, add): (&mut [f32], bool),
-) {
+/// Adds to `dx` the gradient of the norms of `x` for `grad`.
+pub fn rms_norm_rows_backward((x, inverses): (&[f32], &[f32]), weight: &[f32], grad: &[f32], dx: &mut [f32]) {
     let width = weight.len();
     let rows = x.par_chunks(width).zip(grad.par_chunks(width)).zip(inverses).zip(dx.par_chunks_mut(width));
     rows.with_min_len(rows_per_task(width)).for_each(|(((x, grad), inverse), dx)| {
         rms_norm_backward_row(x, weight, *inverse, grad, dx);
     });
+}
+
+/// Adds to the weight's gradient `dw`, or writes it.
+pub fn rms_norm_weight_gradient((x, inverses): (&[f32], &[f32]), grad: &[f32], (dw, add): (&mut [f32], bool)) {
+    let width = dw.len();
     // Row after row for each column, so that the sum does not depend on threads or on where a batch was cut.
     dw.par_chunks_mut(COLUMNS).enumerate().for_each(|(i, dw)| {
         if !add {
@@ -112,8 +111,8 @@ impl HeadNorms<'_> {
         all
     }
 
-    /// Turns the gradient of the result into that of `rows`, and adds to those of the two weights (or writes them).
-    pub fn backward(&self, (rows, inverses): (&[f32], &[f32]), grad: &mut [f32], sums: [(&mut [f32], bool); 2]) {
+    /// Adds to the gradients of the two weights, or writes them, for `grad`, that of the result.
+    pub fn weight_gradients(&self, (rows, inverses): (&[f32], &[f32]), grad: &[f32], sums: [(&mut [f32], bool); 2]) {
         let (width, parts) = (self.heads.row(), self.parts());
         for (which, (dw, add)) in sums.into_iter().enumerate() {
             let own: Vec<(usize, usize)> =
@@ -132,6 +131,11 @@ impl HeadNorms<'_> {
                 }
             });
         }
+    }
+
+    /// Turns the gradient of the result into that of `rows`.
+    pub fn backward(&self, (rows, inverses): (&[f32], &[f32]), grad: &mut [f32]) {
+        let (width, parts) = (self.heads.row(), self.parts());
         let each = rows.par_chunks(width).zip(grad.par_chunks_mut(width)).zip(inverses.par_chunks(parts.len()));
         each.with_min_len(rows_per_task(width)).for_each_init(Vec::new, |scratch, ((row, grad), inverses)| {
             for ((at, which), inverse) in parts.iter().zip(inverses) {
@@ -182,7 +186,8 @@ mod tests {
             let mut dx = grad.clone();
             let mut dw = widths.map(|width| vec![2.0; width]);
             let [first, second] = &mut dw;
-            norms.backward((&rows, &normed.inverses), &mut dx, [(first, true), (second, false)]);
+            norms.weight_gradients((&rows, &normed.inverses), &dx, [(first, true), (second, false)]);
+            norms.backward((&rows, &normed.inverses), &mut dx);
             let loss = |rows: &[f64], weights: &[Vec<f64>]| -> f64 {
                 of(rows, weights).iter().zip(&grad).map(|(o, g)| o * f64::from(*g)).sum()
             };
@@ -229,7 +234,8 @@ mod tests {
         }
         assert_eq!(rms_norm_rows_again(&x, &normed.inverses, &w)[..], normed.out[..]);
         let (mut dx, mut dw) = (vec![0.5; x.len()], vec![2.0; width]);
-        rms_norm_rows_backward((&x, &normed.inverses), &w, &grad, &mut dx, (&mut dw, true));
+        rms_norm_rows_backward((&x, &normed.inverses), &w, &grad, &mut dx);
+        rms_norm_weight_gradient((&x, &normed.inverses), &grad, (&mut dw, true));
         let loss = |x: &[f64], w: &[f64]| norm(x, w).iter().zip(&grad).map(|(o, g)| o * f64::from(*g)).sum::<f64>();
         let slope = |f: &dyn Fn(f64) -> f64| (f(1e-6) - f(-1e-6)) / 2e-6;
         for at in 0..x.len() {

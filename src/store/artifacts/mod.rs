@@ -1,6 +1,7 @@
 //! What jobs make and where it lies. An artifact is a directory with a manifest; it exists for readers once its row
 //! does (`rows.rs`), and its files are read through the place that holds them (`place.rs`).
 
+mod adapter;
 mod intact;
 mod location;
 mod place;
@@ -10,6 +11,7 @@ mod tests;
 
 use std::io;
 
+pub use adapter::AdapterOf;
 pub use intact::{Damaged, NamedFile, StoredFile};
 pub use location::Location;
 pub use place::{Place, Staged};

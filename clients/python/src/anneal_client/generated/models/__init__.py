@@ -1,5 +1,8 @@
 """ Contains all the data models used in inputs/outputs """
 
+from .adapter_init import AdapterInit
+from .adapter_spec import AdapterSpec
+from .adapter_type import AdapterType
 from .advantage_asym import AdvantageAsym
 from .advantage_asym_settings import AdvantageAsymSettings
 from .advantage_fade import AdvantageFade
@@ -9,6 +12,7 @@ from .advantage_power import AdvantagePower
 from .advantage_power_settings import AdvantagePowerSettings
 from .advantage_weighted import AdvantageWeighted
 from .advantage_weighted_settings import AdvantageWeightedSettings
+from .all_linear import AllLinear
 from .api_key import ApiKey
 from .api_key_list import ApiKeyList
 from .assistant_message import AssistantMessage
@@ -282,6 +286,9 @@ from .webhook_message_data import WebhookMessageData
 from .weight_dtype import WeightDtype
 
 __all__ = (
+    "AdapterInit",
+    "AdapterSpec",
+    "AdapterType",
     "AdvantageAsym",
     "AdvantageAsymSettings",
     "AdvantageFade",
@@ -291,6 +298,7 @@ __all__ = (
     "AdvantagePowerSettings",
     "AdvantageWeighted",
     "AdvantageWeightedSettings",
+    "AllLinear",
     "ApiKey",
     "ApiKeyList",
     "AssistantMessage",

@@ -12,6 +12,7 @@ from ..types import UNSET, Unset
 from typing import cast
 
 if TYPE_CHECKING:
+  from ..models.adapter_spec import AdapterSpec
   from ..models.budget_spec import BudgetSpec
   from ..models.checkpoint_spec import CheckpointSpec
   from ..models.dataset_spec import DatasetSpec
@@ -55,6 +56,8 @@ class JobSpec:
             name (None | str | Unset): A name for people; need not be unique.
             verifier (None | str | Unset | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex |
                 VerifierStringCheck | VerifierTextSimilarity): A stored verifier (`vf_...`) or an inline one.
+            adapter (AdapterSpec | None | Unset): Train an adapter beside the frozen model, in the place of all its weights
+                (`null`).
             sampling (SamplingSpec | Unset): How completions are sampled.
             optimizer (OptimizerSpec | Unset): AdamW (Loshchilov and Hutter, arXiv 1711.05101) and its learning-rate
                 schedule.
@@ -77,6 +80,7 @@ class JobSpec:
     objective: ObjectiveBolt | ObjectiveFade | ObjectiveGrpo | ObjectiveP3O | ObjectivePolicyGradient | ObjectiveSft | ObjectiveVopd
     name: None | str | Unset = UNSET
     verifier: None | str | Unset | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity = UNSET
+    adapter: AdapterSpec | None | Unset = UNSET
     sampling: SamplingSpec | Unset = UNSET
     optimizer: OptimizerSpec | Unset = UNSET
     train: TrainSpec | Unset = UNSET
@@ -91,6 +95,7 @@ class JobSpec:
     metadata: Metadata | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
+        from ..models.adapter_spec import AdapterSpec # noqa: PLC0415
         from ..models.budget_spec import BudgetSpec # noqa: PLC0415
         from ..models.checkpoint_spec import CheckpointSpec # noqa: PLC0415
         from ..models.dataset_spec import DatasetSpec # noqa: PLC0415
@@ -162,6 +167,14 @@ class JobSpec:
         else:
             verifier = self.verifier
 
+        adapter: dict[str, Any] | None | Unset
+        if isinstance(self.adapter, Unset):
+            adapter = UNSET
+        elif isinstance(self.adapter, AdapterSpec):
+            adapter = self.adapter.to_dict()
+        else:
+            adapter = self.adapter
+
         sampling: dict[str, Any] | Unset = UNSET
         if not isinstance(self.sampling, Unset):
             sampling = self.sampling.to_dict()
@@ -225,6 +238,8 @@ class JobSpec:
             field_dict["name"] = name
         if verifier is not UNSET:
             field_dict["verifier"] = verifier
+        if adapter is not UNSET:
+            field_dict["adapter"] = adapter
         if sampling is not UNSET:
             field_dict["sampling"] = sampling
         if optimizer is not UNSET:
@@ -254,6 +269,7 @@ class JobSpec:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.adapter_spec import AdapterSpec # noqa: PLC0415
         from ..models.budget_spec import BudgetSpec # noqa: PLC0415
         from ..models.checkpoint_spec import CheckpointSpec # noqa: PLC0415
         from ..models.dataset_spec import DatasetSpec # noqa: PLC0415
@@ -415,6 +431,23 @@ class JobSpec:
 
         verifier = _parse_verifier(d.pop("verifier", UNSET))
 
+        def _parse_adapter(data: object) -> AdapterSpec | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                adapter_type_0 = AdapterSpec.from_dict(data)
+
+                return adapter_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(AdapterSpec | None | Unset, data)
+
+        adapter = _parse_adapter(d.pop("adapter", UNSET))
+
         _sampling = d.pop("sampling", UNSET)
         sampling: SamplingSpec | Unset
         if isinstance(_sampling,  Unset):
@@ -515,6 +548,7 @@ class JobSpec:
             objective=objective,
             name=name,
             verifier=verifier,
+            adapter=adapter,
             sampling=sampling,
             optimizer=optimizer,
             train=train,

@@ -1,38 +1,35 @@
 //! The decoder's operations on the CPU: those of `ops`, over numbers in memory.
 
+mod parameters;
+
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use rayon::prelude::*;
 
-use super::backend::{
-    Attention, CachedRows, Head, Limits, Narrowed, Operations, Output, PackedRows, Storage, Tensor, Tensors, Training,
-};
+use super::backend::{Attention, CachedRows, Head, Limits, Narrowed, Operations, Output, PackedRows, Storage};
 use super::choice::{Choice, choose};
-use super::collective::Collective;
 use super::error::EngineError;
-use super::gradients::{GradientSum, PIECE};
+use super::gradients::GradientSum;
 use super::kernels::buffer::Buffer;
-use super::kernels::pages::{moved, zeros};
-use super::kernels::update::{AdamW, adamw};
+use super::kernels::gemm::{Strip, View};
+use super::kernels::pages::zeros;
 use super::ops;
 use super::ops::attention::{Attended, Heads, Seen, attend, packed_attention, packed_attention_backward};
 use super::ops::bias;
 use super::ops::embedding::{gather, scatter_add};
 use super::ops::gate::{gated, gated_backward};
-use super::ops::linear::Matrices;
 use super::ops::logprob::{Reading, logits_gradient, read_pairs, read_rows};
-use super::ops::norm::{HeadNorms, Normed, rms_norm_rows, rms_norm_rows_again, rms_norm_rows_backward};
+use super::ops::norm::{Normed, rms_norm_rows, rms_norm_rows_again, rms_norm_rows_backward, rms_norm_weight_gradient};
 use super::ops::rotary::Rotary;
-use super::projection::{Norm, NormOf, Projection};
+use super::projection::{LowRank, Norm, NormOf, Projection};
 use super::rows::{CachedRow, Packed};
 use crate::job::spec::SamplingSpec;
 use crate::modelfile::architecture::Activation;
-use crate::modelfile::config::ModelConfig;
 use crate::modelfile::rope::Rotation;
 use crate::objective::TeacherView;
+pub use parameters::{Parameters, Values};
+use parameters::{Sums, clear};
 
 type Result<T> = std::result::Result<T, EngineError>;
 
@@ -45,103 +42,6 @@ pub struct Cpu;
 pub struct Places<'a> {
     tokens: Cow<'a, [u32]>,
     positions: Cow<'a, [u32]>,
-}
-
-/// Trainable f32 weights. Everyone who computes with them shares them; one thread at a time changes them.
-#[derive(Debug)]
-pub struct Parameters {
-    weights: Vec<Weight>,
-    /// Grows with every change, so that what was made of the weights can tell whether it is still right.
-    version: AtomicU64,
-}
-
-#[derive(Debug)]
-struct Weight {
-    name: String,
-    shape: Vec<usize>,
-    values: RwLock<Vec<f32>>,
-}
-
-/// Gradients to be written, or with their flags added to.
-type Sums<'a> = [(&'a mut [f32], bool)];
-
-/// A weight's numbers, as long as nobody changes them.
-pub type Values<'a> = RwLockReadGuard<'a, Vec<f32>>;
-
-impl Parameters {
-    pub fn values(&self, index: usize) -> Values<'_> {
-        self.weights[index].values.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The numbers of a weight to be changed; [`Self::changed`] comes after.
-    pub fn values_mut(&self, index: usize) -> RwLockWriteGuard<'_, Vec<f32>> {
-        self.weights[index].values.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Tells those who keep something made of the weights that it is out of date.
-    pub fn changed(&self) {
-        self.version.fetch_add(1, Ordering::Release);
-    }
-
-    /// The tensors, in the order of their places.
-    pub fn into_tensors(self) -> Vec<Tensor> {
-        let tensor = |Weight { name, shape, values }: Weight| {
-            let values = values.into_inner().unwrap_or_else(PoisonError::into_inner);
-            Tensor { name, shape, values }
-        };
-        self.weights.into_iter().map(tensor).collect()
-    }
-
-    fn len_of(&self, index: usize) -> usize {
-        self.weights[index].shape.iter().product()
-    }
-
-    /// `x W^T`, and the biases.
-    fn project(&self, projection: &Projection, x: &[f32], keep: bool) -> Buffer {
-        let mut out = self.with(projection, |w| projection.linear.forward(x, w, keep));
-        if !projection.biases.is_empty() {
-            let values: Vec<Values<'_>> = projection.biases.iter().map(|index| self.values(*index)).collect();
-            let slices: Vec<&[f32]> = values.iter().map(|v| &v[..]).collect();
-            bias::add_biases(&mut out, &slices);
-        }
-        out
-    }
-
-    /// Calls `f` with what a norm multiplies by.
-    fn with_norm<T>(&self, norm: Norm, f: impl FnOnce(&[f32]) -> T) -> T {
-        let values = self.values(norm.weight);
-        if norm.offset == 0.0 {
-            return f(&values);
-        }
-        f(&values.iter().map(|weight| weight + norm.offset).collect::<Vec<f32>>())
-    }
-
-    /// The same for the norms of queries and of keys.
-    fn with_head_norms<T>(&self, heads: Heads, norms: [Norm; 2], f: impl FnOnce(HeadNorms<'_>) -> T) -> T {
-        let eps = norms[0].eps;
-        self.with_norm(norms[0], |queries| {
-            self.with_norm(norms[1], |keys| f(HeadNorms { heads, weights: [queries, keys], eps }))
-        })
-    }
-
-    /// Calls `f` with a projection's weights.
-    fn with<T>(&self, projection: &Projection, f: impl FnOnce(Matrices<'_>) -> T) -> T {
-        let values: Vec<Values<'_>> = projection.weights.iter().map(|index| self.values(*index)).collect();
-        let slices: Vec<&[f32]> = values.iter().map(|v| &v[..]).collect();
-        f(Matrices { values: &slices, version: self.version.load(Ordering::Acquire) })
-    }
-}
-
-impl Tensors for Parameters {
-    fn read<T>(&self, index: usize, f: impl FnOnce(&[f32]) -> T) -> T {
-        f(&self.values(index))
-    }
-}
-
-impl Tensors for Vec<Vec<f32>> {
-    fn read<T>(&self, index: usize, f: impl FnOnce(&[f32]) -> T) -> T {
-        f(&self[index])
-    }
 }
 
 impl Storage for Cpu {
@@ -236,7 +136,7 @@ impl Operations for Cpu {
 
     fn embed(&self, embedding: (&Parameters, usize), tokens: &Places<'_>, width: usize) -> Result<Buffer> {
         let (parameters, index) = embedding;
-        Ok(gather(&parameters.values(index), width, &tokens.tokens))
+        Ok(parameters.gather(index, width, &tokens.tokens))
     }
 
     fn embedding_gradient(
@@ -250,7 +150,7 @@ impl Operations for Cpu {
         if !sum.begun {
             sum.values.fill(0.0);
         }
-        scatter_add(&mut sum.values, dx, parameters.weights[index].shape[1], &rows.tokens.tokens);
+        scatter_add(&mut sum.values, dx, parameters.width(index), &rows.tokens.tokens);
         sums.put(index, sum.values);
         Ok(())
     }
@@ -274,12 +174,14 @@ impl Operations for Cpu {
         (parameters, norm): NormOf<'_, Parameters>,
         grad: &Buffer,
         dx: &mut Buffer,
-        sums: &mut GradientSum,
+        sums: Option<&mut GradientSum>,
     ) -> Result<()> {
-        let mut sum = sums.take(norm.weight, parameters.len_of(norm.weight));
-        let dw = (&mut sum.values[..], sum.begun);
-        parameters.with_norm(norm, |weight| rms_norm_rows_backward((x, inverses), weight, grad, dx, dw));
-        sums.put(norm.weight, sum.values);
+        parameters.with_norm(norm, |weight| rms_norm_rows_backward((x, inverses), weight, grad, dx));
+        if let Some(sums) = sums {
+            let mut sum = sums.take(norm.weight, parameters.len_of(norm.weight));
+            rms_norm_weight_gradient((x, inverses), grad, (&mut sum.values[..], sum.begun));
+            sums.put(norm.weight, sum.values);
+        }
         Ok(())
     }
 
@@ -321,23 +223,70 @@ impl Operations for Cpu {
         let (input, rows) = (projection.linear.input, dy.len() / projection.linear.output);
         let x = &x[first * input..(first + rows) * input];
         let mut write = |indices: &[usize], write: &dyn Fn(&mut Sums<'_>)| {
-            let mut own: Vec<_> = indices.iter().map(|i| sums.take(*i, parameters.len_of(*i))).collect();
-            let mut targets: Vec<(&mut [f32], bool)> = own.iter_mut().map(|s| (&mut s.values[..], s.begun)).collect();
-            write(&mut targets);
-            indices.iter().zip(own).for_each(|(index, sum)| sums.put(*index, sum.values));
+            parameters.sum(indices, sums, |targets| if rows == 0 { clear(targets) } else { write(targets) });
         };
-        if rows == 0 {
-            // An expert that no token went to has a gradient too.
-            let clear = |targets: &mut Sums<'_>| {
-                targets.iter_mut().filter(|(_, begun)| !begun).for_each(|(sum, _)| sum.fill(0.0));
-            };
-            write(&projection.weights, &clear);
-            write(&projection.biases, &clear);
-            return Ok(());
-        }
-        write(&projection.weights, &|targets| projection.linear.weight_gradients(x, dy, targets));
+        // An expert that no token went to has a gradient too, but no rows to look at.
+        let x = if rows == 0 { &[][..] } else { x };
+        let (states, of_result) = (View::new(x, input), View::new(dy, projection.linear.output));
+        write(&projection.weights, &|targets| projection.linear.weight_gradients(states, of_result, targets));
         write(&projection.biases, &|targets| bias::bias_gradients(dy, projection.linear.output, targets));
         Ok(())
+    }
+
+    fn change(
+        &self,
+        change: &LowRank,
+        parameters: &Parameters,
+        x: &Buffer,
+        out: &mut Buffer,
+        keep: bool,
+    ) -> Result<()> {
+        let inner = parameters.inner(change, x, keep);
+        for (which, up) in change.ups.iter().enumerate() {
+            let own = View::new(&inner, change.inner()).columns(which * change.rank, change.rank);
+            let target = Strip { values: &mut out[..], width: change.output, first: up.first };
+            parameters.with(&up.projection, |b| up.projection.linear.forward_into(own, b, keep, target, true));
+        }
+        Ok(())
+    }
+
+    fn change_input_gradient(
+        &self,
+        change: &LowRank,
+        parameters: &Parameters,
+        dy: &Buffer,
+        dx: &mut Buffer,
+    ) -> Result<()> {
+        let of_inner = parameters.inner_gradient(change, dy);
+        let (down, target) = (&change.down.linear, Strip::whole(dx, change.down.linear.input));
+        parameters.with(&change.down, |a| {
+            down.input_gradient_into(View::new(&of_inner, change.inner()), a, target, true);
+        });
+        Ok(())
+    }
+
+    fn change_weight_gradients(
+        &self,
+        change: &LowRank,
+        parameters: &Parameters,
+        x: &Buffer,
+        dy: &Buffer,
+        sums: &mut GradientSum,
+    ) -> Result<()> {
+        let (width, is_empty) = (change.inner(), dy.is_empty());
+        let inner = if is_empty { Buffer::default() } else { parameters.inner(change, x, false) };
+        for (which, up) in change.ups.iter().enumerate() {
+            let own = View::new(&inner, width).columns(which * change.rank, change.rank);
+            let linear = &up.projection.linear;
+            let of_result = View::new(dy, change.output).columns(up.first, linear.output);
+            parameters.sum(&up.projection.weights, sums, |targets| match is_empty {
+                true => clear(targets),
+                false => linear.weight_gradients(own, of_result, targets),
+            });
+        }
+        drop(inner);
+        let of_inner = if is_empty { Buffer::default() } else { parameters.inner_gradient(change, dy) };
+        self.weight_gradients(&change.down, parameters, (x, 0), &of_inner, sums)
     }
 
     fn gated(&self, rows: &Buffer, width: usize, activation: Activation) -> Result<Buffer> {
@@ -388,11 +337,18 @@ impl Attention for Cpu {
         heads: Heads,
         (parameters, norms): (&Parameters, [Norm; 2]),
         grad: &mut Buffer,
-        sums: &mut GradientSum,
+        sums: Option<&mut GradientSum>,
     ) -> Result<()> {
+        let Some(sums) = sums else {
+            parameters.with_head_norms(heads, norms, |norms| norms.backward((rows, inverses), grad));
+            return Ok(());
+        };
         let mut own = norms.map(|norm| sums.take(norm.weight, parameters.len_of(norm.weight)));
         let targets = own.each_mut().map(|sum| (&mut sum.values[..], sum.begun));
-        parameters.with_head_norms(heads, norms, |norms| norms.backward((rows, inverses), grad, targets));
+        parameters.with_head_norms(heads, norms, |norms| {
+            norms.weight_gradients((rows, inverses), grad, targets);
+            norms.backward((rows, inverses), grad);
+        });
         norms.into_iter().zip(own).for_each(|(norm, sum)| sums.put(norm.weight, sum.values));
         Ok(())
     }
@@ -491,77 +447,5 @@ impl Head for Cpu {
             choose(&logits[*row as usize * vocabulary..][..vocabulary], spec, || *uniform)
         };
         Ok(rows.par_iter().zip(uniforms).map(draw).collect())
-    }
-}
-
-impl Training for Cpu {
-    fn parameters(self: &Arc<Self>, _config: &ModelConfig, tensors: Vec<Tensor>) -> Result<Parameters> {
-        let weight = |Tensor { name, shape, values }: Tensor| Weight { name, shape, values: RwLock::new(values) };
-        Ok(Parameters { weights: tensors.into_iter().map(weight).collect(), version: AtomicU64::new(0) })
-    }
-
-    fn write(&self, parameters: &Parameters, index: usize, values: &[f32]) -> Result<()> {
-        parameters.values_mut(index).copy_from_slice(values);
-        parameters.changed();
-        Ok(())
-    }
-
-    fn moments(&self, parameters: &Parameters, known: Vec<Option<Vec<f32>>>) -> Result<Vec<Vec<f32>>> {
-        let of =
-            |(index, known): (usize, Option<Vec<f32>>)| known.map_or_else(|| zeros(parameters.len_of(index)), moved);
-        Ok(known.into_iter().enumerate().map(of).collect())
-    }
-
-    fn gradient_norm(&self, sums: &GradientSum, scale: f64) -> Result<f64> {
-        Ok(sums.norm(scale))
-    }
-
-    fn gradient_numbers(&self, sums: &GradientSum) -> Result<Vec<f32>> {
-        Ok(sums.numbers())
-    }
-
-    fn sum_over_ranks(&self, parameters: &Parameters, sums: &mut GradientSum, ranks: &dyn Collective) -> Result<()> {
-        let count = parameters.weights.len();
-        let mut flat = Vec::with_capacity((0..count).map(|index| parameters.len_of(index)).sum());
-        for index in 0..count {
-            match sums.get(index) {
-                Some(sum) => flat.extend_from_slice(sum),
-                // A rank without a micro-batch.
-                None => flat.resize(flat.len() + parameters.len_of(index), 0.0),
-            }
-        }
-        ranks.sum(&mut flat)?;
-        let mut rest = &flat[..];
-        for index in 0..count {
-            let (own, behind) = rest.split_at(parameters.len_of(index));
-            rest = behind;
-            sums.put(index, Buffer::copy(own));
-        }
-        Ok(())
-    }
-
-    fn update(
-        &self,
-        parameters: &Parameters,
-        sums: &GradientSum,
-        [first, second]: &mut [Vec<Vec<f32>>; 2],
-        [matrix, vector]: [AdamW; 2],
-    ) -> Result<()> {
-        for (index, (first, second)) in first.iter_mut().zip(second).enumerate() {
-            let Weight { name, shape, .. } = &parameters.weights[index];
-            let Some(gradient) = sums.get(index) else {
-                return Err(EngineError::Internal(format!("no gradient reached `{name}`")));
-            };
-            let update = if shape.len() > 1 { matrix } else { vector };
-            let mut values = parameters.values_mut(index);
-            values
-                .par_chunks_mut(PIECE)
-                .zip(first.par_chunks_mut(PIECE))
-                .zip(second.par_chunks_mut(PIECE))
-                .zip(gradient.par_chunks(PIECE))
-                .for_each(|(((w, m), v), g)| adamw(w, m, v, g, update));
-        }
-        parameters.changed();
-        Ok(())
     }
 }

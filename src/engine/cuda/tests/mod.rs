@@ -3,6 +3,8 @@
 
 #![cfg(any(feature = "cuda", feature = "cuda-emulated"))]
 
+mod adapters;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,7 +21,8 @@ use crate::engine::kernels::buffer::Buffer;
 use crate::engine::kernels::gemm::Precision as CpuPrecision;
 use crate::engine::learn::Learner;
 use crate::engine::model::decoder::Decoder;
-use crate::engine::model::weights::{Weights, load_safetensors, write_safetensors};
+use crate::engine::model::reader::load_safetensors;
+use crate::engine::model::weights::{Weights, write_safetensors};
 use crate::engine::ops::attention::Heads;
 use crate::engine::ops::linear::Linear;
 use crate::engine::optimizer::AdamW;
@@ -189,7 +192,7 @@ fn gradients<B: Probe>(
         loss += learner.micro_batch(objective.as_ref(), &batch, &mut sums).unwrap().0;
     }
     let read = |index: usize| decoder.backend().gradient(&sums, index);
-    (loss, (0..decoder.weights().count()).map(read).collect())
+    (loss, (0..decoder.trained().count()).map(read).collect())
 }
 
 /// `||a - b|| / ||b||`, in float64.

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, BinaryIO, TextIO, TYPE_CHECKING, Generator
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
+
+from ..models.adapter_init import AdapterInit
+from ..models.adapter_type import AdapterType
+from ..models.all_linear import AllLinear
+from ..types import UNSET, Unset
+from typing import cast
+
+T = TypeVar("T", bound="AdapterSpec")
+
+@_attrs_define
+class AdapterSpec:
+    """ A low-rank adapter (LoRA, arXiv 2106.09685): the model is frozen, and beside each adapted weight `W: [out, in]` two
+    factors `A: [rank, in]` and `B: [out, rank]` are trained, with which the weight is `W + scale B A`.
+
+        Attributes:
+            type_ (AdapterType): The kinds of adapters.
+            rank (int | None | Unset): Rank of the change; 16 by default. With `start` it is that of the adapter there, as
+                are `alpha`, `targets` and
+                `rslora`.
+            alpha (float | None | Unset): The change is multiplied by `alpha / rank`, or with `rslora` by `alpha /
+                sqrt(rank)`. Twice the rank by default.
+            targets (AllLinear | list[str] | None | Unset): Which weights are adapted: `all_linear`, all matrices within the
+                layers but the routers of experts; or the last
+                parts of their names, such as `["q_proj", "v_proj"]`.
+            init (AdapterInit | Unset): What the factors of a new adapter are. `B` is zero, so that training begins at the
+                model itself.
+
+                - `kaiming`: `A` uniform within `1 / sqrt(in)` (He et al., arXiv 1502.01852, with a slope of `sqrt(5)`), as peft
+                has it.
+                - `zero_b`: `A` normal with deviation `1 / rank`, as in LoRA's paper.
+            rslora (bool | None | Unset): Scale by the root of the rank (arXiv 2312.03732), so that the change does not
+                shrink as the rank grows.
+            start (None | str | Unset): An inference checkpoint (`ckpt_...`) of a job with an adapter for the same model,
+                from which to go on.
+     """
+
+    type_: AdapterType
+    rank: int | None | Unset = UNSET
+    alpha: float | None | Unset = UNSET
+    targets: AllLinear | list[str] | None | Unset = UNSET
+    init: AdapterInit | Unset = UNSET
+    rslora: bool | None | Unset = UNSET
+    start: None | str | Unset = UNSET
+
+    def to_dict(self) -> dict[str, Any]:
+        type_ = self.type_.value
+
+        rank: int | None | Unset
+        if isinstance(self.rank, Unset):
+            rank = UNSET
+        else:
+            rank = self.rank
+
+        alpha: float | None | Unset
+        if isinstance(self.alpha, Unset):
+            alpha = UNSET
+        else:
+            alpha = self.alpha
+
+        targets: list[str] | None | str | Unset
+        if isinstance(self.targets, Unset):
+            targets = UNSET
+        elif isinstance(self.targets, AllLinear):
+            targets = self.targets.value
+        elif isinstance(self.targets, list):
+            targets = self.targets
+
+        else:
+            targets = self.targets
+
+        init: str | Unset = UNSET
+        if not isinstance(self.init, Unset):
+            init = self.init.value
+
+        rslora: bool | None | Unset
+        if isinstance(self.rslora, Unset):
+            rslora = UNSET
+        else:
+            rslora = self.rslora
+
+        start: None | str | Unset
+        if isinstance(self.start, Unset):
+            start = UNSET
+        else:
+            start = self.start
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update({
+            "type": type_,
+        })
+        if rank is not UNSET:
+            field_dict["rank"] = rank
+        if alpha is not UNSET:
+            field_dict["alpha"] = alpha
+        if targets is not UNSET:
+            field_dict["targets"] = targets
+        if init is not UNSET:
+            field_dict["init"] = init
+        if rslora is not UNSET:
+            field_dict["rslora"] = rslora
+        if start is not UNSET:
+            field_dict["start"] = start
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        type_ = AdapterType(d.pop("type"))
+
+        def _parse_rank(data: object) -> int | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(int | None | Unset, data)
+
+        rank = _parse_rank(d.pop("rank", UNSET))
+
+        def _parse_alpha(data: object) -> float | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(float | None | Unset, data)
+
+        alpha = _parse_alpha(d.pop("alpha", UNSET))
+
+        def _parse_targets(data: object) -> AllLinear | list[str] | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, str):
+                    raise TypeError()
+                componentsschemas_targets_type_0 = AllLinear(data)
+
+                return componentsschemas_targets_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, list):
+                    raise TypeError()
+                componentsschemas_targets_type_1 = cast(list[str], data)
+
+                return componentsschemas_targets_type_1
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(AllLinear | list[str] | None | Unset, data)
+
+        targets = _parse_targets(d.pop("targets", UNSET))
+
+        _init = d.pop("init", UNSET)
+        init: AdapterInit | Unset
+        if isinstance(_init,  Unset):
+            init = UNSET
+        else:
+            init = AdapterInit(_init)
+
+        def _parse_rslora(data: object) -> bool | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(bool | None | Unset, data)
+
+        rslora = _parse_rslora(d.pop("rslora", UNSET))
+
+        def _parse_start(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        start = _parse_start(d.pop("start", UNSET))
+
+        adapter_spec = cls(
+            type_=type_,
+            rank=rank,
+            alpha=alpha,
+            targets=targets,
+            init=init,
+            rslora=rslora,
+            start=start,
+        )
+
+        return adapter_spec

@@ -1,0 +1,348 @@
+//! Adapters on disk, in the layout of the Python package peft: `adapter_config.json` and `adapter_model.safetensors`.
+//! Which of a model's weights can be adapted, and what the factors are called.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::architecture::{Part, Role, TensorSpec};
+use super::config::ModelConfig;
+use super::{CONFIG_LIMIT_BYTES, ModelFileError, read_json, safetensors};
+pub use crate::job::adapter::WEIGHTS;
+use crate::job::adapter::{AdapterInit, Lora, MAX_RANK, Targets};
+
+pub const CONFIG: &str = "adapter_config.json";
+/// What peft puts before the names of a model's modules.
+const PREFIX: &str = "base_model.model.";
+
+/// One of the two factors of an adapted weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Factor {
+    /// `[rank, in]`.
+    A,
+    /// `[out, rank]`.
+    B,
+}
+
+impl Factor {
+    fn name(self) -> &'static str {
+        match self {
+            Self::A => "lora_A",
+            Self::B => "lora_B",
+        }
+    }
+}
+
+/// The name of a factor of a weight, which itself is called `weight`.
+pub fn factor_name(weight: &str, factor: Factor) -> String {
+    format!("{PREFIX}{}.{}.weight", module(weight), factor.name())
+}
+
+/// The module that a weight belongs to.
+fn module(weight: &str) -> &str {
+    weight.strip_suffix(".weight").unwrap_or(weight)
+}
+
+/// The last part of its name, by which it is named as a target.
+fn target(weight: &str) -> &str {
+    module(weight).rsplit('.').next().unwrap_or(weight)
+}
+
+/// A target that a model does not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TargetError {
+    #[error("the model has no matrix `{name}` within its layers; there are {known}")]
+    Unknown { name: String, known: String },
+    #[error("`{name}` cannot be adapted: {why}; take matrices within the layers, of which there are {known}")]
+    Unsupported { name: String, why: &'static str, known: String },
+}
+
+impl TargetError {
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unknown { .. } => "adapter_target_unknown",
+            Self::Unsupported { .. } => "adapter_target_unsupported",
+        }
+    }
+}
+
+impl ModelConfig {
+    /// The weights that `targets` name, in the order in which they are laid out.
+    pub fn adapted(&self, targets: &Targets) -> Result<Vec<TensorSpec>, TargetError> {
+        let is_inside = |part: Part| !matches!(part, Part::Embedding | Part::Head | Part::Router);
+        let is_matrix = |role: Role| matches!(role, Role::Matrix | Role::ResidualMatrix);
+        let all = self.tensors();
+        let inside: Vec<&TensorSpec> = all.iter().filter(|t| is_inside(t.part) && is_matrix(t.role)).collect();
+        let names = match targets {
+            Targets::All(_) => return Ok(inside.into_iter().cloned().collect()),
+            Targets::Names(names) => names,
+        };
+        let mut chosen = BTreeSet::new();
+        for name in names {
+            let dotted = format!(".{name}");
+            let is_named = |weight: &str| module(weight) == name || module(weight).ends_with(&dotted);
+            let before = chosen.len();
+            chosen.extend(inside.iter().enumerate().filter(|(_, t)| is_named(&t.name)).map(|(at, _)| at));
+            if chosen.len() > before {
+                continue;
+            }
+            let known: BTreeSet<&str> = inside.iter().map(|tensor| target(&tensor.name)).collect();
+            let (name, known) = (name.clone(), known.into_iter().collect::<Vec<_>>().join(", "));
+            let why = match all.iter().find(|tensor| is_named(&tensor.name)).map(|tensor| tensor.part) {
+                _ if name == "lm_head" && self.tie_word_embeddings => "the model's head is its embedding",
+                Some(Part::Head) => "the head is read once for every token of the vocabulary and has no adapter here",
+                Some(Part::Embedding) => "an embedding is looked up, not multiplied",
+                Some(Part::Router) => "the router of experts stays as it is",
+                Some(_) if inside.iter().any(|tensor| is_named(&tensor.name)) => continue,
+                Some(_) => "it is no matrix",
+                None => return Err(TargetError::Unknown { name, known }),
+            };
+            return Err(TargetError::Unsupported { name, why, known });
+        }
+        Ok(chosen.into_iter().map(|at| inside[at].clone()).collect())
+    }
+
+    /// The factors of an adapter: first each `A`, then each `B`, in the order in which the weights are laid out.
+    pub fn factors(&self, lora: &Lora) -> Result<Vec<TensorSpec>, TargetError> {
+        let adapted = self.adapted(&lora.targets)?;
+        let rank = lora.rank as usize;
+        let factor = |of: &TensorSpec, factor: Factor| TensorSpec {
+            name: factor_name(&of.name, factor),
+            gguf_name: format!("{}.{}", of.gguf_name, factor.name().to_lowercase()),
+            shape: match factor {
+                Factor::A => vec![rank, of.shape[1]],
+                Factor::B => vec![of.shape[0], rank],
+            },
+            role: Role::Matrix,
+            ..of.clone()
+        };
+        let of = |which: Factor| adapted.iter().map(move |tensor| factor(tensor, which));
+        Ok(of(Factor::A).chain(of(Factor::B)).collect())
+    }
+
+    /// Numbers that an adapter trains.
+    pub fn adapter_parameters(&self, lora: &Lora) -> Result<u64, TargetError> {
+        let count = |tensor: &TensorSpec| tensor.shape.iter().product::<usize>() as u64;
+        Ok(self.factors(lora)?.iter().map(count).sum())
+    }
+}
+
+/// An `adapter_config.json` as peft reads it; `base` says what the adapter is for.
+pub fn to_peft(config: &ModelConfig, lora: &Lora, base: &str) -> Result<Value, TargetError> {
+    let adapted = config.adapted(&lora.targets)?;
+    let targets: BTreeSet<&str> = adapted.iter().map(|tensor| target(&tensor.name)).collect();
+    Ok(json!({
+        "peft_type": "LORA",
+        "task_type": "CAUSAL_LM",
+        "base_model_name_or_path": base,
+        "r": lora.rank,
+        "lora_alpha": if lora.alpha.fract() == 0.0 { json!(lora.alpha as u64) } else { json!(lora.alpha) },
+        "lora_dropout": 0.0,
+        "target_modules": targets,
+        "use_rslora": lora.rslora,
+        "use_dora": false,
+        "bias": "none",
+        "fan_in_fan_out": false,
+        "init_lora_weights": true,
+        "inference_mode": true,
+        "modules_to_save": null,
+        "layers_to_transform": null,
+        "rank_pattern": {},
+        "alpha_pattern": {},
+    }))
+}
+
+/// Reads the configuration of an adapter in a directory, and checks that its factors are those of an adapter for a model
+/// with the given configuration.
+pub fn inspect(dir: &Path, config: &ModelConfig) -> Result<Lora, ModelFileError> {
+    let lora = from_peft(&read_json(&dir.join(CONFIG), CONFIG_LIMIT_BYTES)?)?;
+    let header = safetensors::read_header(&dir.join(WEIGHTS))?;
+    let mut found: BTreeMap<&str, &[usize]> =
+        header.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor.shape.as_slice())).collect();
+    let invalid = |detail: String| ModelFileError::AdapterMismatch { detail };
+    for TensorSpec { name, shape, .. } in config.factors(&lora).map_err(|error| invalid(error.to_string()))? {
+        match found.remove(name.as_str()) {
+            Some(other) if other == shape => {}
+            Some(other) => {
+                return Err(invalid(format!(
+                    "`{name}` has the shape {other:?}; the model and the rank ask for {shape:?}"
+                )));
+            }
+            None => return Err(invalid(format!("`{name}` is missing"))),
+        }
+    }
+    match found.keys().next() {
+        Some(name) => Err(invalid(format!("`{name}` belongs to no weight of the model that its targets name"))),
+        None => Ok(lora),
+    }
+}
+
+/// What of peft's configuration says how to compute. Whatever would change the result and is not known here is an error.
+fn from_peft(value: &Value) -> Result<Lora, ModelFileError> {
+    let invalid = |detail: String| ModelFileError::ConfigInvalid { file: String::from(CONFIG), detail };
+    let is_set = |name: &str| match &value[name] {
+        Value::Null | Value::Bool(false) => false,
+        Value::Object(map) => !map.is_empty(),
+        Value::Array(list) => !list.is_empty(),
+        _ => true,
+    };
+    if value["peft_type"] != "LORA" {
+        return Err(invalid(format!("`peft_type` is {}; only \"LORA\" is supported", value["peft_type"])));
+    }
+    let unknown = [
+        "use_dora",
+        "fan_in_fan_out",
+        "modules_to_save",
+        "layers_to_transform",
+        "rank_pattern",
+        "alpha_pattern",
+        "lora_bias",
+        "target_parameters",
+        "megatron_config",
+        "eva_config",
+        "trainable_token_indices",
+    ];
+    if let Some(name) = unknown.into_iter().find(|name| is_set(name)) {
+        return Err(invalid(format!("`{name}` is {}, which is not supported", value[name])));
+    }
+    if !matches!(value["bias"].as_str(), None | Some("none")) {
+        return Err(invalid(format!("`bias` is {}; only \"none\" is supported", value["bias"])));
+    }
+    let rank = value["r"].as_u64().and_then(|rank| u32::try_from(rank).ok());
+    let rank = rank.filter(|rank| (1..=MAX_RANK).contains(rank));
+    let rank = rank.ok_or_else(|| invalid(format!("`r` is {}, and must be from 1 to {MAX_RANK}", value["r"])))?;
+    let alpha = value["lora_alpha"].as_f64().filter(|alpha| alpha.is_finite() && *alpha > 0.0);
+    let alpha =
+        alpha.ok_or_else(|| invalid(format!("`lora_alpha` is {}, and must be positive", value["lora_alpha"])))?;
+    let targets = match &value["target_modules"] {
+        Value::String(all) if all == "all-linear" => Targets::ALL,
+        Value::Array(names) if !names.is_empty() && names.len() <= 4096 => {
+            let names: Option<Vec<String>> = names.iter().map(|name| name.as_str().map(str::to_owned)).collect();
+            Targets::Names(names.ok_or_else(|| invalid(String::from("`target_modules` is no list of names")))?)
+        }
+        other => {
+            let detail = format!("`target_modules` is {other}; a list of names or \"all-linear\" is supported");
+            return Err(invalid(detail.chars().take(300).collect()));
+        }
+    };
+    let rslora = value["use_rslora"].as_bool().unwrap_or(false);
+    Ok(Lora { rank, alpha, targets, init: AdapterInit::default(), rslora, start: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::job::adapter::AdapterSpec;
+
+    /// Names and shapes.
+    type Tensors = Vec<(String, Vec<usize>)>;
+
+    fn config() -> ModelConfig {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
+        crate::modelfile::inspect(&directory).unwrap().config
+    }
+
+    fn lora(value: Value) -> Lora {
+        serde_json::from_value::<AdapterSpec>(value).unwrap().resolve(None).unwrap()
+    }
+
+    #[test]
+    fn targets_are_names_within_layers_and_others_are_refused_by_what_they_are() {
+        let config = config();
+        let all = config.adapted(&Targets::ALL).unwrap();
+        assert_eq!(all.len(), 7 * config.num_hidden_layers);
+        let named = |names: &[&str]| config.adapted(&Targets::Names(names.iter().map(|n| (*n).to_owned()).collect()));
+        let two = named(&["q_proj", "mlp.down_proj", "self_attn.q_proj"]).unwrap();
+        assert_eq!(two.len(), 2 * config.num_hidden_layers);
+        assert_eq!(named(&["model.layers.1.self_attn.v_proj"]).unwrap().len(), 1);
+        for (name, code) in [
+            ("lm_head", "adapter_target_unsupported"),
+            ("embed_tokens", "adapter_target_unsupported"),
+            ("norm", "adapter_target_unsupported"),
+            ("proj", "adapter_target_unknown"),
+            ("w1", "adapter_target_unknown"),
+        ] {
+            let error = named(&["q_proj", name]).unwrap_err();
+            assert_eq!(error.code(), code, "{name}");
+            assert!(error.to_string().contains("down_proj, gate_proj"), "{error}");
+        }
+    }
+
+    #[test]
+    fn factors_of_one_product_are_neighbours_and_have_the_names_of_peft() {
+        let (config, lora) = (config(), lora(json!({"type": "lora", "rank": 3})));
+        let factors = config.factors(&lora).unwrap();
+        let (first, last) = factors.split_at(factors.len() / 2);
+        assert_eq!(first[0].name, "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight");
+        assert_eq!(first[1].name, "base_model.model.model.layers.0.self_attn.k_proj.lora_A.weight");
+        assert_eq!((first[0].shape[0], last[0].shape[1]), (3, 3));
+        assert_eq!(first[0].gguf_name, "blk.0.attn_q.weight.lora_a");
+        let count: usize = factors.iter().map(|tensor| tensor.shape.iter().product::<usize>()).sum();
+        assert_eq!(config.adapter_parameters(&lora).unwrap(), count as u64);
+    }
+
+    #[test]
+    fn what_peft_would_compute_otherwise_is_refused() {
+        let (config, lora) = (config(), lora(json!({"type": "lora", "rank": 4, "alpha": 2.5, "rslora": true})));
+        let own = to_peft(&config, &lora, "base").unwrap();
+        let read = from_peft(&own).unwrap();
+        assert_eq!((read.rank, read.alpha, read.rslora), (4, 2.5, true));
+        assert_eq!(config.adapted(&read.targets).unwrap(), config.adapted(&lora.targets).unwrap());
+        for (name, value) in [
+            ("peft_type", json!("IA3")),
+            ("use_dora", json!(true)),
+            ("rank_pattern", json!({"q_proj": 8})),
+            ("modules_to_save", json!(["lm_head"])),
+            ("bias", json!("all")),
+            ("r", json!(0)),
+            ("r", json!(1_000_000)),
+            ("lora_alpha", json!("much")),
+            ("target_modules", json!(".*proj")),
+            ("target_modules", json!([1])),
+        ] {
+            let mut other = own.clone();
+            other[name] = value;
+            assert!(from_peft(&other).unwrap_err().to_string().contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_adapter_for_another_model_or_rank_is_refused_with_the_name_of_its_factor() {
+        let folder = tempfile::tempdir().unwrap();
+        let (config, own) = (config(), lora(json!({"type": "lora", "rank": 2, "targets": ["q_proj", "down_proj"]})));
+        let write = |change: &dyn Fn(&mut Tensors)| {
+            let mut tensors: Tensors =
+                config.factors(&own).unwrap().into_iter().map(|spec| (spec.name, spec.shape)).collect();
+            change(&mut tensors);
+            let (mut header, mut end) = (serde_json::Map::new(), 0);
+            for (name, shape) in tensors {
+                let bytes = 4 * shape.iter().product::<usize>();
+                header.insert(name, json!({"dtype": "F32", "shape": shape, "data_offsets": [end, end + bytes]}));
+                end += bytes;
+            }
+            let text = Value::Object(header).to_string();
+            let mut bytes = (text.len() as u64).to_le_bytes().to_vec();
+            bytes.extend(text.as_bytes());
+            bytes.resize(bytes.len() + end, 0);
+            fs::write(folder.path().join(WEIGHTS), bytes).unwrap();
+            fs::write(folder.path().join(CONFIG), to_peft(&config, &own, "x").unwrap().to_string()).unwrap();
+            inspect(folder.path(), &config)
+        };
+        let read = write(&|_| ()).unwrap();
+        assert_eq!((read.rank, config.adapted(&read.targets).unwrap().len()), (2, 2 * config.num_hidden_layers));
+        let refused = |change: &dyn Fn(&mut Tensors), word: &str| {
+            let error = write(change).unwrap_err();
+            assert_eq!(error.code(), "adapter_mismatch");
+            assert!(error.to_string().contains(word), "{error}");
+        };
+        refused(&|tensors| drop(tensors.pop()), "is missing");
+        refused(&|tensors| tensors[0].1[0] = 3, "the rank ask for [2,");
+        refused(
+            &|tensors| tensors.push((String::from("base_model.model.x.lora_A.weight"), vec![1, 1])),
+            "belongs to no",
+        );
+    }
+}

@@ -1,0 +1,220 @@
+//! Adapters through the whole program: trained under every objective, resumed to the same bytes, evaluated, asked for
+//! completions, gone on from, learnt from; and what is refused.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{Server, data_dir, signal, small_spec};
+use serde_json::{Value, json};
+
+const WEIGHTS: &str = "adapter_model.safetensors";
+
+/// What is wrong with a spec.
+type Change<'a> = &'a dyn Fn(&mut Value);
+
+/// A job of a few steps with an adapter.
+fn spec(objective: Value) -> Value {
+    let mut spec = small_spec();
+    spec["objective"] = objective;
+    spec["adapter"] = json!({"type": "lora", "rank": 4});
+    spec["train"]["steps"] = json!(4);
+    spec["train"]["prompts_per_step"] = json!(8);
+    spec["optimizer"] = json!({"learning_rate": 0.003, "warmup": 0.0});
+    spec["eval"] = json!({"prompts": 16, "samples": 1, "pass_at": [1], "before": false});
+    spec
+}
+
+fn run(server: &Server, spec: &Value) -> Value {
+    let job = server.wait(&server.submit(spec));
+    assert_eq!(job["status"], "succeeded", "{job}");
+    job
+}
+
+fn id(value: &Value) -> &str {
+    value["id"].as_str().unwrap()
+}
+
+/// The finished adapter or model of a job.
+fn finished(server: &Server, job: &Value) -> Value {
+    let all = server.get(&format!("/v1/jobs/{}/checkpoints", id(job))).json();
+    let found = all["data"].as_array().unwrap().iter().find(|checkpoint| checkpoint["kind"] == "inference");
+    found.unwrap_or_else(|| panic!("{all}")).clone()
+}
+
+fn sha256<'a>(checkpoint: &'a Value, name: &str) -> &'a str {
+    let files = checkpoint["files"].as_array().unwrap();
+    let file = files.iter().find(|file| file["path"] == name).unwrap_or_else(|| panic!("no {name} in {checkpoint}"));
+    file["sha256"].as_str().unwrap()
+}
+
+fn file(server: &Server, checkpoint: &Value, name: &str) -> Vec<u8> {
+    let answer = server.get(&format!("/v1/checkpoints/{}/files/{name}", id(checkpoint)));
+    assert_eq!(answer.status, 200, "{name}");
+    answer.bytes
+}
+
+fn series(server: &Server, job: &Value, name: &str) -> Vec<f64> {
+    let all = server.get(&format!("/v1/jobs/{}/metrics?keys={name}", id(job))).json();
+    let values = all["series"].as_array().unwrap().iter().find(|s| s["name"] == name);
+    values.map_or_else(Vec::new, |s| s["values"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect())
+}
+
+#[test]
+fn every_objective_trains_an_adapter() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let jobs = [
+        json!({"type": "sft"}),
+        json!({"type": "bolt", "group_size": 4, "rounds": 2, "reference": "initial"}),
+        json!({"type": "grpo", "group_size": 4, "kl_coef": 0.1}),
+        json!({"type": "p3o", "group_size": 4}),
+        json!({"type": "fade", "group_size": 4}),
+        json!({"type": "policy_gradient", "group_size": 4, "advantage": "maxrl"}),
+        json!({"type": "vopd", "teacher": "builtin:arith-tiny"}),
+    ];
+    for objective in jobs {
+        let (samples, has_news) = (objective["type"] != "sft", objective["type"] != "vopd");
+        let job = run(&server, &spec(objective.clone()));
+        if samples {
+            assert_eq!(series(&server, &job, "logprob/max_abs_diff")[0], 0.0, "{objective}");
+            let reference = series(&server, &job, "kl/reference");
+            assert_eq!(reference[0], 0.0, "an adapter begins at the model, {objective}");
+            // A teacher that is the model itself has nothing to teach.
+            assert!(reference[1..].iter().any(|kl| *kl > 0.0) == has_news, "and leaves it, {objective}: {reference:?}");
+        }
+        let checkpoint = finished(&server, &job);
+        let config: Value = serde_json::from_slice(&file(&server, &checkpoint, "adapter_config.json")).unwrap();
+        assert_eq!((&config["r"], &config["lora_alpha"]), (&json!(4), &json!(8)), "{config}");
+        assert_eq!(config["base_model_name_or_path"], "builtin:arith-tiny");
+        let names: Vec<&str> =
+            checkpoint["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
+        assert!(!names.contains(&"model.safetensors") && !names.contains(&"config.json"), "{names:?}");
+        assert!(names.contains(&"tokenizer.json") && names.contains(&"README.md"), "{names:?}");
+        assert!(checkpoint["bytes"].as_u64().unwrap() < 2_000_000, "{checkpoint}");
+    }
+}
+
+/// Whether a job is left alone, killed or killed with its server, the adapter has the same bytes.
+#[test]
+fn killed_jobs_end_with_the_same_adapter() {
+    let mut spec = spec(json!({"type": "grpo", "group_size": 4, "kl_coef": 0.1}));
+    spec["train"]["steps"] = json!(12);
+    spec["checkpoints"] = json!({"every_steps": 2});
+    let wanted = {
+        let data = data_dir();
+        let server = Server::start(data.path());
+        sha256(&finished(&server, &run(&server, &spec)), WEIGHTS).to_owned()
+    };
+    for (kill_server, step) in [(false, 3), (true, 7)] {
+        let data = data_dir();
+        let mut server = Server::start(data.path());
+        let worker = server.worker_pid();
+        let job = server.submit(&spec);
+        server.wait_until(&job, |job| job["step"].as_u64().unwrap_or(0) >= step);
+        if kill_server {
+            server.kill();
+            server = Server::start(data.path());
+        } else {
+            signal(worker, "KILL");
+        }
+        let job = server.wait(&job);
+        assert_eq!((job["status"].as_str(), job["attempt"].as_u64() > Some(1)), (Some("succeeded"), true), "{job}");
+        assert_eq!(sha256(&finished(&server, &job), WEIGHTS), wanted);
+    }
+}
+
+#[test]
+fn an_adapter_is_a_model_to_evaluate_to_ask_to_go_on_from_and_to_learn_from() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let trained = run(&server, &spec(json!({"type": "sft"})));
+    let adapter = finished(&server, &trained);
+    let name = id(&adapter);
+
+    // Held-out accuracy is that of the job's own last evaluation, for base and adapter are the same.
+    let evaluation = server.post(
+        "/v1/evaluations",
+        &json!({"model": name, "dataset": "builtin:arithmetic", "verifier": {"type": "numeric"}, "prompts": 16,
+                "samples": 1, "pass_at": [1], "sampling": {"max_new_tokens": 5}}),
+    );
+    assert_eq!(evaluation.status, 201, "{}", evaluation.json());
+    let evaluated = server.wait(evaluation.json()["job"].as_str().unwrap());
+    assert_eq!(evaluated["status"], "succeeded", "{evaluated}");
+
+    let chat = json!({"model": name, "messages": [{"role": "user", "content": "12+7="}], "temperature": 0});
+    let answer = server.post("/v1/chat/completions", &chat);
+    assert_eq!(answer.status, 200, "{}", answer.json());
+
+    let mut further = spec(json!({"type": "grpo", "group_size": 4}));
+    further["adapter"] = json!({"type": "lora", "start": name});
+    let job = run(&server, &further);
+    let resolved = server.job(id(&job));
+    assert_eq!(resolved["spec_resolved"]["adapter"]["rank"], 4, "{resolved}");
+    assert!(series(&server, &job, "kl/reference")[0] > 0.0, "the reference is the model without the adapter");
+    assert_eq!(series(&server, &job, "logprob/max_abs_diff")[0], 0.0);
+
+    let mut distilled = spec(json!({"type": "vopd", "teacher": name}));
+    distilled["adapter"]["rank"] = json!(2);
+    run(&server, &distilled);
+
+    // All weights are trained on from the model with the adapter in it.
+    let mut whole = spec(json!({"type": "grpo", "group_size": 4}));
+    whole["adapter"] = Value::Null;
+    whole["model"] = json!(name);
+    let job = run(&server, &whole);
+    assert_eq!(series(&server, &job, "kl/reference")[0], 0.0, "the reference has it too");
+    sha256(&finished(&server, &job), "model.safetensors");
+}
+
+#[test]
+fn what_cannot_be_adapted_is_refused_and_a_base_stays_while_adapters_need_it() {
+    let (data, import) = (data_dir(), data_dir());
+    let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
+    let own = import.path().join("own");
+    fs::create_dir(&own).unwrap();
+    for entry in fs::read_dir(assets).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_file()) {
+        fs::copy(entry.path(), own.join(entry.file_name())).unwrap();
+    }
+    let server = Server::start_with(data.path(), &["--import-roots", import.path().to_str().unwrap()]);
+    let model = server.import(&json!({"path": own.to_str().unwrap()}));
+    let mut first = spec(json!({"type": "sft"}));
+    first["model"] = model["id"].clone();
+    let adapter = finished(&server, &run(&server, &first));
+    let refused = |change: &dyn Fn(&mut Value)| {
+        let mut spec = spec(json!({"type": "sft"}));
+        change(&mut spec);
+        let answer = server.post("/v1/jobs", &spec);
+        assert_eq!(answer.status, 422, "{}", answer.json());
+        let error = answer.json()["errors"][0].clone();
+        (error["pointer"].as_str().unwrap().to_owned(), error["code"].as_str().unwrap().to_owned())
+    };
+    let cases: [(Change, &str, &str); 8] = [
+        (&|spec| spec["adapter"]["targets"] = json!(["q_proj", "w1"]), "/adapter/targets", "adapter_target_unknown"),
+        (&|spec| spec["adapter"]["targets"] = json!(["lm_head"]), "/adapter/targets", "adapter_target_unsupported"),
+        (&|spec| spec["adapter"]["rank"] = json!(0), "/adapter/rank", "out_of_range"),
+        (&|spec| spec["adapter"]["ranks"] = json!(3), "/adapter/ranks", "unknown_field"),
+        (&|spec| spec["adapter"]["start"] = adapter["id"].clone(), "/adapter/start", "adapter_base_differs"),
+        (&|spec| spec["adapter"]["start"] = json!("ckpt_0"), "/adapter/start", "invalid_value"),
+        (&|spec| spec["model"] = adapter["id"].clone(), "/model", "adapter_of_adapter"),
+        (
+            &|spec| {
+                spec["model"] = model["id"].clone();
+                spec["adapter"] = json!({"type": "lora", "rank": 8, "start": adapter["id"]});
+            },
+            "/adapter/rank",
+            "adapter_mismatch",
+        ),
+    ];
+    for (number, (change, pointer, code)) in cases.into_iter().enumerate() {
+        assert_eq!(refused(change), (pointer.to_owned(), code.to_owned()), "case {number}");
+    }
+
+    let path = format!("/v1/models/{}", id(&model));
+    let kept = server.delete(&path);
+    assert_eq!(kept.status, 409, "{}", kept.json());
+    assert!(kept.json()["detail"].as_str().unwrap().contains("adapters"), "{}", kept.json());
+    assert_eq!(server.delete(&format!("/v1/checkpoints/{}", id(&adapter))).status, 204);
+    assert_eq!(server.delete(&path).status, 204);
+}
