@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anneal::engine::backend::Usage;
+use anneal::engine::backend::{Tensors, Usage};
 use anneal::engine::batch::{Sequence, pack};
 use anneal::engine::cpu::Cpu;
 use anneal::engine::gradients::GradientSum;
@@ -21,6 +21,7 @@ use anneal::engine::sampler::{Completion, Request, Sampler};
 use anneal::job::adapter::{AdapterSpec, Targets};
 use anneal::job::spec::{SamplingSpec, TrainSpec};
 use anneal::modelfile::adapter::{Factor, factor_name};
+use anneal::modelfile::architecture::TensorSpec;
 use anneal::modelfile::families::FAMILIES;
 use anneal::modelfile::{Inspection, ModelConfig, inspect};
 use anneal::objective;
@@ -201,7 +202,7 @@ fn recomputing_and_cutting_change_no_bit_of_a_gradient() {
 }
 
 /// The same weights frozen, with an adapter of rank 3 whose `B` is not zero any more, or that changes nothing yet.
-fn adapted(weights: &Arc<Weights>, targets: &Value, precision: Precision, begun: bool) -> Decoder {
+fn adapted(weights: &Arc<Weights>, targets: &Value, (precision, usage): (Precision, Usage), begun: bool) -> Decoder {
     let config = weights.config();
     let spec: AdapterSpec = serde_json::from_value(json!({"type": "lora", "rank": 3, "targets": targets})).unwrap();
     let origin = Origin::New { lora: spec.resolve(None).unwrap(), seed: 4 };
@@ -212,10 +213,8 @@ fn adapted(weights: &Arc<Weights>, targets: &Value, precision: Precision, begun:
         own.values_mut(index).iter_mut().zip(1..).for_each(|(x, i)| *x = (0.7 * i as f32 + waves).sin() * 0.2);
     }
     own.changed();
-    let frozen =
-        Weights::of_tensors(&Arc::new(Cpu), config, config.tensors(), Usage::Computing(precision), &mut |spec| {
-            Ok(weights.values(weights.index(&spec.name)?).to_vec())
-        });
+    let read = &mut |spec: &TensorSpec| Ok(weights.values(weights.index(&spec.name)?).to_vec());
+    let frozen = Weights::of_tensors(&Arc::new(Cpu), config, config.tensors(), usage, read);
     let longest = config.max_position_embeddings;
     Decoder::for_sequences(Arc::new(frozen.unwrap()), Some(adapter), precision, longest).unwrap()
 }
@@ -230,22 +229,30 @@ fn an_adapter_is_sampled_with_as_it_is_trained_and_changes_nothing_at_first() {
         let tokenizer = TextTokenizer::from_inspection(&inspection).unwrap();
         let requests = requests(&tokenizer);
         for precision in PRECISIONS {
-            let decoder = adapted(&weights, &all_linear(), precision, true);
-            let completions = sample(&decoder, &tokenizer, &requests, 32);
-            assert_eq!(sample(&decoder, &tokenizer, &requests, 7), completions);
-            let sequences = sequences(&requests, &completions);
-            let recorded: Vec<f32> = sequences.iter().flat_map(|s| s.behavior_logprobs.clone()).collect();
-            for tokens in [1, 100, 1 << 20] {
-                assert_eq!(trained(&decoder, &sequences, tokens), recorded, "{precision:?} in batches of {tokens}");
-            }
-            let family = inspection.config.family.name;
-            let fresh = trained(&adapted(&weights, &all_linear(), precision, false), &sequences, 100);
-            let without = Decoder::new(Arc::clone(decoder.weights()), precision).unwrap();
-            assert_eq!(fresh, trained(&without, &sequences, 100), "{family}, {precision:?}");
-            assert!(fresh != recorded, "the adapter has something to say");
-            if precision == Precision::F32 {
-                let plain = Decoder::new(Arc::clone(&weights), precision).unwrap();
-                assert_eq!(fresh, trained(&plain, &sequences, 100), "frozen weights are the weights, {family}");
+            for usage in [Usage::Computing(precision), Usage::Coded(precision)] {
+                let how = (precision, usage);
+                let decoder = adapted(&weights, &all_linear(), how, true);
+                let completions = sample(&decoder, &tokenizer, &requests, 32);
+                assert_eq!(sample(&decoder, &tokenizer, &requests, 7), completions);
+                let sequences = sequences(&requests, &completions);
+                let recorded: Vec<f32> = sequences.iter().flat_map(|s| s.behavior_logprobs.clone()).collect();
+                for tokens in [1, 100, 1 << 20] {
+                    assert_eq!(trained(&decoder, &sequences, tokens), recorded, "{how:?} in batches of {tokens}");
+                }
+                let family = inspection.config.family.name;
+                let fresh = trained(&adapted(&weights, &all_linear(), how, false), &sequences, 100);
+                let without = Decoder::new(Arc::clone(decoder.weights()), precision).unwrap();
+                assert_eq!(fresh, trained(&without, &sequences, 100), "{family}, {how:?}");
+                assert!(fresh != recorded, "the adapter has something to say");
+                if precision == Precision::F32 {
+                    // As weights that may change, with the numbers that are kept.
+                    let (kept, config) = (decoder.weights(), weights.config());
+                    let read =
+                        &mut |spec: &TensorSpec| Ok(kept.parameters().read(kept.index(&spec.name)?, <[f32]>::to_vec));
+                    let plain = Weights::of_tensors(&Arc::new(Cpu), config, config.tensors(), Usage::Training, read);
+                    let plain = Decoder::new(Arc::new(plain.unwrap()), precision).unwrap();
+                    assert_eq!(fresh, trained(&plain, &sequences, 100), "{family}, {how:?}");
+                }
             }
         }
     }
@@ -263,7 +270,8 @@ fn gradients_of_an_adapter_follow_from_those_of_the_merged_weights() {
         let last = config.adapted(&Targets::ALL).unwrap().last().unwrap().name.clone();
         let down = last.trim_end_matches(".weight").rsplit('.').next().unwrap().to_owned();
         for targets in [all_linear(), json!([down])] {
-            let decoder = adapted(&weights, &targets, Precision::F32, true);
+            let how = (Precision::F32, Usage::Computing(Precision::F32));
+            let decoder = adapted(&weights, &targets, how, true);
             let sequences = sequences(&requests, &sample(&decoder, &tokenizer, &requests, 32));
             let adapter = decoder.adapter().unwrap();
             let merged = Weights::of_tensors(&Arc::new(Cpu), config, config.tensors(), Usage::Training, &mut |spec| {

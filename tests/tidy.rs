@@ -65,7 +65,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // What everything stands on.
         "driver", "random", "error", "kernels", "ops",
         // What is computed, and where.
-        "rows", "projection", "choice", "gradients", "collective", "backend", "cpu", "cuda", "device",
+        "rows", "projection", "choice", "gradients", "moments", "collective", "backend", "cpu", "cuda", "device",
         // The model, sampling and learning.
         "model", "optimizer", "memory", "batch", "sampler", "rollout", "measure", "learn", "schedule", "visits",
         // What goes in and out.

@@ -38,6 +38,8 @@ from pathlib import Path
 import common
 
 HERE = Path(__file__).resolve().parent
+# Of the adapters that are trained.
+RANK = 16
 MODELS = ("tiny", "smollm2-135m", "qwen3-0.6b")
 
 
@@ -101,6 +103,7 @@ class Group:
     peers: tuple[Peer, ...]
     batch: int | None = None
     shape: dict[str, int] = dataclasses.field(default_factory=dict)
+    lora: int | None = None
 
 
 def train_groups(quick: bool) -> list[Group]:
@@ -111,7 +114,12 @@ def train_groups(quick: bool) -> list[Group]:
         shape = ("--sequences", str(sequences), "--length", str(length), "--dtype", dtype)
         return Peer(f"torch {dtype}", "torch_train.py", shape + steps, claims)
 
+    def adapter(dtype: str, claims: tuple[Claim, ...]) -> Peer:
+        plain = peer(dtype, 8, 128, claims)
+        return dataclasses.replace(plain, name=f"peft {dtype}", arguments=(*plain.arguments, "--lora", str(RANK)))
+
     memory = (Claim(MEMORY, 0.8), Claim(MEMORY_OF_WORK))
+    of_adapter = (Claim(MEMORY, 1.0), Claim(MEMORY_OF_WORK))
     tiny, large = {"sequences": 64, "length": 64}, {"sequences": 8, "length": 128}
     return [
         Group(
@@ -148,6 +156,24 @@ def train_groups(quick: bool) -> list[Group]:
                 peer("bf16", 8, 128, (Claim(TRAINING),)),
             ),
             shape=large,
+        ),
+        Group(
+            f"LoRA {RANK}, 8 x 128",
+            "smollm2-135m",
+            "f32",
+            "train",
+            (adapter("f32", (Claim(TRAINING, 2.0), *of_adapter)),),
+            shape=large,
+            lora=RANK,
+        ),
+        Group(
+            f"LoRA {RANK}, 8 x 128",
+            "smollm2-135m",
+            "bf16",
+            "train",
+            (adapter("bf16-autocast", (Claim(TRAINING, 1.3), *of_adapter)),),
+            shape=large,
+            lora=RANK,
         ),
         Group(
             "train 8 x 128",
@@ -280,6 +306,7 @@ def quietest(command: list[str], attempts: int, tolerance: float) -> dict:
 def anneal_command(binary: Path, group: Group) -> list[str]:
     """The `anneal bench` of a group."""
     command = [str(binary), "bench", "--model", group.model, "--compute", group.compute, "--only", group.only, "--json"]
+    command += ["--lora", str(group.lora)] if group.lora else []
     return command + (["--batch", str(group.batch)] if group.batch else [])
 
 

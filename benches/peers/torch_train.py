@@ -6,6 +6,9 @@
 products in bf16, which is what Anneal's bf16 compute does. `bf16` holds weights, gradients and moments in bf16: faster
 and smaller, but it loses small updates, so it is no like-for-like peer and is measured only to be named beside them.
 
+With `--lora` peft trains an adapter on all linear layers, and the model is frozen: in f32, or with `bf16-autocast` in bf16
+beside f32 factors, as Anneal keeps them.
+
 The loss is next-token cross entropy over f32 logits. Of AdamW's implementations `--optimizer` picks one; fused is the
 fastest on a CPU.
 """
@@ -30,6 +33,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--warm-up", type=int, default=2, help="steps before the measured ones (default: 2)")
     parser.add_argument("--attention", choices=("sdpa", "eager"), default="sdpa")
     parser.add_argument("--optimizer", choices=OPTIMIZERS, default="fused")
+    parser.add_argument("--lora", type=int, metavar="RANK", help="train an adapter of this rank beside the frozen model")
     parser.add_argument("--compile", action="store_true", help="through torch.compile; needs a C++ compiler")
     common.add_threads_argument(parser)
     return parser.parse_args()
@@ -46,10 +50,16 @@ def main() -> None:
 
     torch.set_num_threads(args.threads)
     imports_bytes = common.peak_memory_bytes()
-    weights_dtype = torch.bfloat16 if args.dtype == "bf16" else torch.float32
+    narrow = args.dtype == "bf16" or (args.lora is not None and args.dtype == "bf16-autocast")
+    weights_dtype = torch.bfloat16 if narrow else torch.float32
     model = models.build(args.model, weights_dtype, args.attention).train()
+    if args.lora is not None:
+        import peft
+
+        config = peft.LoraConfig(r=args.lora, lora_alpha=args.lora, target_modules="all-linear", task_type="CAUSAL_LM")
+        model = peft.get_peft_model(model, config, autocast_adapter_dtype=True)
     optimizer = torch.optim.AdamW(
-        model.parameters(),
+        [parameter for parameter in model.parameters() if parameter.requires_grad],
         lr=1e-4,
         fused=True if args.optimizer == "fused" else None,
         foreach={"foreach": True, "forloop": False}.get(args.optimizer),
@@ -84,6 +94,7 @@ def main() -> None:
         model=args.model,
         parameters=models.parameters(model),
         dtype=args.dtype,
+        lora=args.lora,
         sequences=args.sequences,
         length=args.length,
         compiled=args.compile,

@@ -25,6 +25,7 @@ use super::rollout::{Rollout, RolloutGroup};
 use super::sampler::{Completion, Request, Sampler};
 use super::verify::{Failures, OwnedCase, VerifyPool};
 use crate::dataset::{Dataset, Row};
+use crate::job::adapter::Quantize;
 use crate::job::spec::{Precision, PromptSpec, SamplingSpec};
 use crate::job::{ArtifactKind, JobId, Manifest, Phase};
 use crate::modelfile::config::ModelConfig;
@@ -54,6 +55,8 @@ pub struct ActorSpec {
     pub verifier: Option<verifier::Config>,
     pub model: ModelSource,
     pub training: Trained,
+    /// What weights beside an adapter are kept in.
+    pub quantize: Option<Quantize>,
     /// Where the job's files go.
     pub directory: PathBuf,
     /// What products are computed in.
@@ -105,6 +108,7 @@ impl ActorSpec {
     fn usage(&self) -> Usage {
         match self.training {
             Trained::Weights => Usage::Training,
+            Trained::Adapter(_) if self.quantize.is_some() => Usage::Coded(self.precision.into()),
             Trained::Nothing | Trained::Adapter(_) => self.computing(),
         }
     }
@@ -151,12 +155,13 @@ pub(super) struct Loaded<B: Backend> {
 }
 
 /// Loads a model, or draws its weights, and its adapter unless that is to be merged into the weights. What ends a turn in
-/// conversations ends completions as well.
+/// conversations ends completions as well. `known` are weights of the same model, if they are loaded already.
 pub(super) fn load<B: Backend>(
     model: &ModelSource,
     prompt: &PromptSpec,
     usage: Usage,
     backend: &Arc<B>,
+    known: Option<&Arc<Weights<B>>>,
 ) -> Result<Loaded<B>, EngineError> {
     let path = &model.path;
     let mut inspection = if model.seed.is_some() { modelfile::inspect_blank(path)? } else { modelfile::inspect(path)? };
@@ -168,12 +173,20 @@ pub(super) fn load<B: Backend>(
     }
     let end = end.or(ends.first().copied());
     let merge = usage == Usage::Training;
-    let weights = model.read(&inspection, usage, merge, backend)?;
+    let weights = match known.filter(|weights| *weights.config() == inspection.config) {
+        Some(known) => Arc::clone(known),
+        None => Arc::new(model.read(&inspection, usage, merge, backend)?),
+    };
     let adapter = if merge { None } else { model.adapter(&inspection.config, backend)? };
-    Ok(Loaded { inspection, text, end, weights: Arc::new(weights), adapter })
+    Ok(Loaded { inspection, text, end, weights, adapter })
 }
 
 impl ModelSource {
+    /// Whether both differ by their adapters at most.
+    pub fn shares_weights(&self, other: &Self) -> bool {
+        self.path == other.path && self.seed == other.seed
+    }
+
     /// Its weights, with its adapter in them if they are to be merged.
     pub(super) fn read<B: Backend>(
         &self,
@@ -255,7 +268,7 @@ impl<'a, B: Backend> Actor<'a, B> {
         };
         spec.collective.join(driver)?;
         let Loaded { text: ModelText { tokenizer, chat }, end, weights, adapter, .. } =
-            load(&spec.model, &spec.prompt, spec.usage(), backend)?;
+            load(&spec.model, &spec.prompt, spec.usage(), backend, None)?;
         let adapter = match &spec.training {
             Trained::Adapter(origin) => Some(Adapter::load(backend, weights.config(), origin)?),
             Trained::Nothing | Trained::Weights => adapter,

@@ -4,6 +4,7 @@
 //! Whatever computes is generic over its [`Backend`], which is chosen once, where a job opens its device. So what one
 //! backend made can only meet what the same one made: that is a matter of types and not of checks.
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -13,12 +14,13 @@ use super::collective::Collective;
 use super::error::EngineError;
 use super::kernels::gemm::Precision;
 use super::kernels::update::AdamW;
+use super::moments::{Order, Packed};
 use super::ops::attention::{Attended, Heads};
 use super::ops::logprob::Reading;
 use super::ops::norm::Normed;
 use super::projection::{LowRank, Norm, NormOf, Projection};
-use super::rows::{CachedRow, Packed};
-use crate::job::spec::SamplingSpec;
+use super::rows::{self, CachedRow};
+use crate::job::spec::{MomentState, SamplingSpec};
 use crate::modelfile::architecture::{Activation, TensorSpec};
 use crate::modelfile::config::ModelConfig;
 use crate::modelfile::rope::Rotation;
@@ -53,7 +55,7 @@ pub trait Storage: Debug + Send + Sync + Sized + 'static {
     /// Gradients of a step, summed over its micro-batches; without any at first.
     type Gradients: Debug + Default;
     /// First or second moments of the gradients.
-    type Moments: Tensors;
+    type Moments: Moments;
 
     /// Whether the CPU is free while the backend computes.
     const IS_ASYNCHRONOUS: bool;
@@ -78,6 +80,15 @@ pub trait Tensors: Debug + Send + Sync {
     fn read<T>(&self, index: usize, f: impl FnOnce(&[f32]) -> T) -> T;
 }
 
+/// First or second moments, by the weights' places.
+pub trait Moments: Debug + Send + Sync {
+    /// The kind in which [`Self::packed`] gives them.
+    fn saved_as(&self) -> MomentState;
+
+    /// Those of one weight, as a checkpoint keeps them; zeros where they cannot be read, which [`Storage::check`] tells.
+    fn packed(&self, index: usize) -> Cow<'_, Packed>;
+}
+
 /// What weights are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usage {
@@ -85,6 +96,8 @@ pub enum Usage {
     Training,
     /// They never change. Matrices are kept once, in the form and precision of products.
     Computing(Precision),
+    /// The same with matrices in codes of 8 bits where the backend multiplies with them, which the CPU does.
+    Coded(Precision),
 }
 
 /// A tensor of a model, as it was read or drawn.
@@ -313,7 +326,7 @@ pub trait Operations: Storage {
 
 /// What knows about sequences: positions, attention within a pass, and attention over a cache.
 pub trait Attention: Storage {
-    fn packed<'a>(&self, packed: Packed<'a>) -> Result<PackedRows<'a, Self>>;
+    fn packed<'a>(&self, packed: rows::Packed<'a>) -> Result<PackedRows<'a, Self>>;
 
     fn cached<'a>(&self, rows: &'a [CachedRow<'a>], heads: Heads) -> Result<CachedRows<'a, Self>>;
 
@@ -461,7 +474,12 @@ pub trait Training: Storage {
     fn write(&self, parameters: &Self::Parameters, index: usize, values: &[f32]) -> Result<()>;
 
     /// Moments: what is known of each weight's, and else zeros.
-    fn moments(&self, parameters: &Self::Parameters, known: Vec<Option<Vec<f32>>>) -> Result<Self::Moments>;
+    fn moments(
+        &self,
+        parameters: &Self::Parameters,
+        kind: (MomentState, Order),
+        known: Vec<Option<Packed>>,
+    ) -> Result<Self::Moments>;
 
     /// The Euclidean norm over all sums, after multiplying by `scale`.
     fn gradient_norm(&self, sums: &Self::Gradients, scale: f64) -> Result<f64>;
@@ -477,13 +495,14 @@ pub trait Training: Storage {
         ranks: &dyn Collective,
     ) -> Result<()>;
 
-    /// One step of AdamW, with the update for matrices and that for vectors. A weight without gradient is an internal
+    /// The given step of AdamW, with the update for matrices and that for vectors. A weight without gradient is an internal
     /// error, because every weight takes part in every forward pass.
     fn update(
         &self,
         parameters: &Self::Parameters,
         sums: &Self::Gradients,
         moments: &mut [Self::Moments; 2],
+        step: u64,
         updates: [AdamW; 2],
     ) -> Result<()>;
 }

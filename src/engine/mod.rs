@@ -23,6 +23,7 @@ pub mod learn;
 mod measure;
 pub mod memory;
 pub mod model;
+pub mod moments;
 pub mod ops;
 pub mod optimizer;
 pub mod projection;

@@ -1,17 +1,23 @@
-//! AdamW (Loshchilov and Hutter, arXiv 1711.05101) in one pass over each tensor, with f32 state that can be saved,
-//! and clipping by the global gradient norm.
+//! AdamW (Loshchilov and Hutter, arXiv 1711.05101) in one pass over each tensor, with state in f32 or fewer bits that can be
+//! saved, and clipping by the global gradient norm.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 
-use super::backend::Backend;
+use safetensors::{Dtype, SafeTensors, View};
+
+use super::backend::{Backend, Moments};
 use super::cpu::Cpu;
 use super::error::EngineError;
+use super::kernels::narrow::BLOCK;
 use super::kernels::update;
-use super::model::weights::{NamedTensors, TensorView, Weights};
-use crate::job::spec::{OptimizerSpec, WeightDtype};
+use super::model::weights::Weights;
+use super::moments::{Order, Packed};
+use crate::job::spec::{MomentState, OptimizerSpec};
 
 /// First and second moments by the names that checkpoints have for them.
 const MOMENTS: [&str; 2] = ["first", "second"];
+/// What the names of their scales end with.
+const SCALES: &str = ".scales";
 
 /// The optimizer and its state.
 #[derive(Debug)]
@@ -55,52 +61,110 @@ impl<B: Backend> AdamW<B> {
         let moments = match &mut self.moments {
             Some(moments) => moments,
             none @ None => {
-                let zeros = || backend.moments(parameters, vec![None; weights.count()]);
-                none.insert([zeros()?, zeros()?])
+                let zeros = |order| backend.moments(parameters, (self.spec.state, order), vec![None; weights.count()]);
+                none.insert([zeros(Order::First)?, zeros(Order::Second)?])
             }
         };
         // Norm weights are vectors; decay is for matrices.
-        backend.update(parameters, gradients, moments, [update(self.spec.weight_decay), update(0.0)])
+        backend.update(parameters, gradients, moments, self.taken, [update(self.spec.weight_decay), update(0.0)])
     }
 
-    /// The state as named tensors (`first.<name>`, `second.<name>`) for a checkpoint, and the steps taken.
-    pub fn state<'a>(&'a self, weights: &'a Weights<B>) -> (u64, NamedTensors<'a, B::Moments>) {
+    /// The state as named tensors (`first.<name>`, `second.<name>`, and `.scales` of both) for a checkpoint, and the steps
+    /// taken.
+    pub fn state<'a>(&'a self, weights: &Weights<B>) -> (u64, SavedMoments<'a, B::Moments>) {
         let mut tensors = Vec::new();
-        for (which, numbers) in MOMENTS.into_iter().zip(self.moments.iter().flatten()) {
-            tensors.extend((0..weights.count()).map(|index| {
-                let (shape, dtype) = (vec![weights.len_of(index)], WeightDtype::F32);
-                (format!("{which}.{}", weights.name(index)), TensorView { numbers, index, shape, dtype })
-            }));
+        for (which, moments) in MOMENTS.into_iter().zip(self.moments.iter().flatten()) {
+            for index in 0..weights.count() {
+                let (name, len) = (format!("{which}.{}", weights.name(index)), weights.len_of(index));
+                if moments.saved_as() == MomentState::Int8 {
+                    let scales = SavedMoment { moments, index, len: len.div_ceil(BLOCK), scales: true };
+                    tensors.push((format!("{name}{SCALES}"), scales));
+                }
+                tensors.push((name, SavedMoment { moments, index, len, scales: false }));
+            }
         }
         (self.taken, tensors)
     }
 
-    /// Takes over a saved state.
-    pub fn restore(
-        &mut self,
-        weights: &Weights<B>,
-        taken: u64,
-        mut tensors: HashMap<String, Vec<f32>>,
-    ) -> Result<(), EngineError> {
-        let mut known = |which: &str| -> Result<Vec<Option<Vec<f32>>>, EngineError> {
+    /// Takes over a state that was saved in a file with the given bytes.
+    pub fn restore(&mut self, weights: &Weights<B>, taken: u64, saved: &[u8]) -> Result<(), EngineError> {
+        let corrupt = |detail: String| EngineError::InvalidData { code: "checkpoint_corrupt", detail };
+        let saved = SafeTensors::deserialize(saved).map_err(|e| corrupt(format!("the optimizer's state: {e}")))?;
+        let known = |which: &str| -> Result<Vec<Option<Packed>>, EngineError> {
             let of = |index: usize| {
                 let name = format!("{which}.{}", weights.name(index));
-                match tensors.remove(&name) {
-                    Some(values) if values.len() != weights.len_of(index) => Err(EngineError::InvalidData {
-                        code: "checkpoint_corrupt",
-                        detail: format!("the optimizer's `{name}` has another size than the weight"),
-                    }),
-                    values => Ok(values),
-                }
+                let Some(packed) = read(&saved, &name) else { return Ok(None) };
+                let (kind, len) = (self.spec.state, weights.len_of(index));
+                // A device keeps codes in blocks of its own and saves what they stand for.
+                let is_decoded = kind == MomentState::Int8 && packed.fits(MomentState::F32, len);
+                let is_good = packed.fits(kind, len) || is_decoded;
+                let detail = || format!("the optimizer's `{name}` is of another kind or size than the weight's");
+                if is_good { Ok(Some(packed)) } else { Err(corrupt(detail())) }
             };
             (0..weights.count()).map(of).collect()
         };
         let [first, second] = [known(MOMENTS[0])?, known(MOMENTS[1])?];
-        let moments = |known| weights.backend().moments(weights.parameters(), known);
+        let moments = |order, known| weights.backend().moments(weights.parameters(), (self.spec.state, order), known);
         let has_begun = first.iter().chain(&second).any(Option::is_some);
-        self.moments = if has_begun { Some([moments(first)?, moments(second)?]) } else { None };
+        self.moments =
+            if has_begun { Some([moments(Order::First, first)?, moments(Order::Second, second)?]) } else { None };
         self.taken = taken;
         Ok(())
+    }
+}
+
+/// The moments of a weight in a file, if it has them.
+fn read(saved: &SafeTensors<'_>, name: &str) -> Option<Packed> {
+    let tensor = saved.tensor(name).ok()?;
+    let bytes = tensor.data();
+    let floats = |bytes: &[u8]| bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+    Some(match tensor.dtype() {
+        Dtype::BF16 => Packed::Bf16(bytes.chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]])).collect()),
+        Dtype::U8 => {
+            let scales = saved.tensor(&format!("{name}{SCALES}")).ok()?;
+            Packed::Int8 { codes: bytes.to_vec(), scales: floats(scales.data()) }
+        }
+        _ => Packed::F32(floats(bytes)),
+    })
+}
+
+/// Moments with their names in a file.
+pub type SavedMoments<'a, M> = Vec<(String, SavedMoment<'a, M>)>;
+
+/// The moments of a weight, or their scales, on their way into a file.
+#[derive(Debug)]
+pub struct SavedMoment<'a, M> {
+    moments: &'a M,
+    index: usize,
+    len: usize,
+    scales: bool,
+}
+
+impl<M: Moments> View for SavedMoment<'_, M> {
+    fn dtype(&self) -> Dtype {
+        match self.moments.saved_as() {
+            MomentState::Int8 if !self.scales => Dtype::U8,
+            MomentState::Bf16 => Dtype::BF16,
+            MomentState::F32 | MomentState::Int8 => Dtype::F32,
+        }
+    }
+
+    fn shape(&self) -> &[usize] {
+        std::slice::from_ref(&self.len)
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        let floats = |values: &[f32]| values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        Cow::Owned(match &*self.moments.packed(self.index) {
+            Packed::F32(values) => floats(values),
+            Packed::Bf16(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+            Packed::Int8 { scales, .. } if self.scales => floats(scales),
+            Packed::Int8 { codes, .. } => codes.clone(),
+        })
+    }
+
+    fn data_len(&self) -> usize {
+        self.len * self.dtype().bitsize() / 8
     }
 }
 
@@ -130,9 +194,20 @@ mod tests {
     }
 
     fn run(shape: &[usize], spec: &OptimizerSpec) -> Vec<f32> {
+        resumed(shape, spec, None)
+    }
+
+    /// The weights after twenty steps, with the state saved and read before one of them.
+    fn resumed(shape: &[usize], spec: &OptimizerSpec, at: Option<usize>) -> Vec<f32> {
         let weights = Weights::of("w", shape, vec![1.0, -2.0, 0.5, 3.0]);
         let mut optimizer = AdamW::new(spec);
-        for _ in 0..20 {
+        for step in 0..20 {
+            if at == Some(step) {
+                let (taken, tensors) = optimizer.state(&weights);
+                let saved = safetensors::serialize(tensors, None).unwrap();
+                optimizer = AdamW::new(spec);
+                optimizer.restore(&weights, taken, &saved).unwrap();
+            }
             let mut sum = GradientSum::default();
             let mut taken = sum.take(0, 4);
             for (i, (g, w)) in taken.values.iter_mut().zip(weights.values(0).iter()).enumerate() {
@@ -152,5 +227,37 @@ mod tests {
                 assert!((f64::from(*got) - want).abs() < 1e-4, "{got} against {want}");
             }
         }
+    }
+
+    #[test]
+    fn moments_in_fewer_bits_stay_near_float64_and_resume_to_the_same_bits() {
+        for (state, near) in [(MomentState::F32, 1e-4), (MomentState::Bf16, 0.03), (MomentState::Int8, 0.05)] {
+            let spec = OptimizerSpec { weight_decay: 0.1, max_grad_norm: 5.0, state, ..OptimizerSpec::default() };
+            let got = run(&[2, 2], &spec);
+            for (got, want) in got.iter().zip(reference(20, &spec, 0.1)) {
+                assert!((f64::from(*got) - want).abs() < near, "{state:?}: {got} against {want}");
+            }
+            assert!([1, 7, 19].into_iter().all(|step| resumed(&[2, 2], &spec, Some(step)) == got), "{state:?}");
+        }
+    }
+
+    #[test]
+    fn a_state_of_another_kind_or_size_is_refused() {
+        let of = |state| OptimizerSpec { state, ..OptimizerSpec::default() };
+        let weights = Weights::of("w", &[4], vec![1.0; 4]);
+        let mut optimizer = AdamW::new(&of(MomentState::Bf16));
+        let mut sum = GradientSum::default();
+        let taken = sum.take(0, 4);
+        sum.put(0, taken.values);
+        optimizer.step(&weights, &sum, 0.0, 1.0, 0.1).unwrap();
+        let (taken, tensors) = optimizer.state(&weights);
+        let saved = safetensors::serialize(tensors, None).unwrap();
+        let refused = |spec: &OptimizerSpec, weights: &Weights, saved: &[u8]| {
+            AdamW::new(spec).restore(weights, taken, saved).is_err()
+        };
+        assert!(!refused(&of(MomentState::Bf16), &weights, &saved));
+        assert!(refused(&of(MomentState::Int8), &weights, &saved));
+        assert!(refused(&of(MomentState::Bf16), &Weights::of("w", &[5], vec![1.0; 5]), &saved));
+        assert!(refused(&of(MomentState::Bf16), &weights, &saved[..saved.len() - 1]));
     }
 }

@@ -47,12 +47,34 @@ pub enum Responder {
 }
 
 impl Responder {
-    /// Loads a model whose prompts are made as `prompt` says.
-    pub fn load(model: &ModelSource, prompt: &PromptSpec, device: &Device) -> Result<Self, EngineError> {
-        Ok(match device {
-            Device::Cpu => Self::Cpu(Model::load(model, prompt, &Arc::new(Cpu))?),
-            Device::Gpu(driver) => Self::Gpu(Model::load(model, prompt, &Cuda::new(Arc::clone(driver), PRECISION))?),
+    /// Loads a model whose prompts are made as `prompt` says; what it has in common with the one that is loaded already, it
+    /// shares with it.
+    pub fn load(
+        model: &ModelSource,
+        prompt: &PromptSpec,
+        device: &Device,
+        loaded: Option<&Self>,
+    ) -> Result<Self, EngineError> {
+        Ok(match (device, loaded) {
+            (Device::Cpu, Some(Self::Cpu(loaded))) => {
+                Self::Cpu(Model::load(model, prompt, loaded.decoder.backend(), Some(loaded))?)
+            }
+            (Device::Gpu(_), Some(Self::Gpu(loaded))) => {
+                Self::Gpu(Model::load(model, prompt, loaded.decoder.backend(), Some(loaded))?)
+            }
+            (Device::Cpu, _) => Self::Cpu(Model::load(model, prompt, &Arc::new(Cpu), None)?),
+            (Device::Gpu(driver), _) => {
+                Self::Gpu(Model::load(model, prompt, &Cuda::new(Arc::clone(driver), PRECISION), None)?)
+            }
         })
+    }
+
+    /// Whether a model differs from it by adapters at most.
+    pub fn shares_weights(&self, model: &ModelSource) -> bool {
+        match self {
+            Self::Cpu(own) => own.source.shares_weights(model),
+            Self::Gpu(own) => own.source.shares_weights(model),
+        }
     }
 
     /// Answers an order: says that it began, then pieces and ends of the choices as they come. `tell` is also asked
@@ -71,6 +93,7 @@ impl Responder {
 
 /// A model on one backend.
 pub struct Model<B: Backend> {
+    source: ModelSource,
     tokenizer: TextTokenizer,
     chat: Option<ChatTemplate>,
     decoder: Decoder<B>,
@@ -101,12 +124,19 @@ struct Seen<'a> {
 const MOST_RANKED: usize = 8192;
 
 impl<B: Backend> Model<B> {
-    fn load(model: &ModelSource, prompt: &PromptSpec, backend: &Arc<B>) -> Result<Self, EngineError> {
+    fn load(
+        model: &ModelSource,
+        prompt: &PromptSpec,
+        backend: &Arc<B>,
+        loaded: Option<&Self>,
+    ) -> Result<Self, EngineError> {
         let usage = Usage::Computing(PRECISION.into());
-        let Loaded { inspection, text, weights, adapter, .. } = load(model, prompt, usage, backend)?;
+        let known = loaded.filter(|loaded| loaded.source.shares_weights(model)).map(|loaded| loaded.decoder.weights());
+        let Loaded { inspection, text, weights, adapter, .. } = load(model, prompt, usage, backend, known)?;
         let longest = weights.config().max_position_embeddings;
         let tokenizer = sha256_hex(&inspection.tokenizer_bytes);
         Ok(Self {
+            source: model.clone(),
             takes_one_message: BUILTINS.iter().any(|builtin| builtin.tokenizer_sha256() == tokenizer),
             tokenizer: text.tokenizer,
             chat: text.chat,
@@ -315,7 +345,7 @@ mod tests {
     fn responder() -> Model<Cpu> {
         let model = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
         let model = ModelSource { path: model, seed: None, adapter: None, name: String::from("built-in") };
-        Model::load(&model, &PromptSpec::default(), &Arc::new(Cpu)).unwrap()
+        Model::load(&model, &PromptSpec::default(), &Arc::new(Cpu), None).unwrap()
     }
 
     fn order(prompts: &[&str]) -> Order {
@@ -381,6 +411,16 @@ mod tests {
             let own = &own[choice / 2];
             assert_eq!((text, *finish, *tokens), (&own.text, own.finish, own.tokens.len() as u64), "{choice}");
         }
+    }
+
+    #[test]
+    fn models_that_differ_by_adapters_share_their_weights() {
+        let first = responder();
+        let again = Model::load(&first.source, &PromptSpec::default(), &Arc::new(Cpu), Some(&first)).unwrap();
+        assert!(Arc::ptr_eq(first.decoder.weights(), again.decoder.weights()));
+        let drawn = ModelSource { seed: Some(1), ..first.source.clone() };
+        let other = Model::load(&drawn, &PromptSpec::default(), &Arc::new(Cpu), Some(&first)).unwrap();
+        assert!(!Arc::ptr_eq(first.decoder.weights(), other.decoder.weights()));
     }
 
     #[test]

@@ -13,7 +13,6 @@ use super::artifact::{self, Saved, digest, write_file, write_json};
 use super::backend::Backend;
 use super::error::EngineError;
 use super::evaluate::sentence;
-use super::model::reader::load_safetensors;
 use super::model::weights::write_safetensors;
 use super::rollout;
 use super::trainer::Trainer;
@@ -80,15 +79,16 @@ impl<B: Backend> Trainer<'_, B> {
             detail: format!("{} cannot be read: {e}", path.display()),
         })?;
         // Everything is read before anything is taken over.
-        let moments = load_safetensors(&[directory.join(OPTIMIZER)])?;
+        let path = directory.join(OPTIMIZER);
+        let moments = std::fs::read(&path).map_err(|e| EngineError::io("reading", &path, e))?;
         let rollouts = rollout::read(&directory.join(ROLLOUTS))?;
         self.objective.restore(&state.objective).map_err(|error| EngineError::InvalidData {
             code: "checkpoint_corrupt",
-            detail: format!("{}: {error}", path.display()),
+            detail: format!("{}: {error}", directory.display()),
         })?;
         self.actor.weights.restore(&directory.join(self.weights_file()))?;
-        let moments = moments.into_iter().map(|(name, tensor)| (name, tensor.values)).collect();
-        self.optimizer.restore(&self.actor.weights, state.optimizer_steps, moments)?;
+        self.optimizer.restore(&self.actor.weights, state.optimizer_steps, &moments)?;
+        drop(moments);
         self.rollouts = rollouts.into_iter().map(Arc::new).collect();
         self.step = state.step;
         self.evaluations = state.evaluations;

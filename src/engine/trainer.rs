@@ -240,8 +240,7 @@ fn load_teacher<B: Backend>(
     student: &Actor<'_, B>,
 ) -> Result<Decoder<B>, EngineError> {
     let (spec, backend) = (student.spec, student.decoder.backend());
-    let is_base = teacher.path == spec.model.path && teacher.seed == spec.model.seed;
-    if matches!(spec.training, Trained::Adapter(_)) && is_base {
+    if matches!(spec.training, Trained::Adapter(_)) && teacher.shares_weights(&spec.model) {
         let weights = Arc::clone(student.decoder.weights());
         let adapter = teacher.adapter(weights.config(), backend)?;
         return spec.decoder(weights, adapter);

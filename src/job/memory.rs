@@ -3,8 +3,8 @@
 //!
 //! With `P` parameters and f32 numbers, the sum of:
 //!
-//! * weights that are trained: `4 P`, and `4 P` in the order in which matrix products read them, with gradients and the
-//!   two moments of AdamW, `12 P`;
+//! * weights that are trained: `4 P`, and `4 P` in the order in which matrix products read them, with gradients, `4 P`, and
+//!   the two moments of AdamW, `8 P` or with fewer bits less;
 //! * with an adapter of `A` parameters that instead for `A`, and the weights once, as models that are only computed with;
 //! * `4 Q`, and in bf16 `2 Q`, for a model of `Q` parameters that is only computed with: of a job that trains nothing, the
 //!   reference of one that has no adapter, a teacher;
@@ -17,7 +17,7 @@
 
 use serde::Serialize;
 
-use super::spec::{MicroBatchTokens, Precision, SamplingSpec, TrainSpec};
+use super::spec::{MicroBatchTokens, MomentState, Precision, SamplingSpec, TrainSpec};
 
 /// Bytes of a number.
 const NUMBER: u64 = 4;
@@ -74,6 +74,10 @@ pub struct Beside {
     pub parameters: u64,
     /// Parameters of the adapter that is trained in the place of the model.
     pub adapter: Option<u64>,
+    /// The model beside it is kept in codes of 8 bits.
+    pub int8: bool,
+    /// What moments are kept in.
+    pub moments: MomentState,
     /// One of them is a teacher, whose logits are made beside the policy's.
     pub teacher: bool,
     /// Completions are sampled, for training or for evaluation.
@@ -88,10 +92,11 @@ pub fn of_training(shape: &Shape, train: &TrainSpec, sampling: &SamplingSpec, be
     let logits = bytes(&[tokens, shape.vocab_size]).min(CHUNK_BYTES).saturating_mul(heads);
     let pass = tokens.saturating_mul(bytes_per_token(shape, train.recompute)).saturating_add(logits);
     // Weights twice, gradients, two moments.
-    let trained = |parameters: u64| bytes(&[5, parameters]);
+    let trained = |parameters: u64| bytes(&[3, parameters]).saturating_add(beside.moments.bytes(parameters));
     MemoryNeed {
         model: match beside.adapter {
             None => trained(shape.parameters),
+            Some(own) if beside.int8 => (shape.parameters / 8).saturating_mul(9).saturating_add(trained(own)),
             Some(own) => computed(shape.parameters, train.precision).saturating_add(trained(own)),
         },
         copies: computed(beside.parameters, train.precision),
@@ -175,7 +180,8 @@ mod tests {
         of_training(&shape, &train, &sampling, beside)
     }
 
-    const ALONE: Beside = Beside { parameters: 0, adapter: None, teacher: false, samples: true };
+    const ALONE: Beside =
+        Beside { parameters: 0, adapter: None, int8: false, moments: MomentState::F32, teacher: false, samples: true };
 
     #[test]
     fn every_part_is_in_the_sum() {
@@ -194,6 +200,8 @@ mod tests {
         assert_eq!(with(shape(), beside, |_, _| ()).model, 4_000_000 + 20_000);
         let half = with(shape(), beside, |train, _| train.precision = Precision::Bf16);
         assert_eq!(half.model, 2_000_000 + 20_000);
+        let small = with(shape(), Beside { moments: MomentState::Int8, ..ALONE }, |_, _| ());
+        assert_eq!(small.model, 12_000_000 + 2_000_000 + 31_250);
     }
 
     #[test]

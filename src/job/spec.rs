@@ -178,6 +178,38 @@ pub struct OptimizerSpec {
     /// Gradients are scaled down to this global norm; 0 turns clipping off.
     #[schemars(range(min = 0.0))]
     pub max_grad_norm: f64,
+    /// What the two moments are kept in between steps.
+    #[serde(skip_serializing_if = "is_f32")]
+    pub state: MomentState,
+}
+
+/// Left out of the resolved spec, whose digests are older than the field.
+fn is_f32(state: &MomentState) -> bool {
+    *state == MomentState::F32
+}
+
+/// What the moments of AdamW are kept in. Updates are computed in f32 always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MomentState {
+    /// 8 bytes a parameter.
+    #[default]
+    F32,
+    /// 4 bytes, rounded at random, so that small changes are not lost.
+    Bf16,
+    /// 2 bytes: codes of 8 bits with a scale for each 256 of them (arXiv 2110.02861).
+    Int8,
+}
+
+impl MomentState {
+    /// Bytes of both moments of so many parameters.
+    pub fn bytes(self, parameters: u64) -> u64 {
+        match self {
+            Self::F32 => parameters.saturating_mul(8),
+            Self::Bf16 => parameters.saturating_mul(4),
+            Self::Int8 => parameters.saturating_mul(2).saturating_add(parameters / 32),
+        }
+    }
 }
 
 impl Default for OptimizerSpec {
@@ -191,6 +223,7 @@ impl Default for OptimizerSpec {
             beta2: 0.999,
             eps: 1e-8,
             max_grad_norm: 1.0,
+            state: MomentState::F32,
         }
     }
 }

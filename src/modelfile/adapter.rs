@@ -227,7 +227,7 @@ fn from_peft(value: &Value) -> Result<Lora, ModelFileError> {
         }
     };
     let rslora = value["use_rslora"].as_bool().unwrap_or(false);
-    Ok(Lora { rank, alpha, targets, init: AdapterInit::default(), rslora, start: None })
+    Ok(Lora { rank, alpha, targets, init: AdapterInit::default(), rslora, quantize: None, start: None })
 }
 
 #[cfg(test)]

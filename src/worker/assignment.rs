@@ -78,7 +78,12 @@ pub async fn prepare(store: &Store, claim: &Claim, device: &Device) -> Result<Wo
         spec::Work::Train(training) => trained(store, training.adapter.as_ref(), common.seed).await?,
         spec::Work::Sample(_) | spec::Work::Regrade(_) | spec::Work::Evaluate(_) => Trained::Nothing,
     };
-    let actor = ActorSpec { training, ..actor(store, claim, device, common, work.precision()).await? };
+    let quantize = match work {
+        spec::Work::Train(training) => training.adapter.as_ref().and_then(|adapter| adapter.quantize),
+        spec::Work::Sample(_) | spec::Work::Regrade(_) | spec::Work::Evaluate(_) => None,
+    };
+    let actor = actor(store, claim, device, common, work.precision()).await?;
+    let actor = ActorSpec { training, quantize, ..actor };
     Ok(match work {
         spec::Work::Train(training) => Work::Train(Box::new(training_job(store, claim, actor, training).await?)),
         spec::Work::Sample(sampling) => {
@@ -154,6 +159,7 @@ async fn actor(
         verifier: common.verifier.clone(),
         model,
         training: Trained::Nothing,
+        quantize: None,
         directory: store.files().job(claim.lease.job),
         precision,
         device: device.clone(),

@@ -62,7 +62,12 @@ struct Loaded {
 /// Where an order's model is.
 enum Source {
     Loaded(Arc<Responder>),
-    Files { model: ModelSource, prompt: Box<PromptSpec> },
+    /// With what is loaded, whose weights may be the same.
+    Files {
+        model: ModelSource,
+        prompt: Box<PromptSpec>,
+        loaded: Option<Arc<Responder>>,
+    },
 }
 
 /// One order for the engine's thread.
@@ -252,9 +257,10 @@ impl<'a> InferenceServer<'a> {
 
     /// The model of an order: the one that is loaded, or the files of another, which takes its place.
     async fn source(&mut self, model: &str) -> Result<Source, Fault> {
-        if let Some(loaded) = self.loaded.take().filter(|loaded| loaded.model == model) {
-            return Ok(Source::Loaded(loaded.responder));
-        }
+        let loaded = match self.loaded.take() {
+            Some(loaded) if loaded.model == model => return Ok(Source::Loaded(loaded.responder)),
+            other => other.map(|loaded| loaded.responder),
+        };
         let reference = match model.parse::<ModelRef>() {
             Ok(reference) => reference,
             Err(error) => return Err(Fault::new(FaultCode::ModelUnusable, error.to_string())),
@@ -262,7 +268,9 @@ impl<'a> InferenceServer<'a> {
         match assignment::model(self.store, &reference, SCRATCH_SEED).await {
             Ok((model, chat_template)) => {
                 let prompt = Box::new(PromptSpec { chat_template, ..PromptSpec::default() });
-                Ok(Source::Files { model, prompt })
+                // Two models are never loaded at once.
+                let loaded = loaded.filter(|loaded| loaded.shares_weights(&model));
+                Ok(Source::Files { model, prompt, loaded })
             }
             Err(failure) if failure.kind == FailureKind::InvalidData => {
                 Err(Fault::new(FaultCode::ModelUnusable, failure.message))
@@ -388,9 +396,9 @@ impl Task {
     fn run(&self) -> Answered {
         let responder = match &self.source {
             Source::Loaded(responder) => Arc::clone(responder),
-            Source::Files { model, prompt } => {
+            Source::Files { model, prompt, loaded } => {
                 self.pulse.phase(Phase::Loading);
-                match Responder::load(model, prompt, &self.device) {
+                match Responder::load(model, prompt, &self.device, loaded.as_deref()) {
                     Ok(responder) => Arc::new(responder),
                     Err(error) => return (None, Err(error.into())),
                 }

@@ -127,6 +127,8 @@ fn memory_need(shape: &Shape, spec: &JobSpec, needs: Needs, evaluates: bool, kep
     let beside = Beside {
         parameters: copy.saturating_add(teacher.map_or(0, |teacher| teacher.parameters)),
         adapter: adapter.map(|adapter| adapter.parameters),
+        int8: adapter.is_some_and(|adapter| adapter.lora.quantize.is_some()),
+        moments: spec.optimizer.state,
         teacher: teacher.is_some(),
         samples: trains_on_fresh || evaluates,
     };

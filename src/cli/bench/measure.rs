@@ -75,6 +75,7 @@ const ATTEMPTS: usize = 10;
 /// What every measurement needs.
 pub struct Bench<'a, B: Backend> {
     pub subject: &'a Subject<B>,
+    pub optimizer: OptimizerSpec,
     /// Time for each measurement.
     pub seconds: f64,
     pub peak: Peak,
@@ -141,7 +142,7 @@ impl<B: Backend> Bench<'_, B> {
             })
             .collect();
         let objective = build("sft")?;
-        let mut optimizer = AdamW::new(&OptimizerSpec::default());
+        let mut optimizer = AdamW::new(&self.optimizer);
         let rows = count as usize * length;
         let runs = self.repeat(|| {
             let began = Instant::now();
@@ -173,7 +174,7 @@ impl<B: Backend> Bench<'_, B> {
             .map(|(prompt, sample)| self.request(prompt, sample))
             .collect();
         let mut objective = build("grpo")?;
-        let mut optimizer = AdamW::new(&OptimizerSpec::default());
+        let mut optimizer = AdamW::new(&self.optimizer);
         let mut step = 0;
         let runs = self.repeat(|| {
             let began = Instant::now();

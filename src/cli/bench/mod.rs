@@ -31,7 +31,7 @@ use crate::engine::device::{self, Device};
 use crate::engine::kernels::buffer::release_free;
 use crate::engine::kernels::{gemm, instructions};
 use crate::engine::ops::fallback;
-use crate::job::spec::Precision;
+use crate::job::spec::{MomentState, OptimizerSpec, Precision};
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "`anneal bench --help` says what is measured and how to read it.")]
@@ -50,6 +50,12 @@ pub struct Args {
     /// Train an adapter of this rank on all linear layers, beside the frozen model
     #[arg(long, value_name = "RANK", value_parser = clap::value_parser!(u32).range(1..=1024))]
     lora: Option<u32>,
+    /// Keep frozen weights in codes of 8 bits; needs --lora, or --only sample
+    #[arg(long)]
+    int8: bool,
+    /// What the moments of AdamW are kept in
+    #[arg(long, value_enum, default_value_t = State::F32)]
+    state: State,
     /// Measure only these, separated by commas [default: all]
     #[arg(long, value_enum, value_name = "KIND,...", value_delimiter = ',')]
     only: Vec<Kind>,
@@ -123,6 +129,24 @@ enum Compute {
     Bf16,
 }
 
+/// The job spec's `optimizer.state`, as an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum State {
+    F32,
+    Bf16,
+    Int8,
+}
+
+impl From<State> for MomentState {
+    fn from(state: State) -> Self {
+        match state {
+            State::F32 => Self::F32,
+            State::Bf16 => Self::Bf16,
+            State::Int8 => Self::Int8,
+        }
+    }
+}
+
 /// The device that only tests have.
 const EMULATED: &str = "emulated";
 
@@ -175,6 +199,11 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn measure(args: &Args, progress: &Progress) -> anyhow::Result<Report> {
+    let trains = args.wants(Kind::Train) || args.wants(Kind::Step);
+    anyhow::ensure!(
+        !args.int8 || args.lora.is_some() || !trains,
+        "--int8 freezes the weights; add --lora, or --only sample"
+    );
     progress.begin("matrix products");
     match device::open(&args.device)? {
         Device::Cpu => {
@@ -213,7 +242,8 @@ fn measure_on<B: Backend>(
 ) -> anyhow::Result<Report> {
     let mut results: Vec<Measurement> = args.wants(Kind::Matmul).then_some(figures).into_iter().collect();
     progress.begin(&format!("loading {}", args.model));
-    let setting = Setting { precision: args.compute.into(), with_text: args.samples(), lora: args.lora };
+    let setting =
+        Setting { precision: args.compute.into(), with_text: args.samples(), lora: args.lora, int8: args.int8 };
     let subject = Subject::load(&args.model, setting, backend)?;
     let sizes = Sizes::of(&args.device, subject.weights.parameter_count());
     subject.check_context(sizes)?;
@@ -221,7 +251,8 @@ fn measure_on<B: Backend>(
     let reads_memory = args.wants(Kind::Sample) && subject.weights.parameter_count() >= measure::LARGE;
     let measured = peak.bytes_per_second.or_else(|| reads_memory.then(machine::read_bandwidth));
     let peak = Peak { bytes_per_second: measured, ..peak };
-    let bench = Bench { subject: &subject, seconds: args.seconds, peak, sizes };
+    let optimizer = OptimizerSpec { state: args.state.into(), ..OptimizerSpec::default() };
+    let bench = Bench { subject: &subject, optimizer, seconds: args.seconds, peak, sizes };
     let mut add = |what: String, measurement: &dyn Fn(&Bench<'_, B>) -> anyhow::Result<Vec<Measurement>>| {
         progress.begin(&what);
         // Other phases need buffers of other sizes.

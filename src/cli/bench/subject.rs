@@ -47,6 +47,8 @@ pub struct Setting {
     pub with_text: bool,
     /// The rank of an adapter that is trained beside it.
     pub lora: Option<u32>,
+    /// The frozen weights are in codes of 8 bits.
+    pub int8: bool,
 }
 
 impl<B: Backend> Subject<B> {
@@ -75,14 +77,18 @@ impl<B: Backend> Subject<B> {
         config: &ModelConfig,
         reader: &Reader<'_>,
         tokenizer: Option<TextTokenizer>,
-        Setting { precision, lora, .. }: Setting,
+        Setting { precision, lora, int8, .. }: Setting,
         backend: &Arc<B>,
     ) -> anyhow::Result<Self> {
-        let usage = if lora.is_some() { Usage::Computing(precision) } else { Usage::Training };
+        let usage = match lora {
+            _ if int8 => Usage::Coded(precision),
+            Some(_) => Usage::Computing(precision),
+            None => Usage::Training,
+        };
         let weights = Arc::new(Weights::read(backend, config, usage, reader)?);
         let adapter = lora.map(|rank| {
             let (alpha, targets, init) = (f64::from(rank), Targets::ALL, AdapterInit::default());
-            let lora = Lora { rank, alpha, targets, init, rslora: false, start: None };
+            let lora = Lora { rank, alpha, targets, init, rslora: false, quantize: None, start: None };
             Adapter::load(backend, config, &Origin::New { lora, seed: SEED })
         });
         let longest = config.max_position_embeddings;

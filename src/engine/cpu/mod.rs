@@ -28,7 +28,7 @@ use crate::job::spec::SamplingSpec;
 use crate::modelfile::architecture::Activation;
 use crate::modelfile::rope::Rotation;
 use crate::objective::TeacherView;
-pub use parameters::{Parameters, Values};
+pub use parameters::{CpuMoments, Parameters, Values};
 use parameters::{Sums, clear};
 
 type Result<T> = std::result::Result<T, EngineError>;
@@ -54,7 +54,7 @@ impl Storage for Cpu {
     type Rotary = Rotary;
     type Parameters = Parameters;
     type Gradients = GradientSum;
-    type Moments = Vec<Vec<f32>>;
+    type Moments = CpuMoments;
 
     const IS_ASYNCHRONOUS: bool = false;
     const LOGITS_BYTES: usize = 256 << 20;

@@ -1,25 +1,29 @@
 //! Weights in memory, and what becomes of their gradients.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use rayon::prelude::*;
 
 use super::Cpu;
-use crate::engine::backend::{Tensor, Tensors, Training, Usage};
+use crate::engine::backend::{Moments, Tensor, Tensors, Training, Usage};
 use crate::engine::collective::Collective;
 use crate::engine::error::EngineError;
-use crate::engine::gradients::{GradientSum, PIECE};
+use crate::engine::gradients::GradientSum;
 use crate::engine::kernels::buffer::Buffer;
-use crate::engine::kernels::gemm::{Panels, Strip, View};
-use crate::engine::kernels::pages::{moved, zeros};
-use crate::engine::kernels::update::{AdamW, adamw};
+use crate::engine::kernels::gemm::{Kept, Panels, Strip, View};
+use crate::engine::kernels::int8::Int8;
+use crate::engine::kernels::pages::moved;
+use crate::engine::kernels::update::AdamW;
+use crate::engine::moments::{self, Noise, Order, Packed};
 use crate::engine::ops::attention::Heads;
 use crate::engine::ops::embedding::gather;
 use crate::engine::ops::linear::Matrices;
 use crate::engine::ops::norm::HeadNorms;
 use crate::engine::ops::{bias, rows_per_task};
 use crate::engine::projection::{LowRank, Norm, Projection};
+use crate::job::spec::MomentState;
 use crate::modelfile::architecture::TensorSpec;
 use crate::modelfile::config::ModelConfig;
 
@@ -40,7 +44,7 @@ struct Weight {
     /// None of a matrix that never changes.
     values: RwLock<Vec<f32>>,
     /// Such a matrix.
-    frozen: Option<Panels>,
+    frozen: Option<Kept>,
 }
 
 /// Gradients to be written, or with their flags added to.
@@ -152,7 +156,7 @@ impl Parameters {
 
     /// Calls `f` with a projection's weights.
     pub(super) fn with<T>(&self, projection: &Projection, f: impl FnOnce(Matrices<'_>) -> T) -> T {
-        let frozen: Option<Vec<&Panels>> =
+        let frozen: Option<Vec<&Kept>> =
             projection.weights.iter().map(|index| self.weights[*index].frozen.as_ref()).collect();
         if let Some(frozen) = frozen {
             return f(Matrices::Frozen(&frozen));
@@ -172,6 +176,23 @@ impl Tensors for Parameters {
         let rows = values.par_chunks_mut(self.weights[index].shape[1]).enumerate();
         rows.for_each(|(row, out)| frozen.read_row(row, out));
         f(&values)
+    }
+}
+
+/// First or second moments.
+#[derive(Debug)]
+pub struct CpuMoments {
+    kind: MomentState,
+    tensors: Vec<Packed>,
+}
+
+impl Moments for CpuMoments {
+    fn saved_as(&self) -> MomentState {
+        self.kind
+    }
+
+    fn packed(&self, index: usize) -> Cow<'_, Packed> {
+        Cow::Borrowed(&self.tensors[index])
     }
 }
 
@@ -199,12 +220,14 @@ impl Training for Cpu {
         let mut weights = Vec::with_capacity(specs.len());
         for spec in specs {
             let (name, shape, values) = (spec.name.clone(), spec.shape.clone(), read(spec)?);
-            let (values, frozen) = match (usage, &shape[..]) {
+            let frozen = match (usage, &shape[..]) {
                 (Usage::Computing(precision), [_, columns]) => {
-                    (Vec::new(), Some(Panels::transposed(&[&values], *columns, precision)))
+                    Some(Kept::Panels(Panels::transposed(&[&values], *columns, precision)))
                 }
-                _ => (moved(values), None),
+                (Usage::Coded(_), [_, columns]) => Some(Kept::Int8(Int8::coded(&values, *columns))),
+                _ => None,
             };
+            let values = if frozen.is_some() { Vec::new() } else { moved(values) };
             weights.push(Weight { name, shape, values: RwLock::new(values), frozen });
         }
         Ok(Parameters { weights, version: AtomicU64::new(0) })
@@ -216,10 +239,20 @@ impl Training for Cpu {
         Ok(())
     }
 
-    fn moments(&self, parameters: &Parameters, known: Vec<Option<Vec<f32>>>) -> Result<Vec<Vec<f32>>> {
-        let of =
-            |(index, known): (usize, Option<Vec<f32>>)| known.map_or_else(|| zeros(parameters.len_of(index)), moved);
-        Ok(known.into_iter().enumerate().map(of).collect())
+    fn moments(
+        &self,
+        parameters: &Parameters,
+        (kind, order): (MomentState, Order),
+        known: Vec<Option<Packed>>,
+    ) -> Result<CpuMoments> {
+        let of = |(index, known): (usize, Option<Packed>)| match known {
+            // As devices save codes.
+            Some(Packed::F32(values)) if kind == MomentState::Int8 => Packed::coded(&values, order),
+            Some(Packed::F32(values)) => Packed::F32(moved(values)),
+            Some(packed) => packed,
+            None => Packed::zeros(kind, parameters.len_of(index)),
+        };
+        Ok(CpuMoments { kind, tensors: known.into_iter().enumerate().map(of).collect() })
     }
 
     fn gradient_norm(&self, sums: &GradientSum, scale: f64) -> Result<f64> {
@@ -254,22 +287,18 @@ impl Training for Cpu {
         &self,
         parameters: &Parameters,
         sums: &GradientSum,
-        [first, second]: &mut [Vec<Vec<f32>>; 2],
+        [first, second]: &mut [CpuMoments; 2],
+        step: u64,
         [matrix, vector]: [AdamW; 2],
     ) -> Result<()> {
-        for (index, (first, second)) in first.iter_mut().zip(second).enumerate() {
+        for (index, (first, second)) in first.tensors.iter_mut().zip(&mut second.tensors).enumerate() {
             let Weight { name, shape, .. } = &parameters.weights[index];
             let Some(gradient) = sums.get(index) else {
                 return Err(EngineError::Internal(format!("no gradient reached `{name}`")));
             };
-            let update = if shape.len() > 1 { matrix } else { vector };
-            let mut values = parameters.values_mut(index);
-            values
-                .par_chunks_mut(PIECE)
-                .zip(first.par_chunks_mut(PIECE))
-                .zip(second.par_chunks_mut(PIECE))
-                .zip(gradient.par_chunks(PIECE))
-                .for_each(|(((w, m), v), g)| adamw(w, m, v, g, update));
+            let how = if shape.len() > 1 { matrix } else { vector };
+            let noise = [Order::First, Order::Second].map(|order| Noise::new(step, index, order));
+            moments::update(&mut parameters.values_mut(index), first, second, gradient, how, noise);
         }
         parameters.changed();
         Ok(())

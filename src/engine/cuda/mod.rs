@@ -11,7 +11,9 @@ pub mod emulated;
 #[cfg(feature = "cuda")]
 pub mod hardware;
 mod head;
+mod layout;
 mod memory;
+mod moments;
 #[cfg(feature = "nccl")]
 mod nccl;
 mod ops;
@@ -28,7 +30,8 @@ use decode::Recordings;
 
 pub use memory::Memory;
 use memory::Pool;
-use parameters::{Flat, Gradients, Parameters};
+use moments::CudaMoments;
+use parameters::{Gradients, Parameters};
 pub use peaks::Peaks;
 
 use super::backend::{Limits, Storage};
@@ -195,7 +198,7 @@ impl Storage for Cuda {
     type Rotary = Turns;
     type Parameters = Parameters;
     type Gradients = Gradients;
-    type Moments = Flat;
+    type Moments = CudaMoments;
 
     const IS_ASYNCHRONOUS: bool = true;
     /// Products with a large vocabulary want some thousand rows.

@@ -1,15 +1,16 @@
 //! The factors of a product in the form that its inner loop reads: the right one in panels, the left one as it stands
 //! or rounded to bf16.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::buffer::Buffer;
-use super::lanes::{LANES, Lanes};
+use super::int8::{self, Int8};
+use super::lanes::Lanes;
+pub use super::lanes::PANEL;
 use super::{Instructions, dispatched, instructions};
 use crate::job::spec;
-
-/// Columns of a panel.
-pub const PANEL: usize = 2 * LANES;
 
 /// What factors are rounded to before they are multiplied; sums are f32 always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -149,11 +150,12 @@ impl Panels {
         panels
     }
 
-    /// The factor `M` itself, for the rows of matrices that are kept as [`Self::transposed`], one after the other.
-    pub fn turned(matrices: &[&Panels]) -> Self {
-        let (columns, precision) = matrices.first().map_or((0, Precision::F32), |m| (m.depth, m.precision));
-        assert!(matrices.iter().all(|m| (m.depth, m.precision) == (columns, precision)), "matrices of different width");
-        let rows: Vec<&[f32]> = matrices.iter().flat_map(|m| (0..m.columns).map(|row| m.of_row(row))).collect();
+    /// The factor `M` itself, for some of the rows of matrices that are kept transposed, one after the other.
+    pub fn turned(matrices: &[&Kept], rows: Range<usize>, precision: Precision) -> Self {
+        let columns = matrices.first().map_or(0, |m| m.depth());
+        assert!(matrices.iter().all(|m| m.depth() == columns), "matrices of different width");
+        let all = matrices.iter().flat_map(|m| (0..m.columns()).map(|row| (*m, row)));
+        let rows: Vec<(&Kept, usize)> = all.skip(rows.start).take(rows.len()).collect();
         let mut panels = Self::new(rows.len(), columns, precision);
         let paired = panels.paired;
         panels.fill(|first, panel| {
@@ -163,11 +165,52 @@ impl Panels {
             }
             let rows = rows.chunks(if paired { 2 } else { 1 });
             for (rows, out) in rows.zip(panel.chunks_exact_mut(PANEL)) {
-                if paired {
-                    pairs_of(rows[0], rows.get(1).copied(), first / 2, &mut out[..count]);
-                } else {
-                    let words = rows[0].iter().step_by(PANEL).skip(first);
-                    out[..count].iter_mut().zip(words).for_each(|(out, word)| *out = *word);
+                let out = &mut out[..count];
+                match (rows[0], rows.get(1)) {
+                    ((Kept::Panels(one), row), other) if paired => {
+                        let other = other.and_then(|(kept, row)| kept.words_of_row(*row));
+                        pairs_of(one.of_row(row), other, first / 2, out);
+                    }
+                    ((Kept::Panels(one), row), _) => {
+                        let words = one.of_row(row).iter().step_by(PANEL).skip(first);
+                        out.iter_mut().zip(words).for_each(|(out, word)| *out = *word);
+                    }
+                    ((Kept::Int8(one), row), other) => {
+                        let low = one.read_block(row, first);
+                        let high = other.and_then(|(kept, row)| kept.block_of_row(*row, first));
+                        if paired {
+                            interleave(&low[..count], high.as_ref().map(|high| &high[..count]), out);
+                        } else {
+                            out.iter_mut().zip(low).for_each(|(out, x)| *out = precision.round(x));
+                        }
+                    }
+                }
+            }
+        });
+        panels
+    }
+
+    /// The factor `M^T` of a matrix in codes.
+    pub fn decoded(coded: &Int8, precision: Precision) -> Self {
+        let (depth, blocks) = (coded.depth, coded.depth.div_ceil(int8::BLOCK));
+        let mut panels = Self::new(depth, coded.columns, precision);
+        let paired = panels.paired;
+        panels.fill(|first, panel| {
+            let codes = &coded.codes[first * depth..][..depth * PANEL];
+            let scales = &coded.scales[first * blocks..][..blocks * PANEL];
+            let step = |step: usize| {
+                let (codes, scales) = (&codes[step * PANEL..][..PANEL], &scales[step / int8::BLOCK * PANEL..][..PANEL]);
+                codes.iter().zip(scales).map(|(code, scale)| f32::from(*code) * scale)
+            };
+            for (word, out) in panel.chunks_exact_mut(PANEL).enumerate() {
+                if !paired {
+                    out.iter_mut().zip(step(word)).for_each(|(out, x)| *out = precision.round(x));
+                    continue;
+                }
+                out.iter_mut().zip(step(2 * word)).for_each(|(out, x)| *out = f32::from_bits(bf16_bits(x)));
+                if 2 * word + 1 < depth {
+                    let high = out.iter_mut().zip(step(2 * word + 1));
+                    high.for_each(|(out, x)| *out = f32::from_bits(out.to_bits() | bf16_bits(x) << 16));
                 }
             }
         });
@@ -191,11 +234,6 @@ impl Panels {
             let pair = unpack(*word);
             out.copy_from_slice(&pair[..out.len()]);
         }
-    }
-
-    /// Numbers of a row and of a column.
-    pub fn shape(&self) -> (usize, usize) {
-        (self.columns, self.depth)
     }
 
     fn new(depth: usize, columns: usize, precision: Precision) -> Self {
@@ -272,6 +310,52 @@ unsafe fn interleave_body<S: Lanes>(low: &[f32], high: Option<&[f32]>, out: &mut
             }
         }
         None => out.iter_mut().zip(low).for_each(|(out, a)| *out = f32::from_bits(bf16_bits(*a))),
+    }
+}
+
+/// A right factor that never changes.
+#[derive(Debug)]
+pub enum Kept {
+    /// In the precision of its products.
+    Panels(Panels),
+    Int8(Int8),
+}
+
+impl Kept {
+    pub fn depth(&self) -> usize {
+        match self {
+            Self::Panels(panels) => panels.depth,
+            Self::Int8(codes) => codes.depth,
+        }
+    }
+
+    pub fn columns(&self) -> usize {
+        match self {
+            Self::Panels(panels) => panels.columns,
+            Self::Int8(codes) => codes.columns,
+        }
+    }
+
+    /// Row `row` of the matrix that is kept transposed.
+    pub fn read_row(&self, row: usize, out: &mut [f32]) {
+        match self {
+            Self::Panels(panels) => panels.read_row(row, out),
+            Self::Int8(codes) => codes.read_row(row, out),
+        }
+    }
+
+    fn words_of_row(&self, row: usize) -> Option<&[f32]> {
+        match self {
+            Self::Panels(panels) => Some(panels.of_row(row)),
+            Self::Int8(_) => None,
+        }
+    }
+
+    fn block_of_row(&self, row: usize, first: usize) -> Option<[f32; PANEL]> {
+        match self {
+            Self::Panels(_) => None,
+            Self::Int8(codes) => Some(codes.read_block(row, first)),
+        }
     }
 }
 

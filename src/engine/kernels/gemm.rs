@@ -10,7 +10,8 @@
 use rayon::prelude::*;
 
 use super::dispatched;
-pub use super::factors::{Left, PANEL, Panels, Precision, View};
+pub use super::factors::{Kept, Left, PANEL, Panels, Precision, View};
+use super::int8::{self, Int8};
 use super::lanes::{LANES, Lanes};
 
 /// Inner steps of a block: a panel's block stays in the first-level cache.
@@ -51,21 +52,66 @@ impl<'a> Strip<'a> {
 
 /// `C = A B`, or with `add` `C += A B`; `C` is `[rows of A, columns of B]`.
 pub fn product(left: &Left<'_>, right: &Panels, out: &mut [f32], add: bool) {
-    product_into(left, &[right], Strip::whole(out, right.columns), add);
+    product_into(left, &[Right::Panels(right)], Strip::whole(out, right.columns), add);
+}
+
+/// A right factor as products read it; codes are multiplied in f32.
+#[derive(Clone, Copy, Debug)]
+pub enum Right<'a> {
+    Panels(&'a Panels),
+    Int8(&'a Int8),
+}
+
+impl<'a> Right<'a> {
+    /// Inner steps, columns, and the precision of the products.
+    fn shape(self) -> (usize, usize, Precision) {
+        match self {
+            Self::Panels(panels) => (panels.depth, panels.columns, panels.precision),
+            Self::Int8(codes) => (codes.depth, codes.columns, Precision::F32),
+        }
+    }
+
+    /// Some steps of a panel, of which the first begins a block.
+    fn part(self, panel: usize, depth: usize, steps: std::ops::Range<usize>) -> Part<'a> {
+        match self {
+            Self::Panels(panels) => {
+                let words = &panels.words[(panel * depth + steps.start) * PANEL..][..steps.len() * PANEL];
+                if panels.paired { Part::Pairs(words) } else { Part::Words(words) }
+            }
+            Self::Int8(codes) => {
+                let scales = (panel * depth.div_ceil(int8::BLOCK) + steps.start / int8::BLOCK) * PANEL;
+                let count = steps.len().div_ceil(int8::BLOCK) * PANEL;
+                Part::Codes(
+                    &codes.codes[(panel * depth + steps.start) * PANEL..][..steps.len() * PANEL],
+                    &codes.scales[scales..][..count],
+                )
+            }
+        }
+    }
+}
+
+/// A part of a panel of the right factor.
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    Words(&'a [f32]),
+    /// Of bf16.
+    Pairs(&'a [f32]),
+    /// With a scale for each block of steps and column.
+    Codes(&'a [i8], &'a [f32]),
 }
 
 /// The same for several right factors side by side, into columns of a matrix.
-pub fn product_into(left: &Left<'_>, right: &[&Panels], out: Strip<'_>, add: bool) {
+pub fn product_into(left: &Left<'_>, right: &[Right<'_>], out: Strip<'_>, add: bool) {
     let depth = left.precision.words(left.depth);
     let Strip { values, width, first } = out;
     // Panels before each factor, and its first column.
     let (mut parts, mut panels, mut columns) = (Vec::with_capacity(right.len()), 0, first);
     for factor in right {
-        assert_eq!((left.depth, left.precision), (factor.depth, factor.precision), "the factors do not fit");
-        assert!(factor.words.len() == factor.columns.div_ceil(PANEL) * depth * PANEL);
-        parts.push((panels, columns, *factor));
-        panels += factor.columns.div_ceil(PANEL);
-        columns += factor.columns;
+        let (steps, own, precision) = factor.shape();
+        assert_eq!((left.depth, left.precision), (steps, precision), "the factors do not fit");
+        parts.push((panels, columns, own, *factor));
+        panels += own.div_ceil(PANEL);
+        columns += own;
     }
     assert!(columns <= width && values.len() == left.rows * width, "the product has another size");
     if values.is_empty() || panels == 0 {
@@ -94,7 +140,7 @@ pub fn product_into(left: &Left<'_>, right: &[&Panels], out: Strip<'_>, add: boo
             let fresh = begin == 0 && !add;
             for panel in columns.clone() {
                 let of = parts.iter().rposition(|(before, ..)| *before <= panel).unwrap_or(0);
-                let (before, column, right) = parts[of];
+                let (before, column, own, right) = parts[of];
                 let panel = panel - before;
                 let tiles = rows.len().div_ceil(TILE);
                 for tile in 0..tiles {
@@ -105,13 +151,13 @@ pub fn product_into(left: &Left<'_>, right: &[&Panels], out: Strip<'_>, add: boo
                         left: &left.words()[first * left.row_stride + steps.start * left.step_stride..],
                         row_stride: left.row_stride,
                         step_stride: left.step_stride,
-                        right: &right.words[(panel * depth + steps.start) * PANEL..][..steps.len() * PANEL],
+                        right: right.part(panel, depth, steps.clone()),
                         steps: steps.len(),
-                        columns: (right.columns - panel * PANEL).min(PANEL),
+                        columns: (own - panel * PANEL).min(PANEL),
                         fresh,
                     };
                     // Safety: tasks have different rows or panels, and lengths were checked above.
-                    unsafe { block.run(target.at(first, column + panel * PANEL), target.stride, right.paired) };
+                    unsafe { block.run(target.at(first, column + panel * PANEL), target.stride) };
                 }
             }
         }
@@ -177,7 +223,7 @@ struct Block<'a> {
     left: &'a [f32],
     row_stride: usize,
     step_stride: usize,
-    right: &'a [f32],
+    right: Part<'a>,
     steps: usize,
     columns: usize,
     /// Whether the result's old value is left out.
@@ -185,11 +231,11 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
-    unsafe fn run(&self, out: *mut f32, stride: usize, paired: bool) {
+    unsafe fn run(&self, out: *mut f32, stride: usize) {
         let last = (self.rows - 1) * self.row_stride + (self.steps - 1) * self.step_stride;
         debug_assert!(last < self.left.len());
         if self.columns == PANEL {
-            return unsafe { self.tile(out, stride, paired) };
+            return unsafe { self.tile(out, stride) };
         }
         // A panel with fewer columns goes through a full tile beside the result.
         let mut whole = [0.0_f32; TILE * PANEL];
@@ -198,7 +244,7 @@ impl Block<'_> {
                 whole[row * PANEL + column] = unsafe { *out.add(row * stride + column) };
             }
         }
-        unsafe { self.tile(whole.as_mut_ptr(), PANEL, paired) };
+        unsafe { self.tile(whole.as_mut_ptr(), PANEL) };
         for row in 0..self.rows {
             for column in 0..self.columns {
                 unsafe { *out.add(row * stride + column) = whole[row * PANEL + column] };
@@ -206,13 +252,18 @@ impl Block<'_> {
         }
     }
 
-    unsafe fn tile(&self, out: *mut f32, stride: usize, paired: bool) {
-        #[cfg(target_arch = "x86_64")]
-        if paired {
-            return unsafe { bf16::tile_bf16(self, out, stride) };
+    unsafe fn tile(&self, out: *mut f32, stride: usize) {
+        match self.right {
+            #[cfg(target_arch = "x86_64")]
+            Part::Pairs(words) => unsafe { bf16::tile_bf16(self, words.as_ptr(), out, stride) },
+            #[cfg(not(target_arch = "x86_64"))]
+            Part::Pairs(_) => unreachable!("only some processors have pairs"),
+            Part::Words(words) => unsafe { tile_f32(self, words.as_ptr(), out, stride) },
+            Part::Codes(codes, scales) => {
+                let tile = Codes { codes: codes.as_ptr(), scales: scales.as_ptr() };
+                unsafe { tile_int8(self, tile, out, stride) }
+            }
         }
-        debug_assert!(!paired);
-        unsafe { tile_f32(self, out, stride) }
     }
 }
 
@@ -252,6 +303,7 @@ unsafe impl<S: Lanes> Multiply for Plain<S> {
 #[inline(always)]
 unsafe fn sums<M: Multiply, const ROWS: usize, const VECTORS: usize>(
     block: &Block<'_>,
+    right: *const f32,
     offset: (usize, usize),
     out: *mut f32,
     stride: usize,
@@ -274,7 +326,7 @@ unsafe fn sums<M: Multiply, const ROWS: usize, const VECTORS: usize>(
         for (third, pointer) in thirds.iter_mut().enumerate() {
             *pointer = left.wrapping_add(third * 3 * block.row_stride);
         }
-        let mut right = block.right.as_ptr().add(column);
+        let mut right = right.add(column);
         for _ in 0..block.steps {
             let mut words = [M::load(right); VECTORS];
             for (v, word) in words.iter_mut().enumerate() {
@@ -301,29 +353,103 @@ unsafe fn sums<M: Multiply, const ROWS: usize, const VECTORS: usize>(
 
 /// Calls [`sums`] for the block's number of rows.
 macro_rules! by_rows {
-    ($multiply:ty, $block:expr, $rows:expr, $offset:expr, $out:expr, $stride:expr, $vectors:literal, [$($count:literal)*]) => {
+    ($sums:ident::<$multiply:ty>, $block:expr, $right:expr, $rows:expr, $offset:expr, $out:expr, $stride:expr, $vectors:literal, [$($count:literal)*]) => {
         match $rows {
-            $($count => sums::<$multiply, $count, $vectors>($block, $offset, $out, $stride),)*
+            $($count => $sums::<$multiply, $count, $vectors>($block, $right, $offset, $out, $stride),)*
             rows => unreachable!("{rows} rows in a tile"),
         }
     };
 }
 
 dispatched!(
-    fn tile_f32(block: &Block<'_>, out: *mut f32, stride: usize) = tile_f32_body
+    fn tile_f32(block: &Block<'_>, right: *const f32, out: *mut f32, stride: usize) = tile_f32_body
 );
 
 #[inline(always)]
-unsafe fn tile_f32_body<S: Lanes>(block: &Block<'_>, out: *mut f32, stride: usize) {
+unsafe fn tile_f32_body<S: Lanes>(block: &Block<'_>, right: *const f32, out: *mut f32, stride: usize) {
     unsafe {
         if size_of::<S::V>() == 64 && align_of::<S::V>() == 64 {
-            by_rows!(Plain<S>, block, block.rows, (0, 0), out, stride, 2, [1 2 3 4 5 6 7 8 9 10 11 12]);
+            by_rows!(sums::<Plain<S>>, block, right, block.rows, (0, 0), out, stride, 2, [1 2 3 4 5 6 7 8 9 10 11 12]);
         } else {
             // Half the registers: fewer rows and one vector at a time.
             for first in (0..block.rows).step_by(6) {
                 for column in [0, LANES] {
                     let rows = (block.rows - first).min(6);
-                    by_rows!(Plain<S>, block, rows, (first, column), out, stride, 1, [1 2 3 4 5 6]);
+                    by_rows!(sums::<Plain<S>>, block, right, rows, (first, column), out, stride, 1, [1 2 3 4 5 6]);
+                }
+            }
+        }
+    }
+}
+
+/// Codes of a block, and their scales.
+#[derive(Clone, Copy)]
+struct Codes {
+    codes: *const i8,
+    scales: *const f32,
+}
+
+/// As [`sums`], with words that are decoded when they are read.
+#[inline(always)]
+unsafe fn coded_sums<S: Lanes, const ROWS: usize, const VECTORS: usize>(
+    block: &Block<'_>,
+    right: Codes,
+    (first, column): (usize, usize),
+    out: *mut f32,
+    stride: usize,
+) {
+    unsafe {
+        let out = out.add(first * stride + column);
+        let mut sums = [[S::splat(0.0); VECTORS]; ROWS];
+        if !block.fresh {
+            for (row, sums) in sums.iter_mut().enumerate() {
+                for (v, sum) in sums.iter_mut().enumerate() {
+                    *sum = S::load(out.add(row * stride + v * LANES));
+                }
+            }
+        }
+        let left = block.left.as_ptr().add(first * block.row_stride);
+        for begin in (0..block.steps).step_by(int8::BLOCK) {
+            let mut scales = [S::splat(0.0); VECTORS];
+            for (v, scale) in scales.iter_mut().enumerate() {
+                *scale = S::load(right.scales.add(begin / int8::BLOCK * PANEL + column + v * LANES));
+            }
+            for step in begin..(begin + int8::BLOCK).min(block.steps) {
+                let mut words = scales;
+                for (v, word) in words.iter_mut().enumerate() {
+                    *word = S::mul(S::load_i8(right.codes.add(step * PANEL + column + v * LANES)), *word);
+                }
+                let left = left.wrapping_add(step * block.step_stride);
+                for (row, sums) in sums.iter_mut().enumerate() {
+                    let factor = S::splat(*left.wrapping_add(row * block.row_stride));
+                    for (sum, word) in sums.iter_mut().zip(words) {
+                        *sum = S::fma(factor, word, *sum);
+                    }
+                }
+            }
+        }
+        for (row, sums) in sums.iter().enumerate() {
+            for (v, sum) in sums.iter().enumerate() {
+                S::store(out.add(row * stride + v * LANES), *sum);
+            }
+        }
+    }
+}
+
+dispatched!(
+    fn tile_int8(block: &Block<'_>, right: Codes, out: *mut f32, stride: usize) = tile_int8_body
+);
+
+#[inline(always)]
+unsafe fn tile_int8_body<S: Lanes>(block: &Block<'_>, right: Codes, out: *mut f32, stride: usize) {
+    unsafe {
+        if size_of::<S::V>() == 64 && align_of::<S::V>() == 64 {
+            by_rows!(coded_sums::<S>, block, right, block.rows, (0, 0), out, stride, 2, [1 2 3 4 5 6 7 8 9 10 11 12]);
+        } else {
+            for first in (0..block.rows).step_by(6) {
+                for column in [0, LANES] {
+                    let rows = (block.rows - first).min(6);
+                    by_rows!(coded_sums::<S>, block, right, rows, (first, column), out, stride, 1, [1 2 3 4 5 6]);
                 }
             }
         }
@@ -365,9 +491,9 @@ mod bf16 {
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")]
-    pub(super) unsafe fn tile_bf16(block: &Block<'_>, out: *mut f32, stride: usize) {
+    pub(super) unsafe fn tile_bf16(block: &Block<'_>, right: *const f32, out: *mut f32, stride: usize) {
         unsafe {
-            by_rows!(Pairs, block, block.rows, (0, 0), out, stride, 2, [1 2 3 4 5 6 7 8 9 10 11 12]);
+            by_rows!(sums::<Pairs>, block, right, block.rows, (0, 0), out, stride, 2, [1 2 3 4 5 6 7 8 9 10 11 12]);
         }
     }
 }

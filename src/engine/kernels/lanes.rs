@@ -6,6 +6,8 @@ use std::arch::x86_64::*;
 
 /// Numbers in one vector, on every instruction set.
 pub const LANES: usize = 16;
+/// Columns of a panel of a product's right factor.
+pub const PANEL: usize = 2 * LANES;
 
 /// An instruction set's arithmetic on [`LANES`] numbers.
 ///
@@ -17,6 +19,8 @@ pub unsafe trait Lanes: Copy {
     unsafe fn splat(x: f32) -> Self::V;
     unsafe fn load(from: *const f32) -> Self::V;
     unsafe fn store(to: *mut f32, v: Self::V);
+    /// Whole numbers of 8 bits.
+    unsafe fn load_i8(from: *const i8) -> Self::V;
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn sub(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn mul(a: Self::V, b: Self::V) -> Self::V;
@@ -50,6 +54,10 @@ unsafe impl Lanes for Avx512 {
     #[inline(always)]
     unsafe fn store(to: *mut f32, v: __m512) {
         unsafe { _mm512_storeu_ps(to, v) }
+    }
+    #[inline(always)]
+    unsafe fn load_i8(from: *const i8) -> __m512 {
+        unsafe { _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(from.cast()))) }
     }
     #[inline(always)]
     unsafe fn add(a: __m512, b: __m512) -> __m512 {
@@ -123,6 +131,11 @@ unsafe impl Lanes for Avx2 {
         }
     }
     #[inline(always)]
+    unsafe fn load_i8(from: *const i8) -> Self::V {
+        let half = |from: *const i8| unsafe { _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(from.cast()))) };
+        unsafe { [half(from), half(from.add(8))] }
+    }
+    #[inline(always)]
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V {
         both!(_mm256_add_ps, a, b)
     }
@@ -183,6 +196,11 @@ unsafe impl Lanes for Portable {
     #[inline(always)]
     unsafe fn store(to: *mut f32, v: Self::V) {
         unsafe { to.cast::<Self::V>().write_unaligned(v) }
+    }
+    #[inline(always)]
+    unsafe fn load_i8(from: *const i8) -> Self::V {
+        let codes = unsafe { from.cast::<[i8; LANES]>().read_unaligned() };
+        codes.map(f32::from)
     }
     #[inline(always)]
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::fallback;
 use crate::engine::kernels::buffer::Buffer;
-use crate::engine::kernels::gemm::{Left, Panels, Precision, Strip, View, product, product_into};
+use crate::engine::kernels::gemm::{Kept, Left, Panels, Precision, Right, Strip, View, product, product_into};
 
 /// A projection without its weights: what is kept between passes.
 #[derive(Debug)]
@@ -25,8 +25,11 @@ pub enum Matrices<'a> {
     /// Weights, and the version that tells whether they changed.
     Changing { values: &'a [&'a [f32]], version: u64 },
     /// Weights that never change, in the form that products read.
-    Frozen(&'a [&'a Panels]),
+    Frozen(&'a [&'a Kept]),
 }
+
+/// Rows of a frozen matrix that are turned at a time.
+const TURNED: usize = 8192;
 
 impl Linear {
     pub fn new(input: usize, output: usize, precision: Precision) -> Self {
@@ -50,9 +53,24 @@ impl Linear {
         let left = Left::rows(x, self.precision);
         match weights {
             Matrices::Changing { values, version } => {
-                product_into(&left, &[&self.panels(values, version, keep)], out, add);
+                product_into(&left, &[Right::Panels(&self.panels(values, version, keep))], out, add);
             }
-            Matrices::Frozen(panels) => product_into(&left, panels, out, add),
+            Matrices::Frozen(kept) => {
+                let decoded: Vec<Option<Panels>> = kept.iter().map(|kept| self.decoded(kept)).collect();
+                let factors = kept.iter().zip(&decoded).map(|(kept, decoded)| match (kept, decoded) {
+                    (_, Some(panels)) | (Kept::Panels(panels), None) => Right::Panels(panels),
+                    (Kept::Int8(codes), None) => Right::Int8(codes),
+                });
+                product_into(&left, &factors.collect::<Vec<_>>(), out, add);
+            }
+        }
+    }
+
+    /// Codes in the form of products that cannot read them.
+    fn decoded(&self, kept: &Kept) -> Option<Panels> {
+        match kept {
+            Kept::Int8(codes) if self.precision != Precision::F32 => Some(Panels::decoded(codes, self.precision)),
+            Kept::Int8(_) | Kept::Panels(_) => None,
         }
     }
 
@@ -86,14 +104,23 @@ impl Linear {
 
     /// The same into columns of a matrix, or with `add` added to them.
     pub fn input_gradient_into(&self, dy: View<'_>, weights: Matrices<'_>, out: Strip<'_>, add: bool) {
-        let panels = match weights {
+        match weights {
             Matrices::Changing { values, .. } => {
                 let views: Vec<View<'_>> = values.iter().map(|values| View::new(values, self.input)).collect();
-                Panels::straight(&views, self.precision)
+                let panels = Panels::straight(&views, self.precision);
+                product_into(&Left::rows(dy, self.precision), &[Right::Panels(&panels)], out, add);
             }
-            Matrices::Frozen(panels) => Panels::turned(panels),
-        };
-        product_into(&Left::rows(dy, self.precision), &[&panels], out, add);
+            Matrices::Frozen(kept) => {
+                // A part of a head at a time; the sums go on from one to the next.
+                for first in (0..self.output).step_by(TURNED) {
+                    let rows = first..(first + TURNED).min(self.output);
+                    let left = Left::rows(dy.columns(first, rows.len()), self.precision);
+                    let panels = Panels::turned(kept, rows, self.precision);
+                    let part = Strip { values: &mut *out.values, ..out };
+                    product_into(&left, &[Right::Panels(&panels)], part, add || first > 0);
+                }
+            }
+        }
     }
 
     /// Writes, or with its flag adds, `dW` for each weight to its sum, in the order of the weights.
@@ -112,6 +139,7 @@ impl Linear {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::kernels::int8::Int8;
 
     fn wave(count: usize, speed: f64) -> Vec<f32> {
         (0..count).map(|i| (i as f64 * speed).sin() as f32).collect()
@@ -202,8 +230,9 @@ mod tests {
                 let output = outputs.iter().sum();
                 let w: Vec<Vec<f32>> = outputs.iter().map(|n| wave(n * input, 0.9 + *n as f64)).collect();
                 let slices: Vec<&[f32]> = w.iter().map(|w| &w[..]).collect();
-                let panels: Vec<Panels> = w.iter().map(|w| Panels::transposed(&[w], input, precision)).collect();
-                let kept: Vec<&Panels> = panels.iter().collect();
+                let panels = |w: &Vec<f32>| Kept::Panels(Panels::transposed(&[w], input, precision));
+                let panels: Vec<Kept> = w.iter().map(panels).collect();
+                let kept: Vec<&Kept> = panels.iter().collect();
                 let (changing, frozen) = (Matrices::Changing { values: &slices, version: 0 }, Matrices::Frozen(&kept));
                 let linear = Linear::new(input, output, precision);
                 let (x, dy) = (wave(rows * input, 0.7), wave(rows * output, 0.3));
@@ -213,6 +242,33 @@ mod tests {
                 panels[1].read_row(1, &mut row);
                 let close = |(a, b): (&f32, &f32)| (a - b).abs() <= b.abs() / 256.0;
                 assert!(row.iter().zip(&w[1][input..]).all(close), "{precision:?}");
+            }
+        }
+    }
+
+    /// Codes give the bits of the matrix that they stand for, whatever the number of rows.
+    #[test]
+    fn coded_weights_compute_what_the_decoded_ones_do() {
+        for precision in [Precision::F32, Precision::Bf16] {
+            for (rows, input, outputs) in [(1, 5, &[4, 2][..]), (29, 41, &[33, 7, 31]), (40, 300, &[96, 32, 32])] {
+                let output = outputs.iter().sum();
+                let w: Vec<Vec<f32>> = outputs.iter().map(|n| wave(n * input, 0.9 + *n as f64)).collect();
+                let coded: Vec<Kept> = w.iter().map(|w| Kept::Int8(Int8::coded(w, input))).collect();
+                let kept: Vec<&Kept> = coded.iter().collect();
+                let decoded: Vec<Vec<f32>> = coded
+                    .iter()
+                    .map(|kept| {
+                        let mut rows = vec![0.0; kept.columns() * input];
+                        rows.chunks_mut(input).enumerate().for_each(|(row, out)| kept.read_row(row, out));
+                        rows
+                    })
+                    .collect();
+                let slices: Vec<&[f32]> = decoded.iter().map(|w| &w[..]).collect();
+                let (plain, coded) = (Matrices::Changing { values: &slices, version: 0 }, Matrices::Frozen(&kept));
+                let linear = Linear::new(input, output, precision);
+                let (x, dy) = (wave(rows * input, 0.7), wave(rows * output, 0.3));
+                assert_eq!(linear.forward(&x, plain, false)[..], linear.forward(&x, coded, false)[..]);
+                assert_eq!(linear.input_gradient(&dy, plain)[..], linear.input_gradient(&dy, coded)[..]);
             }
         }
     }

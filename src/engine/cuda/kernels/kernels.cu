@@ -175,6 +175,13 @@
 // adamw_T(float* w, T* copy, float* m, float* v, const float* g, u64 n, float scale, float beta1, float beta2,
 //         float step_size, float root_correction, float eps, float keep)
 //     grid (ceil(n / 1024)), 256 threads, shared 0
+//
+// adamw_of_bf16_T(float* w, T* copy, u16* m, u16* v, const float* g, u64 n, u32 key_m, u32 key_v, ... as adamw)
+//     grid (ceil(n / 1024)), 256 threads, shared 0
+//
+// adamw_of_int8_T(float* w, T* copy, u8* m, float* m_scales, u8* v, float* v_scales, const float* values,
+//         const float* g, u64 n, ... as adamw)
+//     grid (ceil(n / 256)), 256 threads, shared 0
 #include "rows.cuh"
 #include "attention.cuh"
 #include "tensor_attention.cuh"

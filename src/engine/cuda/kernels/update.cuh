@@ -55,3 +55,86 @@ KERNELS(adamw, 256,
         (float* w, T* copy, float* m, float* v, const float* g, u64 n, float scale, float beta1, float beta2,
          float step_size, float root_correction, float eps, float keep),
         (w, copy, m, v, g, n, {scale, beta1, beta2, step_size, root_correction, eps, keep}))
+
+// A number that depends on its place alone, in all bits (the constants are Chris Wellons' "lowbias32").
+DEVICE u32 mixed(u32 place) {
+    u32 x = (place ^ (place >> 16)) * 0x7feb352du;
+    x = (x ^ (x >> 15)) * 0x846ca68bu;
+    return x ^ (x >> 16);
+}
+
+// bf16, up or down with the probability with which the mean stays what it is; key and place decide.
+DEVICE u16 round_at_random(float x, u32 place, u32 key) {
+    u32 bits = float_bits(x);
+    if ((bits & 0x7f800000u) != 0x7f800000u) bits += mixed(place ^ key) & 0xffffu;
+    return u16(bits >> 16);
+}
+
+// The same with moments in bf16.
+template <class T>
+DEVICE void adamw_of_bf16(float* w, T* copy, u16* m, u16* v, const float* g, u64 n, u32 key_m, u32 key_v,
+                          const AdamW& update) {
+    for (u32 k = 0; k < 4; k++) {
+        u64 i = u64(blockIdx.x) * 1024 + k * 256 + threadIdx.x;
+        if (i >= n) return;
+        float first = bits_float(u32(m[i]) << 16), second = bits_float(u32(v[i]) << 16);
+        update.step(w[i], first, second, g[i]);
+        m[i] = round_at_random(first, u32(i), key_m);
+        v[i] = round_at_random(second, u32(i), key_v);
+        if (copy) copy[i] = from_float<T>(w[i]);
+    }
+}
+
+// launch: grid (ceil(n / 1024)), 256 threads, shared 0
+KERNELS(adamw_of_bf16, 256,
+        (float* w, T* copy, u16* m, u16* v, const float* g, u64 n, u32 key_m, u32 key_v, float scale, float beta1,
+         float beta2, float step_size, float root_correction, float eps, float keep),
+        (w, copy, m, v, g, n, key_m, key_v, {scale, beta1, beta2, step_size, root_correction, eps, keep}))
+
+// The code nearest to a part of a block's largest number: the place of its magnitude among ascending ones, and for negative
+// parts 128 beyond it.
+DEVICE u8 nearest_code(float part, const float* magnitudes, u32 last, bool negative) {
+    float magnitude = fminf(fabsf(part), 1.0f);
+    u32 low = 0, high = last;
+    while (low < high) {
+        u32 middle = (low + high) / 2;
+        if (magnitude > 0.5f * (magnitudes[middle] + magnitudes[middle + 1])) low = middle + 1;
+        else high = middle;
+    }
+    if (negative && low > 0) return u8((low < last ? low : last - 1) + 128);
+    return u8(low);
+}
+
+// The same with moments in codes of 8 bits (arXiv 2110.02861), of which a block shares a scale; `values` are what the codes
+// of first and of second moments stand for.
+template <class T>
+DEVICE void adamw_of_int8(float* w, T* copy, u8* m, float* m_scales, u8* v, float* v_scales, const float* values,
+                          const float* g, u64 n, const AdamW& update) {
+    u64 i = u64(blockIdx.x) * 256 + threadIdx.x;
+    float first = 0, second = 0;
+    if (i < n) {
+        first = values[m[i]] * m_scales[blockIdx.x];
+        second = values[256 + v[i]] * v_scales[blockIdx.x];
+        update.step(w[i], first, second, g[i]);
+        if (copy) copy[i] = from_float<T>(w[i]);
+    }
+    // With the sign of the largest number, which so is 1 and comes back as it was. All threads read the scales before.
+    float up = reduce_block<Max>(first), down = reduce_block<Max>(-first), most = reduce_block<Max>(second);
+    float scale = up >= down ? up : -down;
+    if (i < n) {
+        float part = scale == 0 ? 0 : first * (1.0f / scale);
+        m[i] = nearest_code(part, values, 128, part < 0);
+        v[i] = nearest_code(most == 0 ? 0 : second * (1.0f / most), values + 256, 255, false);
+    }
+    if (threadIdx.x == 0) {
+        m_scales[blockIdx.x] = scale;
+        v_scales[blockIdx.x] = most;
+    }
+}
+
+// launch: grid (ceil(n / 256)), 256 threads, shared 0
+KERNELS(adamw_of_int8, 256,
+        (float* w, T* copy, u8* m, float* m_scales, u8* v, float* v_scales, const float* values, const float* g, u64 n,
+         float scale, float beta1, float beta2, float step_size, float root_correction, float eps, float keep),
+        (w, copy, m, m_scales, v, v_scales, values, g, n,
+         {scale, beta1, beta2, step_size, root_correction, eps, keep}))

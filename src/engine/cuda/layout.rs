@@ -1,0 +1,190 @@
+//! Where weights stand in one flat piece of memory, and what has a number for each of theirs. Weights that are one product
+//! stand next to each other; vectors come last, because weight decay is for matrices.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Cuda, Memory, THREADS, at};
+use crate::engine::backend::Tensors;
+use crate::engine::driver::{Argument, Kind, Pointer, Result};
+use crate::engine::kernels::narrow::BLOCK;
+use crate::modelfile::architecture::TensorSpec;
+
+/// Blocks that add up squares.
+const PARTS: usize = 1024;
+
+/// Where each weight stands.
+#[derive(Debug)]
+pub struct Layout {
+    /// First number and count, by the weights' places.
+    places: Vec<(usize, usize)>,
+    /// Numbers in matrices, which come first.
+    matrices: usize,
+    len: usize,
+}
+
+impl Layout {
+    /// A layout of tensors in their order, but for vectors, which come last.
+    pub fn new(specs: &[TensorSpec]) -> Self {
+        let mut names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+        names.sort_unstable();
+        let mut places = vec![(0, 0); specs.len()];
+        let (mut next, mut matrices) = (0, 0);
+        let (wide, thin): (Vec<_>, Vec<_>) = specs.iter().partition(|spec| spec.shape.len() > 1);
+        for (group, is_matrix) in [(wide, true), (thin, false)] {
+            for spec in group {
+                let len = spec.shape.iter().product();
+                if let Ok(index) = names.binary_search(&spec.name.as_str()) {
+                    places[index] = (next, len);
+                    next += len;
+                }
+            }
+            if is_matrix {
+                matrices = next;
+            }
+        }
+        Self { places, matrices, len: next }
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Where a weight's numbers stand.
+    pub fn place(&self, index: usize) -> Range<usize> {
+        let (first, len) = self.places[index];
+        first..first + len
+    }
+
+    /// Matrices, and vectors.
+    pub fn ranges(&self) -> [Range<usize>; 2] {
+        [0..self.matrices, self.matrices..self.len]
+    }
+
+    /// The block of numbers with a common scale that a place belongs to; matrices and vectors have none in common.
+    pub fn block(&self, place: usize) -> usize {
+        match place.checked_sub(self.matrices) {
+            Some(place) => self.matrices.div_ceil(BLOCK) + place / BLOCK,
+            None => place / BLOCK,
+        }
+    }
+}
+
+/// One f32 number for each number of the weights, or of the vectors among them.
+#[derive(Debug)]
+pub struct Flat {
+    cuda: Arc<Cuda>,
+    layout: Arc<Layout>,
+    memory: Memory,
+    /// The first number of the layout that it has.
+    first: usize,
+}
+
+impl Flat {
+    pub fn zeros(cuda: &Arc<Cuda>, layout: &Arc<Layout>) -> Result<Self> {
+        Self::from(cuda, layout, 0)
+    }
+
+    /// Zeros for the numbers from the given one on.
+    pub fn from(cuda: &Arc<Cuda>, layout: &Arc<Layout>, first: usize) -> Result<Self> {
+        let memory = cuda.cleared(layout.len - first)?;
+        Ok(Self { cuda: Arc::clone(cuda), layout: Arc::clone(layout), memory, first })
+    }
+
+    pub fn cuda(&self) -> &Arc<Cuda> {
+        &self.cuda
+    }
+
+    pub fn layout(&self) -> &Arc<Layout> {
+        &self.layout
+    }
+
+    /// Whether it has the numbers of a weight.
+    pub fn has(&self, index: usize) -> bool {
+        self.layout.places[index].0 >= self.first
+    }
+
+    /// The address of the numbers from a place on.
+    pub fn at_place(&self, place: usize) -> Pointer {
+        self.memory.at(place - self.first)
+    }
+
+    /// The address of one weight's numbers.
+    pub fn at(&self, index: usize) -> Pointer {
+        self.memory.at(self.layout.places[index].0 - self.first)
+    }
+
+    /// All numbers, in the order in which they lie there.
+    pub fn numbers(&self) -> Result<Vec<f32>> {
+        self.cuda.download(&self.memory)
+    }
+
+    /// Takes over all numbers in that order.
+    pub fn write_all(&self, values: &[f32]) -> Result<()> {
+        self.cuda.driver().upload(self.memory.pointer(), bytemuck::cast_slice(values))
+    }
+
+    /// One weight's numbers; zeros when they cannot be read, which is remembered.
+    fn read_one(&self, index: usize) -> Vec<f32> {
+        let mut values = vec![0.0_f32; self.layout.places[index].1];
+        if let Err(error) = self.cuda.driver().download(self.at(index), bytemuck::cast_slice_mut(&mut values)) {
+            self.cuda.remember(error);
+        }
+        values
+    }
+
+    pub fn write(&self, index: usize, values: &[f32]) -> Result<()> {
+        debug_assert_eq!(values.len(), self.layout.places[index].1);
+        self.cuda.driver().upload(self.at(index), bytemuck::cast_slice(values))
+    }
+
+    /// Adds up all numbers with those of the other ranks, on the devices.
+    pub fn sum_over_ranks(&self) -> Result<()> {
+        self.cuda.driver().sum_over_ranks(self.memory.pointer(), self.layout.len)
+    }
+
+    /// The sum of all squares.
+    pub fn squares(&self) -> Result<f64> {
+        let parts = self.cuda.memory(Kind::F64, PARTS)?;
+        let len = Argument::U64(self.layout.len as u64);
+        let arguments = [at(&parts), at(&self.memory), len, Argument::U32(PARTS as u32)];
+        self.cuda.launch("squares", PARTS, THREADS, 0, &arguments)?;
+        Ok(self.cuda.download::<f64>(&parts)?.iter().sum())
+    }
+}
+
+impl Tensors for Flat {
+    fn read<T>(&self, index: usize, f: impl FnOnce(&[f32]) -> T) -> T {
+        f(&self.read_one(index))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_of_one_product_are_neighbours_and_vectors_come_last() {
+        let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
+        let config = crate::modelfile::inspect(&directory).unwrap().config;
+        let tensors = config.tensors();
+        let mut weights: Vec<(&str, usize)> =
+            tensors.iter().map(|tensor| (tensor.name.as_str(), tensor.shape.iter().product())).collect();
+        weights.sort_unstable();
+        let layout = Layout::new(&tensors);
+        let place = |name: &str| {
+            let name = format!("model.layers.1.{name}.weight");
+            layout.places[weights.iter().position(|(other, _)| *other == name).unwrap()]
+        };
+        for names in
+            [&["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"][..], &["mlp.gate_proj", "mlp.up_proj"]]
+        {
+            for pair in names.windows(2) {
+                assert_eq!(place(pair[0]).0 + place(pair[0]).1, place(pair[1]).0);
+            }
+        }
+        assert_eq!(layout.len, weights.iter().map(|(_, len)| len).sum::<usize>());
+        assert!(place("input_layernorm").0 >= layout.matrices && place("mlp.down_proj").0 < layout.matrices);
+        assert!(layout.places.iter().all(|(first, _)| first.is_multiple_of(8)), "vectors of 16 bytes are aligned");
+    }
+}

@@ -1,0 +1,175 @@
+//! Moments of gradients on a device, in the order of the weights: in f32, or in fewer bits. Codes of 8 bits share a scale by
+//! 256 of the whole piece, not of a weight; a checkpoint keeps what they stand for, from which the same codes are made.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::layout::{Flat, Layout};
+use super::{Cuda, Memory, THREADS, at, maybe};
+use crate::engine::backend::{Moments, Tensors};
+use crate::engine::driver::{Argument, Kind, Result};
+use crate::engine::kernels::narrow::{BLOCK, SIGNED, UNSIGNED};
+use crate::engine::kernels::update::AdamW;
+use crate::engine::moments::{Noise, Order, Packed};
+use crate::job::spec::MomentState;
+
+/// First or second moments of all weights.
+#[derive(Debug)]
+pub struct CudaMoments {
+    cuda: Arc<Cuda>,
+    layout: Arc<Layout>,
+    order: Order,
+    numbers: Numbers,
+}
+
+#[derive(Debug)]
+enum Numbers {
+    F32(Flat),
+    Bf16(Memory),
+    /// Codes, scales, and what all codes of both orders stand for.
+    Int8 {
+        codes: Memory,
+        scales: Memory,
+        values: Memory,
+    },
+}
+
+impl CudaMoments {
+    /// What is known of each weight's, and else zeros.
+    pub fn new(
+        cuda: &Arc<Cuda>,
+        layout: &Arc<Layout>,
+        (kind, order): (MomentState, Order),
+        known: Vec<Option<Packed>>,
+    ) -> Result<Self> {
+        let numbers = match kind {
+            MomentState::F32 => Numbers::F32(Flat::zeros(cuda, layout)?),
+            MomentState::Bf16 => {
+                let memory = cuda.memory(Kind::Bf16, layout.len())?;
+                cuda.driver().clear(memory.pointer(), layout.len() * Kind::Bf16.bytes())?;
+                Numbers::Bf16(memory)
+            }
+            MomentState::Int8 => Self::codes(cuda, layout, order, &known)?,
+        };
+        let moments = Self { cuda: Arc::clone(cuda), layout: Arc::clone(layout), order, numbers };
+        for (index, packed) in known.into_iter().enumerate() {
+            match (&moments.numbers, packed) {
+                (Numbers::F32(flat), Some(packed)) => flat.write(index, &packed.numbers(order))?,
+                (Numbers::Bf16(memory), Some(Packed::Bf16(values))) => {
+                    cuda.driver().upload(memory.at(layout.place(index).start), bytemuck::cast_slice(&values))?;
+                }
+                _ => {}
+            }
+        }
+        Ok(moments)
+    }
+
+    /// Codes of what is known.
+    fn codes(cuda: &Arc<Cuda>, layout: &Arc<Layout>, order: Order, known: &[Option<Packed>]) -> Result<Numbers> {
+        let mut numbers = vec![0.0; layout.len()];
+        for (index, packed) in known.iter().enumerate() {
+            if let Some(packed) = packed {
+                numbers[layout.place(index)].copy_from_slice(&packed.numbers(order));
+            }
+        }
+        let (mut codes, mut scales) = (vec![0_u8; layout.len()], Vec::new());
+        for range in layout.ranges() {
+            let blocks = codes[range.clone()].chunks_mut(BLOCK).zip(numbers[range].chunks(BLOCK));
+            scales.extend(blocks.map(|(codes, numbers)| order.codes().encode(numbers, codes)));
+        }
+        codes.resize(codes.len().next_multiple_of(Kind::U32.bytes()), 0);
+        let words: Vec<u32> = codes.chunks_exact(4).map(|b| u32::from_ne_bytes([b[0], b[1], b[2], b[3]])).collect();
+        let values = [*SIGNED.values(), *UNSIGNED.values()].concat();
+        Ok(Numbers::Int8 {
+            codes: cuda.upload(Kind::U32, &words)?,
+            scales: cuda.upload(Kind::F32, &scales)?,
+            values: cuda.upload(Kind::F32, &values)?,
+        })
+    }
+
+    fn read(&self, index: usize) -> Result<Packed> {
+        let place = self.layout.place(index);
+        Ok(match &self.numbers {
+            Numbers::F32(flat) => Packed::F32(flat.read(index, <[f32]>::to_vec)),
+            Numbers::Bf16(memory) => {
+                let mut values = vec![0_u16; place.len()];
+                self.cuda.driver().download(memory.at(place.start), bytemuck::cast_slice_mut(&mut values))?;
+                Packed::Bf16(values)
+            }
+            Numbers::Int8 { codes, scales, .. } => {
+                let mut own = vec![0_u8; place.len()];
+                self.cuda.driver().download(codes.pointer() + place.start as u64, &mut own)?;
+                let scales: Vec<f32> = self.cuda.download(scales)?;
+                let values = self.order.codes().values();
+                let scale = |place: usize| scales[self.layout.block(place)];
+                let number = |(code, place): (&u8, usize)| values[usize::from(*code)] * scale(place);
+                Packed::F32(own.iter().zip(place).map(number).collect())
+            }
+        })
+    }
+
+    /// The given step of AdamW over some numbers of the weights, which have a copy for products.
+    pub fn update(
+        moments: &[Self; 2],
+        range: &Range<usize>,
+        [weights, copy, gradient]: [Argument; 3],
+        step: u64,
+        how: AdamW,
+    ) -> Result<()> {
+        let [first, second] = moments;
+        let cuda = &first.cuda;
+        let AdamW { scale, beta1, beta2, step_size, root_correction, eps, keep } = how;
+        let numbers = [scale, beta1, beta2, step_size, root_correction, eps, keep].map(Argument::F32);
+        let count = Argument::U64(range.len() as u64);
+        let key = |order| Argument::U32(Noise::new(step, range.start, order).key());
+        match (&first.numbers, &second.numbers) {
+            (Numbers::F32(m), Numbers::F32(v)) => {
+                let places = [m, v].map(|flat| Argument::Pointer(flat.at_place(range.start)));
+                let arguments = [&[weights, copy, places[0], places[1], gradient, count][..], &numbers].concat();
+                cuda.run("adamw", Cuda::blocks(range.len()), &arguments)
+            }
+            (Numbers::Bf16(m), Numbers::Bf16(v)) => {
+                let places = [m, v].map(|memory| Argument::Pointer(memory.at(range.start)));
+                let noise = [key(Order::First), key(Order::Second)];
+                let arguments =
+                    [&[weights, copy, places[0], places[1], gradient, count][..], &noise, &numbers].concat();
+                cuda.run("adamw_of_bf16", Cuda::blocks(range.len()), &arguments)
+            }
+            (Numbers::Int8 { codes: m, scales: ms, values }, Numbers::Int8 { codes: v, scales: vs, .. }) => {
+                let codes = [m, v].map(|codes| Argument::Pointer(codes.pointer() + range.start as u64));
+                let scales = [ms, vs].map(|scales| Argument::Pointer(scales.at(first.layout.block(range.start))));
+                let arguments = [
+                    &[weights, copy, codes[0], scales[0], codes[1], scales[1], at(values), gradient, count][..],
+                    &numbers,
+                ]
+                .concat();
+                cuda.run("adamw_of_int8", range.len().div_ceil(BLOCK), &arguments)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Moments for CudaMoments {
+    fn saved_as(&self) -> MomentState {
+        match &self.numbers {
+            Numbers::F32(_) | Numbers::Int8 { .. } => MomentState::F32,
+            Numbers::Bf16(_) => MomentState::Bf16,
+        }
+    }
+
+    fn packed(&self, index: usize) -> Cow<'_, Packed> {
+        Cow::Owned(self.read(index).unwrap_or_else(|error| {
+            self.cuda.remember(error);
+            Packed::zeros(self.saved_as(), self.layout.place(index).len())
+        }))
+    }
+}
+
+/// A pointer that may be missing, as kernels take it.
+pub fn copy_at(copy: Option<&Memory>, place: usize) -> Argument {
+    copy.map_or(maybe(None), |copy| Argument::Pointer(copy.at(place)))
+}
+
+const _: () = assert!(BLOCK == THREADS as usize, "a block of threads updates a block of codes");

@@ -1,0 +1,208 @@
+//! Numbers in fewer bits: bf16, rounded at random so that small changes are not lost, and codes of 8 bits with a scale for
+//! each block (Dettmers et al., "8-bit optimizers via block-wise quantization", arXiv 2110.02861).
+
+use std::sync::LazyLock;
+
+use super::dispatched;
+use super::lanes::Lanes;
+
+/// Numbers that share a scale.
+pub const BLOCK: usize = 256;
+/// Decades that codes of 8 bits span.
+const DECADES: usize = 7;
+/// Bits of a magnitude's fraction by which its code is looked up: between two neighbouring numbers that a code stands for
+/// lie several such steps.
+const CELL_BITS: u32 = 8;
+/// The exponent of the smallest magnitude that is looked up, as it stands in an f32: that of `2^-24`.
+const LEAST_EXPONENT: u32 = 103;
+
+/// A number that depends on its place alone, in all bits (the constants are Chris Wellons' "lowbias32").
+#[inline(always)]
+pub fn mixed(place: u32) -> u32 {
+    let x = (place ^ (place >> 16)).wrapping_mul(0x7feb_352d);
+    let x = (x ^ (x >> 15)).wrapping_mul(0x846c_a68b);
+    x ^ (x >> 16)
+}
+
+/// Writes numbers as bf16, each rounded up or down with the probability with which its mean stays what it is. `key` and the
+/// place, counted from `first`, decide.
+pub fn round_at_random(values: &[f32], out: &mut [u16], key: u32, first: u32) {
+    assert_eq!(values.len(), out.len());
+    // Safety: the instruction set was detected; the body is plain code that it makes faster.
+    unsafe { round_of(values, out, key, first) }
+}
+
+dispatched!(
+    fn round_of(values: &[f32], out: &mut [u16], key: u32, first: u32) = round_body
+);
+
+#[inline(always)]
+unsafe fn round_body<S: Lanes>(values: &[f32], out: &mut [u16], key: u32, first: u32) {
+    for (place, (out, x)) in (first..).zip(out.iter_mut().zip(values)) {
+        let bits = x.to_bits().wrapping_add(mixed(place ^ key) & 0xffff);
+        *out = (if x.is_finite() { bits } else { x.to_bits() } >> 16) as u16;
+    }
+}
+
+/// The numbers that bf16 stand for.
+pub fn widen(values: &[u16], out: &mut [f32]) {
+    assert_eq!(values.len(), out.len());
+    values.iter().zip(out).for_each(|(x, out)| *out = f32::from_bits(u32::from(*x) << 16));
+}
+
+/// What codes of 8 bits stand for, as parts of a block's largest magnitude: seven decades, of which each has twice as many
+/// evenly spaced numbers as the one below it ("dynamic tree quantization" in the paper).
+#[derive(Debug)]
+pub struct Codes {
+    values: [f32; 256],
+    /// Magnitudes in ascending order; a code is the place of one, or above 128 that of a negative one plus 128.
+    magnitudes: Vec<f32>,
+    /// Halfway between each magnitude and the next; none is above the last.
+    middles: Vec<f32>,
+    /// By the first bits of a magnitude, the code nearest to the least magnitude that has them.
+    cells: Vec<u8>,
+    signed: bool,
+}
+
+/// For numbers of both signs.
+pub static SIGNED: LazyLock<Codes> = LazyLock::new(|| Codes::new(true));
+/// For numbers that are never negative.
+pub static UNSIGNED: LazyLock<Codes> = LazyLock::new(|| Codes::new(false));
+
+impl Codes {
+    fn new(signed: bool) -> Self {
+        let mut magnitudes = vec![0.0_f64];
+        for decade in 0..DECADES {
+            let count = 1 << (decade + usize::from(!signed));
+            let top = 10_f64.powi(decade as i32 + 1 - DECADES as i32);
+            let step = 0.9 / f64::from(count);
+            magnitudes.extend((0..count).map(|place| top * (0.1 + step * (f64::from(place) + 0.5))));
+        }
+        magnitudes.push(1.0);
+        let mut middles: Vec<f32> = magnitudes.windows(2).map(|pair| f64::midpoint(pair[0], pair[1]) as f32).collect();
+        middles.push(f32::INFINITY);
+        let magnitudes: Vec<f32> = magnitudes.into_iter().map(|magnitude| magnitude as f32).collect();
+        let mut values = [0.0; 256];
+        values.iter_mut().zip(&magnitudes).for_each(|(value, magnitude)| *value = *magnitude);
+        if signed {
+            (129..256).for_each(|code| values[code] = -magnitudes[code - 128]);
+        }
+        let nearest = |x: f32| middles.iter().position(|middle| x <= *middle).unwrap_or_default() as u8;
+        let cells = (LEAST_EXPONENT << CELL_BITS..=127 << CELL_BITS).map(|bits| match bits {
+            bits if bits == LEAST_EXPONENT << CELL_BITS => 0,
+            bits => nearest(f32::from_bits(bits << (23 - CELL_BITS))),
+        });
+        Self { values, cells: cells.collect(), magnitudes, middles, signed }
+    }
+
+    /// What each code stands for.
+    pub fn values(&self) -> &[f32; 256] {
+        &self.values
+    }
+
+    /// The codes nearest to the numbers of a block, of which at most [`BLOCK`] share the scale that is returned: the largest
+    /// of them, by magnitude.
+    pub fn encode(&self, values: &[f32], codes: &mut [u8]) -> f32 {
+        assert!(values.len() == codes.len() && values.len() <= BLOCK);
+        // Safety: the instruction set was detected; the body is plain code that it makes faster.
+        unsafe { encode_of(self, values, codes) }
+    }
+
+    /// The numbers that codes stand for.
+    pub fn decode(&self, codes: &[u8], scale: f32, out: &mut [f32]) {
+        assert_eq!(codes.len(), out.len());
+        codes.iter().zip(out).for_each(|(code, out)| *out = self.values[usize::from(*code)] * scale);
+    }
+}
+
+dispatched!(
+    fn encode_of(map: &Codes, values: &[f32], codes: &mut [u8]) -> f32 = encode_body
+);
+
+#[inline(always)]
+unsafe fn encode_body<S: Lanes>(map: &Codes, values: &[f32], codes: &mut [u8]) -> f32 {
+    // With the sign of the largest number, which so is 1 and comes back as it was.
+    let scale = values.iter().fold(0.0_f32, |most, x| if x.abs() > most.abs() { *x } else { most });
+    let inverse = if scale == 0.0 { 0.0 } else { 1.0 / scale };
+    let last = map.magnitudes.len() - 1;
+    for (code, x) in codes.iter_mut().zip(values) {
+        let part = x * inverse;
+        let magnitude = part.abs().min(1.0);
+        let cell = (magnitude.to_bits() >> (23 - CELL_BITS)).saturating_sub(LEAST_EXPONENT << CELL_BITS) as usize;
+        let low = usize::from(map.cells[cell.min(map.cells.len() - 1)]);
+        let place = low + usize::from(magnitude > map.middles[low]);
+        let is_negative = map.signed && part < 0.0 && place > 0;
+        *code = (if is_negative { place.min(last - 1) + 128 } else { place }) as u8;
+    }
+    scale
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The map has the properties of the paper: all numbers differ, seven decades, evenly spaced within each.
+    #[test]
+    fn codes_stand_for_256_different_numbers_over_seven_decades() {
+        for (map, each) in [(&*SIGNED, 64.0), (&*UNSIGNED, 128.0)] {
+            let mut sorted = map.values().to_vec();
+            sorted.sort_by(f32::total_cmp);
+            assert!(sorted.windows(2).all(|pair| pair[0] < pair[1]));
+            assert_eq!((sorted[255], map.values()[0]), (1.0, 0.0));
+            let smallest = sorted.iter().copied().find(|x| *x > 0.0).unwrap();
+            assert!((3e-7..1e-6).contains(&smallest), "{smallest}");
+            let step = sorted[254] - sorted[253];
+            assert!((f64::from(step) - 0.9 / each).abs() < 1e-6);
+        }
+    }
+
+    /// Whatever the number, its code is the nearest that there is; and what was decoded gets the same codes again.
+    #[test]
+    fn a_code_is_the_nearest_and_comes_back() {
+        for map in [&*SIGNED, &*UNSIGNED] {
+            for round in 0..200_u32 {
+                let number = |i: u32| {
+                    let x = f64::from(mixed(i ^ round << 16)) / f64::from(u32::MAX);
+                    let x = (x * 10_f64.powf(-f64::from(i % 8))) as f32 * 3.0;
+                    if map.signed && i.is_multiple_of(3) { -x } else { x }
+                };
+                let values: Vec<f32> = (0..BLOCK as u32).map(number).collect();
+                let (mut codes, mut back, mut again) = ([0; BLOCK], [0.0; BLOCK], [0; BLOCK]);
+                let scale = map.encode(&values, &mut codes);
+                map.decode(&codes, scale, &mut back);
+                for (x, back) in values.iter().zip(&back) {
+                    let off = |candidate: f32| (x - candidate * scale).abs();
+                    let best = map.values().iter().fold(f32::MAX, |best, candidate| best.min(off(*candidate)));
+                    assert!((x - back).abs() <= best * 1.0001 + 1e-9, "{x} became {back}, and {best} is possible");
+                }
+                assert_eq!(map.encode(&back, &mut again), scale);
+                assert_eq!(codes, again);
+            }
+            let (mut codes, mut back) = ([9; 3], [1.0; 3]);
+            assert_eq!(map.encode(&[0.0; 3], &mut codes), 0.0);
+            map.decode(&codes, 0.0, &mut back);
+            assert_eq!(back, [0.0; 3]);
+        }
+    }
+
+    #[test]
+    fn rounding_at_random_keeps_the_mean_and_numbers_that_need_no_rounding() {
+        let exact = [1.0, -2.5, 0.0, f32::INFINITY, 1e-30_f32.to_bits() as f32];
+        let kept: Vec<f32> = exact.iter().map(|x| f32::from_bits(x.to_bits() & 0xffff_0000)).collect();
+        let (mut rounded, mut back) = ([0; 5], [0.0; 5]);
+        for key in 0..50 {
+            round_at_random(&kept, &mut rounded, key, 7);
+            widen(&rounded, &mut back);
+            assert_eq!(back[..], kept[..]);
+        }
+        for x in [1.001_f32, -0.333, 7.77e-9] {
+            let values = vec![x; 100_000];
+            let (mut rounded, mut back) = (vec![0; values.len()], vec![0.0; values.len()]);
+            round_at_random(&values, &mut rounded, 5, 0);
+            widen(&rounded, &mut back);
+            let mean = back.iter().map(|x| f64::from(*x)).sum::<f64>() / values.len() as f64;
+            assert!((mean / f64::from(x) - 1.0).abs() < 1e-4, "{x}: {mean}");
+            assert!(back.iter().any(|y| *y > x) && back.iter().any(|y| *y < x));
+        }
+    }
+}
