@@ -63,6 +63,10 @@ impl<'a> View<'a> {
         Self { values, rows: values.len() / columns, columns, stride: columns }
     }
 
+    pub fn rows(self) -> usize {
+        self.rows
+    }
+
     /// Some of the columns.
     pub fn columns(self, first: usize, count: usize) -> Self {
         assert!(first + count <= self.columns, "columns {first}..{} of {}", first + count, self.columns);

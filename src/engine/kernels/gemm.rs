@@ -55,11 +55,15 @@ pub fn product(left: &Left<'_>, right: &Panels, out: &mut [f32], add: bool) {
     product_into(left, &[Right::Panels(right)], Strip::whole(out, right.columns), add);
 }
 
-/// A right factor as products read it; codes are multiplied in f32.
+/// Most rows for which codes are decoded in the registers of a bf16 product.
+pub const FEW_ROWS: usize = 2 * TILE;
+
+/// A right factor as products read it.
 #[derive(Clone, Copy, Debug)]
 pub enum Right<'a> {
     Panels(&'a Panels),
-    Int8(&'a Int8),
+    /// Codes, to be multiplied in a precision that the processor has.
+    Int8(&'a Int8, Precision),
 }
 
 impl<'a> Right<'a> {
@@ -67,24 +71,24 @@ impl<'a> Right<'a> {
     fn shape(self) -> (usize, usize, Precision) {
         match self {
             Self::Panels(panels) => (panels.depth, panels.columns, panels.precision),
-            Self::Int8(codes) => (codes.depth, codes.columns, Precision::F32),
+            Self::Int8(codes, precision) => (codes.depth, codes.columns, precision),
         }
     }
 
-    /// Some steps of a panel, of which the first begins a block.
+    /// Some words of a panel of `depth` words, of which the first begins a block.
     fn part(self, panel: usize, depth: usize, steps: std::ops::Range<usize>) -> Part<'a> {
         match self {
             Self::Panels(panels) => {
                 let words = &panels.words[(panel * depth + steps.start) * PANEL..][..steps.len() * PANEL];
                 if panels.paired { Part::Pairs(words) } else { Part::Words(words) }
             }
-            Self::Int8(codes) => {
-                let scales = (panel * depth.div_ceil(int8::BLOCK) + steps.start / int8::BLOCK) * PANEL;
-                let count = steps.len().div_ceil(int8::BLOCK) * PANEL;
-                Part::Codes(
-                    &codes.codes[(panel * depth + steps.start) * PANEL..][..steps.len() * PANEL],
-                    &codes.scales[scales..][..count],
-                )
+            Self::Int8(codes, precision) => {
+                let wide = if precision == Precision::F32 { 1 } else { 2 };
+                let (first, end) = (steps.start * wide, (steps.end * wide).min(codes.depth));
+                let scales = (panel * codes.depth.div_ceil(int8::BLOCK) + first / int8::BLOCK) * PANEL;
+                let count = (end - first).div_ceil(int8::BLOCK) * PANEL;
+                let own = &codes.codes[(panel * codes.depth + first) * PANEL..][..(end - first) * PANEL];
+                Part::Codes(own, &codes.scales[scales..][..count], wide == 2)
             }
         }
     }
@@ -96,8 +100,8 @@ enum Part<'a> {
     Words(&'a [f32]),
     /// Of bf16.
     Pairs(&'a [f32]),
-    /// With a scale for each block of steps and column.
-    Codes(&'a [i8], &'a [f32]),
+    /// With a scale for each block of steps and column, and whether two steps are a word.
+    Codes(&'a [i8], &'a [f32], bool),
 }
 
 /// The same for several right factors side by side, into columns of a matrix.
@@ -259,8 +263,13 @@ impl Block<'_> {
             #[cfg(not(target_arch = "x86_64"))]
             Part::Pairs(_) => unreachable!("only some processors have pairs"),
             Part::Words(words) => unsafe { tile_f32(self, words.as_ptr(), out, stride) },
-            Part::Codes(codes, scales) => {
-                let tile = Codes { codes: codes.as_ptr(), scales: scales.as_ptr() };
+            Part::Codes(codes, scales, paired) => {
+                let tile = Codes { codes: codes.as_ptr(), scales: scales.as_ptr(), steps: codes.len() / PANEL };
+                #[cfg(target_arch = "x86_64")]
+                if paired {
+                    return unsafe { bf16::tile_codes(self, tile, out, stride) };
+                }
+                debug_assert!(!paired);
                 unsafe { tile_int8(self, tile, out, stride) }
             }
         }
@@ -387,6 +396,8 @@ unsafe fn tile_f32_body<S: Lanes>(block: &Block<'_>, right: *const f32, out: *mu
 struct Codes {
     codes: *const i8,
     scales: *const f32,
+    /// Steps that there are.
+    steps: usize,
 }
 
 /// As [`sums`], with words that are decoded when they are read.
@@ -460,8 +471,8 @@ unsafe fn tile_int8_body<S: Lanes>(block: &Block<'_>, right: Codes, out: *mut f3
 mod bf16 {
     use std::arch::x86_64::*;
 
-    use super::super::lanes::Avx512;
-    use super::{Block, Multiply, sums};
+    use super::super::lanes::{Avx512, LANES, Lanes, PANEL};
+    use super::{Block, Codes, Multiply, int8, sums};
 
     /// Pairs of bf16, with the processor's own product.
     #[derive(Clone, Copy)]
@@ -494,6 +505,72 @@ mod bf16 {
     pub(super) unsafe fn tile_bf16(block: &Block<'_>, right: *const f32, out: *mut f32, stride: usize) {
         unsafe {
             by_rows!(sums::<Pairs>, block, right, block.rows, (0, 0), out, stride, 2, [1 2 3 4 5 6 7 8 9 10 11 12]);
+        }
+    }
+
+    /// Words that are decoded when they are read: two steps of sixteen columns, rounded to bf16.
+    #[inline(always)]
+    unsafe fn word(right: Codes, step: usize, column: usize) -> __m512i {
+        unsafe {
+            let scale = Avx512::load(right.scales.add(step / int8::BLOCK * PANEL + column));
+            let decoded = |step: usize| Avx512::mul(Avx512::load_i8(right.codes.add(step * PANEL + column)), scale);
+            let low = decoded(step);
+            let high = if step + 1 < right.steps { decoded(step + 1) } else { Avx512::splat(0.0) };
+            let both = std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(high, low));
+            // From the numbers of one step before those of the other to pairs.
+            let pairs = _mm512_set_epi16(
+                31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2,
+                17, 1, 16, 0,
+            );
+            _mm512_permutexvar_epi16(pairs, both)
+        }
+    }
+
+    /// As [`sums`].
+    #[inline(always)]
+    unsafe fn coded_pairs<M: Multiply, const ROWS: usize, const VECTORS: usize>(
+        block: &Block<'_>,
+        right: Codes,
+        (first, column): (usize, usize),
+        out: *mut f32,
+        stride: usize,
+    ) {
+        unsafe {
+            let out = out.add(first * stride + column);
+            let mut sums = [[Avx512::splat(0.0); VECTORS]; ROWS];
+            if !block.fresh {
+                for (row, sums) in sums.iter_mut().enumerate() {
+                    for (v, sum) in sums.iter_mut().enumerate() {
+                        *sum = Avx512::load(out.add(row * stride + v * LANES));
+                    }
+                }
+            }
+            let left = block.left.as_ptr().add(first * block.row_stride);
+            for pair in 0..block.steps {
+                let mut words = [_mm512_setzero_si512(); VECTORS];
+                for (v, own) in words.iter_mut().enumerate() {
+                    *own = word(right, 2 * pair, column + v * LANES);
+                }
+                let left = left.wrapping_add(pair * block.step_stride);
+                for (row, sums) in sums.iter_mut().enumerate() {
+                    let factor = Pairs::spread(left.wrapping_add(row * block.row_stride));
+                    for (sum, word) in sums.iter_mut().zip(words) {
+                        *sum = Pairs::add(factor, word, *sum);
+                    }
+                }
+            }
+            for (row, sums) in sums.iter().enumerate() {
+                for (v, sum) in sums.iter().enumerate() {
+                    Avx512::store(out.add(row * stride + v * LANES), *sum);
+                }
+            }
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")]
+    pub(super) unsafe fn tile_codes(block: &Block<'_>, right: Codes, out: *mut f32, stride: usize) {
+        unsafe {
+            by_rows!(coded_pairs::<Pairs>, block, right, block.rows, (0, 0), out, stride, 2, [1 2 3 4 5 6 7 8 9 10 11 12]);
         }
     }
 }

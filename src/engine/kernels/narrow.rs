@@ -10,12 +10,6 @@ use super::lanes::Lanes;
 pub const BLOCK: usize = 256;
 /// Decades that codes of 8 bits span.
 const DECADES: usize = 7;
-/// Bits of a magnitude's fraction by which its code is looked up: between two neighbouring numbers that a code stands for
-/// lie several such steps.
-const CELL_BITS: u32 = 8;
-/// The exponent of the smallest magnitude that is looked up, as it stands in an f32: that of `2^-24`.
-const LEAST_EXPONENT: u32 = 103;
-
 /// A number that depends on its place alone, in all bits (the constants are Chris Wellons' "lowbias32").
 #[inline(always)]
 pub fn mixed(place: u32) -> u32 {
@@ -50,49 +44,60 @@ pub fn widen(values: &[u16], out: &mut [f32]) {
     values.iter().zip(out).for_each(|(x, out)| *out = f32::from_bits(u32::from(*x) << 16));
 }
 
-/// What codes of 8 bits stand for, as parts of a block's largest magnitude: seven decades, of which each has twice as many
-/// evenly spaced numbers as the one below it ("dynamic tree quantization" in the paper).
+/// What codes of 8 bits stand for, as parts of a block's largest number: seven decades, each cut into twice as many equal
+/// cells as the one below it, of which a code stands for the middle ("dynamic tree quantization" in the paper); zero; and one.
 #[derive(Debug)]
 pub struct Codes {
     values: [f32; 256],
-    /// Magnitudes in ascending order; a code is the place of one, or above 128 that of a negative one plus 128.
-    magnitudes: Vec<f32>,
-    /// Halfway between each magnitude and the next; none is above the last.
-    middles: Vec<f32>,
-    /// By the first bits of a magnitude, the code nearest to the least magnitude that has them.
-    cells: Vec<u8>,
+    cells: [Cells; DECADES],
+    /// The code of one.
+    one: u8,
     signed: bool,
 }
 
-/// For numbers of both signs.
+/// The cells of a decade.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cells {
+    /// Where it begins.
+    low: f32,
+    /// A magnitude's place is `magnitude * factor - shift`, rounded down.
+    factor: f32,
+    shift: f32,
+    /// The last place, and the code of the first one.
+    last: f32,
+    first: f32,
+}
+
+/// For numbers of both signs: those below zero have the code of their magnitude and 128.
 pub static SIGNED: LazyLock<Codes> = LazyLock::new(|| Codes::new(true));
 /// For numbers that are never negative.
 pub static UNSIGNED: LazyLock<Codes> = LazyLock::new(|| Codes::new(false));
 
 impl Codes {
     fn new(signed: bool) -> Self {
-        let mut magnitudes = vec![0.0_f64];
-        for decade in 0..DECADES {
-            let count = 1 << (decade + usize::from(!signed));
+        let (mut values, mut cells, mut next) = ([0.0; 256], [Cells::default(); DECADES], 1_usize);
+        for (decade, cells) in cells.iter_mut().enumerate() {
+            let count = 1_usize << (decade + usize::from(!signed));
             let top = 10_f64.powi(decade as i32 + 1 - DECADES as i32);
-            let step = 0.9 / f64::from(count);
-            magnitudes.extend((0..count).map(|place| top * (0.1 + step * (f64::from(place) + 0.5))));
+            let step = 0.9 * top / count as f64;
+            for place in 0..count {
+                values[next + place] = (0.1 * top + step * (place as f64 + 0.5)) as f32;
+            }
+            *cells = Cells {
+                low: (0.1 * top) as f32,
+                factor: (1.0 / step) as f32,
+                shift: (count as f64 / 9.0) as f32,
+                last: (count - 1) as f32,
+                first: next as f32,
+            };
+            next += count;
         }
-        magnitudes.push(1.0);
-        let mut middles: Vec<f32> = magnitudes.windows(2).map(|pair| f64::midpoint(pair[0], pair[1]) as f32).collect();
-        middles.push(f32::INFINITY);
-        let magnitudes: Vec<f32> = magnitudes.into_iter().map(|magnitude| magnitude as f32).collect();
-        let mut values = [0.0; 256];
-        values.iter_mut().zip(&magnitudes).for_each(|(value, magnitude)| *value = *magnitude);
+        values[next] = 1.0;
         if signed {
-            (129..256).for_each(|code| values[code] = -magnitudes[code - 128]);
+            let (positive, negative) = values.split_at_mut(129);
+            negative.iter_mut().zip(&positive[1..]).for_each(|(value, positive)| *value = -positive);
         }
-        let nearest = |x: f32| middles.iter().position(|middle| x <= *middle).unwrap_or_default() as u8;
-        let cells = (LEAST_EXPONENT << CELL_BITS..=127 << CELL_BITS).map(|bits| match bits {
-            bits if bits == LEAST_EXPONENT << CELL_BITS => 0,
-            bits => nearest(f32::from_bits(bits << (23 - CELL_BITS))),
-        });
-        Self { values, cells: cells.collect(), magnitudes, middles, signed }
+        Self { values, cells, one: next as u8, signed }
     }
 
     /// What each code stands for.
@@ -100,8 +105,8 @@ impl Codes {
         &self.values
     }
 
-    /// The codes nearest to the numbers of a block, of which at most [`BLOCK`] share the scale that is returned: the largest
-    /// of them, by magnitude.
+    /// The codes of the cells that hold the numbers of a block, of which at most [`BLOCK`] share the scale that is returned:
+    /// the largest of them, by magnitude.
     pub fn encode(&self, values: &[f32], codes: &mut [u8]) -> f32 {
         assert!(values.len() == codes.len() && values.len() <= BLOCK);
         // Safety: the instruction set was detected; the body is plain code that it makes faster.
@@ -124,15 +129,21 @@ unsafe fn encode_body<S: Lanes>(map: &Codes, values: &[f32], codes: &mut [u8]) -
     // With the sign of the largest number, which so is 1 and comes back as it was.
     let scale = values.iter().fold(0.0_f32, |most, x| if x.abs() > most.abs() { *x } else { most });
     let inverse = if scale == 0.0 { 0.0 } else { 1.0 / scale };
-    let last = map.magnitudes.len() - 1;
+    let (one, last) = (f32::from(map.one), f32::from(map.one - 1));
+    // Above it one is nearer than the middle of the last cell.
+    let nearly = f32::midpoint(map.values[usize::from(map.one) - 1], 1.0);
     for (code, x) in codes.iter_mut().zip(values) {
         let part = x * inverse;
-        let magnitude = part.abs().min(1.0);
-        let cell = (magnitude.to_bits() >> (23 - CELL_BITS)).saturating_sub(LEAST_EXPONENT << CELL_BITS) as usize;
-        let low = usize::from(map.cells[cell.min(map.cells.len() - 1)]);
-        let place = low + usize::from(magnitude > map.middles[low]);
-        let is_negative = map.signed && part < 0.0 && place > 0;
-        *code = (if is_negative { place.min(last - 1) + 128 } else { place }) as u8;
+        let magnitude = part.abs();
+        let mut found = 0.0;
+        for Cells { low, factor, shift, last, first } in map.cells {
+            let place = (magnitude * factor - shift).floor().max(0.0).min(last);
+            found = if magnitude >= low { first + place } else { found };
+        }
+        found = if magnitude > nearly { one } else { found };
+        let is_negative = map.signed && part < 0.0 && found > 0.0;
+        found = if is_negative { found.min(last) + 128.0 } else { found };
+        *code = found as u8;
     }
     scale
 }
@@ -156,10 +167,11 @@ mod tests {
         }
     }
 
-    /// Whatever the number, its code is the nearest that there is; and what was decoded gets the same codes again.
+    /// A number is at most half a cell of its decade from what its code stands for, and what was decoded gets the same
+    /// codes again.
     #[test]
-    fn a_code_is_the_nearest_and_comes_back() {
-        for map in [&*SIGNED, &*UNSIGNED] {
+    fn a_code_is_near_and_comes_back() {
+        for (map, each) in [(&*SIGNED, 64.0), (&*UNSIGNED, 128.0)] {
             for round in 0..200_u32 {
                 let number = |i: u32| {
                     let x = f64::from(mixed(i ^ round << 16)) / f64::from(u32::MAX);
@@ -171,9 +183,12 @@ mod tests {
                 let scale = map.encode(&values, &mut codes);
                 map.decode(&codes, scale, &mut back);
                 for (x, back) in values.iter().zip(&back) {
-                    let off = |candidate: f32| (x - candidate * scale).abs();
-                    let best = map.values().iter().fold(f32::MAX, |best, candidate| best.min(off(*candidate)));
-                    assert!((x - back).abs() <= best * 1.0001 + 1e-9, "{x} became {back}, and {best} is possible");
+                    let part = f64::from(x.abs() / scale.abs());
+                    // Cells grow as 10 and shrink as 2 from one decade to the next.
+                    let decade = part.max(1e-7).log10().floor().min(-1.0) + 1.0;
+                    let half_cell = 0.45 / each * 10_f64.powf(decade) * 2_f64.powf(-decade);
+                    let off = f64::from((x - back).abs() / scale.abs());
+                    assert!(off <= half_cell * 1.001 + 1e-7, "{x} became {back} of {scale}");
                 }
                 assert_eq!(map.encode(&back, &mut again), scale);
                 assert_eq!(codes, again);

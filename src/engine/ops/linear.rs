@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::fallback;
 use crate::engine::kernels::buffer::Buffer;
-use crate::engine::kernels::gemm::{Kept, Left, Panels, Precision, Right, Strip, View, product, product_into};
+use crate::engine::kernels::gemm::{
+    FEW_ROWS, Kept, Left, Panels, Precision, Right, Strip, View, product, product_into,
+};
 
 /// A projection without its weights: what is kept between passes.
 #[derive(Debug)]
@@ -50,26 +52,27 @@ impl Linear {
 
     /// The same into columns of a matrix, or with `add` added to them.
     pub fn forward_into(&self, x: View<'_>, weights: Matrices<'_>, keep: bool, out: Strip<'_>, add: bool) {
-        let left = Left::rows(x, self.precision);
+        let (rows, left) = (x.rows(), Left::rows(x, self.precision));
         match weights {
             Matrices::Changing { values, version } => {
                 product_into(&left, &[Right::Panels(&self.panels(values, version, keep))], out, add);
             }
             Matrices::Frozen(kept) => {
-                let decoded: Vec<Option<Panels>> = kept.iter().map(|kept| self.decoded(kept)).collect();
+                let decoded: Vec<Option<Panels>> = kept.iter().map(|kept| self.decoded(kept, rows)).collect();
                 let factors = kept.iter().zip(&decoded).map(|(kept, decoded)| match (kept, decoded) {
                     (_, Some(panels)) | (Kept::Panels(panels), None) => Right::Panels(panels),
-                    (Kept::Int8(codes), None) => Right::Int8(codes),
+                    (Kept::Int8(codes), None) => Right::Int8(codes, self.precision),
                 });
                 product_into(&left, &factors.collect::<Vec<_>>(), out, add);
             }
         }
     }
 
-    /// Codes in the form of products that cannot read them.
-    fn decoded(&self, kept: &Kept) -> Option<Panels> {
+    /// Codes in the form of products that cannot read them, or would decode them again and again for many rows.
+    fn decoded(&self, kept: &Kept, rows: usize) -> Option<Panels> {
+        let reads = self.precision == Precision::F32 || (self.precision.is_native() && rows <= FEW_ROWS);
         match kept {
-            Kept::Int8(codes) if self.precision != Precision::F32 => Some(Panels::decoded(codes, self.precision)),
+            Kept::Int8(codes) if !reads => Some(Panels::decoded(codes, self.precision)),
             Kept::Int8(_) | Kept::Panels(_) => None,
         }
     }

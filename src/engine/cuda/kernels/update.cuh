@@ -91,18 +91,21 @@ KERNELS(adamw_of_bf16, 256,
          float beta2, float step_size, float root_correction, float eps, float keep),
         (w, copy, m, v, g, n, key_m, key_v, {scale, beta1, beta2, step_size, root_correction, eps, keep}))
 
-// The code nearest to a part of a block's largest number: the place of its magnitude among ascending ones, and for negative
-// parts 128 beyond it.
-DEVICE u8 nearest_code(float part, const float* magnitudes, u32 last, bool negative) {
-    float magnitude = fminf(fabsf(part), 1.0f);
-    u32 low = 0, high = last;
-    while (low < high) {
-        u32 middle = (low + high) / 2;
-        if (magnitude > 0.5f * (magnitudes[middle] + magnitudes[middle + 1])) low = middle + 1;
-        else high = middle;
+// The code of the cell that holds a part of a block's largest number: seven decades, of which the first has `cells` equal
+// cells and each other twice as many as the one below it; 128 more for negative parts.
+DEVICE u8 code_of(float part, u32 cells, float nearly, bool negative) {
+    float magnitude = fabsf(part), low = 1e-7f;
+    u32 code = 0, first = 1;
+    for (int decade = 0; decade < 7; decade++) {
+        if (magnitude >= low) {
+            float place = (magnitude / low - 1.0f) * (float(cells) / 9.0f);
+            code = first + (place < float(cells) ? u32(place) : cells - 1);
+        }
+        first += cells, cells *= 2, low *= 10.0f;
     }
-    if (negative && low > 0) return u8((low < last ? low : last - 1) + 128);
-    return u8(low);
+    if (magnitude > nearly) code = first;
+    if (negative && code > 0) return u8((code < first ? code : first - 1) + 128);
+    return u8(code);
 }
 
 // The same with moments in codes of 8 bits (arXiv 2110.02861), of which a block shares a scale; `values` are what the codes
@@ -123,8 +126,8 @@ DEVICE void adamw_of_int8(float* w, T* copy, u8* m, float* m_scales, u8* v, floa
     float scale = up >= down ? up : -down;
     if (i < n) {
         float part = scale == 0 ? 0 : first * (1.0f / scale);
-        m[i] = nearest_code(part, values, 128, part < 0);
-        v[i] = nearest_code(most == 0 ? 0 : second * (1.0f / most), values + 256, 255, false);
+        m[i] = code_of(part, 1, 0.5f * (values[127] + 1.0f), part < 0);
+        v[i] = code_of(most == 0 ? 0 : second * (1.0f / most), 2, 0.5f * (values[256 + 254] + 1.0f), false);
     }
     if (threadIdx.x == 0) {
         m_scales[blockIdx.x] = scale;

@@ -24,7 +24,8 @@ fn adapted<B: Backend>(config: &ModelConfig, precision: Precision, backend: &Arc
     let adapter = Adapter::load(backend, config, &origin).unwrap();
     let own = adapter.weights();
     for index in (0..own.count()).filter(|index| own.name(*index).contains("lora_B")) {
-        backend.write(own.parameters(), index, &wave(own.len_of(index), 0.7)).unwrap();
+        let small: Vec<f32> = wave(own.len_of(index), 0.7).into_iter().map(|x| 0.1 * x).collect();
+        backend.write(own.parameters(), index, &small).unwrap();
     }
     Decoder::for_sequences(Arc::new(weights), Some(adapter), precision.into(), 512).unwrap()
 }

@@ -257,7 +257,7 @@ fn operations<B: Probe>(backend: &Arc<B>, config: &ModelConfig) -> Results {
     let normed = backend.norm(&mut x, Some(&residual), (parameters, norm)).unwrap();
     let again = backend.norm_again(&x, &normed.inverses, (parameters, norm)).unwrap();
     let (mut dx, grad) = (given(ROWS * hidden, 1.1, false), given(ROWS * hidden, 0.9, true));
-    backend.norm_backward((&x, &normed.inverses), (parameters, norm), &grad, &mut dx, &mut sums).unwrap();
+    backend.norm_backward((&x, &normed.inverses), (parameters, norm), &grad, &mut dx, Some(&mut sums)).unwrap();
     let mut results = vec![
         ("norm", of(&normed.out)),
         ("norm, sum", of(&x)),
