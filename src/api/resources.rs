@@ -41,7 +41,7 @@ fn refusal(memories: &[u64], devices: u32, need: &MemoryNeed) -> Option<FieldErr
     if fitting == 0 {
         let detail = format!(
             "the job needs about {} of memory (model {}, copies {}, activations {}, sampler's cache {}), and the largest \
-             device has {}; take a smaller model, turn `train.recompute` on, lower `sampling.batch_size` or \
+             device has {}; train an `adapter` in the place of all weights, take a smaller model, turn `train.recompute` on, lower `sampling.batch_size` or \
              `train.micro_batch_tokens`, or use a device with more memory",
             gibibytes(need.total()),
             gibibytes(need.model),

@@ -2155,6 +2155,11 @@ export interface components {
             init?: components["schemas"]["AdapterInit"];
             /** @description Scale by the root of the rank (arXiv 2312.03732), so that the change does not shrink as the rank grows. */
             rslora?: boolean | null;
+            /**
+             * @description Keep the frozen weights in codes of 8 bits, of which 32 share a scale, as GGUF's Q8_0: 1.1 bytes a parameter on the
+             *     CPU. What samples, what trains and the reference all have these weights. On a GPU they are kept as without it.
+             */
+            quantize?: components["schemas"]["Quantize"] | null;
             /** @description An inference checkpoint (`ckpt_...`) of a job with an adapter for the same model, from which to go on. */
             start?: string | null;
         };
@@ -5026,6 +5031,15 @@ export interface components {
             code: string;
             detail: string;
         };
+        /**
+         * @description What the moments of AdamW are kept in. Updates are computed in f32 always.
+         *
+         *     - `f32`: 8 bytes a parameter.
+         *     - `bf16`: 4 bytes, rounded at random, so that small changes are not lost.
+         *     - `int8`: 2 bytes: codes of 8 bits with a scale for each 256 of them (arXiv 2110.02861).
+         * @enum {string}
+         */
+        MomentState: "f32" | "bf16" | "int8";
         /** @description A number, or the word `auto`. */
         NumberOrAuto: number | string;
         /** @description A training objective. */
@@ -5433,6 +5447,8 @@ export interface components {
              * @default 1
              */
             max_grad_norm?: number;
+            /** @description What the two moments are kept in between steps. */
+            state?: components["schemas"]["MomentState"];
         };
         /**
          * @description The probability that at least one of k completions passes, estimated without bias (Chen et al., arXiv 2107.03374,
@@ -5714,6 +5730,11 @@ export interface components {
          * @enum {string}
          */
         PromptFormat: "auto" | "chat" | "text";
+        /**
+         * @description Numbers of few bits.
+         * @enum {string}
+         */
+        Quantize: "int8";
         /** @description What waits and what runs. */
         Queue: {
             /** @constant */

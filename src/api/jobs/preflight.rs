@@ -92,9 +92,11 @@ struct Plan {
 #[derive(Debug, Serialize, ToSchema)]
 struct Memory {
     /// 20 for each parameter of the model: the weight, the same as matrix products read it, gradient and two moments
-    /// of AdamW.
+    /// of AdamW, which take less with `optimizer.state`. With an adapter that for its parameters, and 4 for each of the
+    /// frozen model, 2 in bf16, or 9/8 with `adapter.quantize`.
     model: u64,
-    /// 4 for each parameter of a model kept beside it: the reference, a teacher.
+    /// 4 for each parameter of a model kept beside it, the reference or a teacher, and 2 in bf16. With an adapter the
+    /// reference takes none.
     copies: u64,
     /// Of a pass with `train.micro_batch_tokens`, for `auto` with the fewest that it takes.
     activations: u64,

@@ -177,7 +177,9 @@ fn multiply(product: &Product) {
             // Safety: the matrix was allocated with these sizes.
             unsafe {
                 if result == Kind::Bf16 {
-                    *(c.0 as *mut u16).add(index) = bf16::from_f32(*sum).to_bits();
+                    let to = (c.0 as *mut u16).add(index);
+                    let before = if add { bf16::from_bits(*to).to_f32() } else { 0.0 };
+                    *to = bf16::from_f32(before + sum).to_bits();
                 } else {
                     let to = (c.0 as *mut f32).add(index);
                     *to = if add { *to + sum } else { *sum };

@@ -396,6 +396,9 @@ impl Operations for Cuda {
         out: &mut Memory,
         _keep: bool,
     ) -> Result<()> {
+        if x.len() == 0 {
+            return Ok(());
+        }
         let inner = self.inner(change, parameters, x)?;
         for (which, Up { projection, first }) in change.ups.iter().enumerate() {
             self.multiply(&Product {
@@ -420,6 +423,9 @@ impl Operations for Cuda {
         dy: &Memory,
         dx: &mut Memory,
     ) -> Result<()> {
+        if dy.len() == 0 {
+            return Ok(());
+        }
         let of_inner = self.inner_gradient(change, parameters, dy)?;
         let input = change.down.linear.input;
         self.multiply(&Product {
@@ -443,6 +449,10 @@ impl Operations for Cuda {
         dy: &Memory,
         sums: &mut Gradients,
     ) -> Result<()> {
+        if dy.len() == 0 {
+            // The gradients of an expert that no token went to are zeros, as all are at first.
+            return Ok(sums.of(parameters).map(|_zeros| ())?);
+        }
         let inner = self.inner(change, parameters, x)?;
         for (which, Up { projection, first }) in change.ups.iter().enumerate() {
             self.multiply(&Product {

@@ -168,6 +168,7 @@ from .model import Model
 from .model_failure import ModelFailure
 from .model_list import ModelList
 from .model_warning import ModelWarning
+from .moment_state import MomentState
 from .objective import Objective
 from .objective_bolt import ObjectiveBolt
 from .objective_bolt_normalization import ObjectiveBoltNormalization
@@ -206,6 +207,7 @@ from .project import Project
 from .project_list import ProjectList
 from .project_usage import ProjectUsage
 from .prompt_format import PromptFormat
+from .quantize import Quantize
 from .queue import Queue
 from .queue_counts import QueueCounts
 from .queued_job import QueuedJob
@@ -454,6 +456,7 @@ __all__ = (
     "ModelFailure",
     "ModelList",
     "ModelWarning",
+    "MomentState",
     "Objective",
     "ObjectiveBolt",
     "ObjectiveBoltNormalization",
@@ -492,6 +495,7 @@ __all__ = (
     "ProjectList",
     "ProjectUsage",
     "PromptFormat",
+    "Quantize",
     "Queue",
     "QueueCounts",
     "QueuedJob",

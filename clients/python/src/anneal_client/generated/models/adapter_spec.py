@@ -11,6 +11,7 @@ from ..types import UNSET, Unset
 from ..models.adapter_init import AdapterInit
 from ..models.adapter_type import AdapterType
 from ..models.all_linear import AllLinear
+from ..models.quantize import Quantize
 from ..types import UNSET, Unset
 from typing import cast
 
@@ -39,6 +40,9 @@ class AdapterSpec:
                 - `zero_b`: `A` normal with deviation `1 / rank`, as in LoRA's paper.
             rslora (bool | None | Unset): Scale by the root of the rank (arXiv 2312.03732), so that the change does not
                 shrink as the rank grows.
+            quantize (None | Quantize | Unset): Keep the frozen weights in codes of 8 bits, of which 32 share a scale, as
+                GGUF's Q8_0: 1.1 bytes a parameter on the
+                CPU. What samples, what trains and the reference all have these weights. On a GPU they are kept as without it.
             start (None | str | Unset): An inference checkpoint (`ckpt_...`) of a job with an adapter for the same model,
                 from which to go on.
      """
@@ -49,6 +53,7 @@ class AdapterSpec:
     targets: AllLinear | list[str] | None | Unset = UNSET
     init: AdapterInit | Unset = UNSET
     rslora: bool | None | Unset = UNSET
+    quantize: None | Quantize | Unset = UNSET
     start: None | str | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,6 +92,14 @@ class AdapterSpec:
         else:
             rslora = self.rslora
 
+        quantize: None | str | Unset
+        if isinstance(self.quantize, Unset):
+            quantize = UNSET
+        elif isinstance(self.quantize, Quantize):
+            quantize = self.quantize.value
+        else:
+            quantize = self.quantize
+
         start: None | str | Unset
         if isinstance(self.start, Unset):
             start = UNSET
@@ -108,6 +121,8 @@ class AdapterSpec:
             field_dict["init"] = init
         if rslora is not UNSET:
             field_dict["rslora"] = rslora
+        if quantize is not UNSET:
+            field_dict["quantize"] = quantize
         if start is not UNSET:
             field_dict["start"] = start
 
@@ -177,6 +192,23 @@ class AdapterSpec:
 
         rslora = _parse_rslora(d.pop("rslora", UNSET))
 
+        def _parse_quantize(data: object) -> None | Quantize | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, str):
+                    raise TypeError()
+                quantize_type_0 = Quantize(data)
+
+                return quantize_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | Quantize | Unset, data)
+
+        quantize = _parse_quantize(d.pop("quantize", UNSET))
+
         def _parse_start(data: object) -> None | str | Unset:
             if data is None:
                 return data
@@ -193,6 +225,7 @@ class AdapterSpec:
             targets=targets,
             init=init,
             rslora=rslora,
+            quantize=quantize,
             start=start,
         )
 

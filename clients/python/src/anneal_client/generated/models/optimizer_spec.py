@@ -9,6 +9,7 @@ from attrs import field as _attrs_field
 from ..types import UNSET, Unset
 
 from ..models.learning_rate_schedule import LearningRateSchedule
+from ..models.moment_state import MomentState
 from ..types import UNSET, Unset
 
 T = TypeVar("T", bound="OptimizerSpec")
@@ -30,6 +31,11 @@ class OptimizerSpec:
             eps (float | Unset):  Default: 1e-08.
             max_grad_norm (float | Unset): Gradients are scaled down to this global norm; 0 turns clipping off. Default:
                 1.0.
+            state (MomentState | Unset): What the moments of AdamW are kept in. Updates are computed in f32 always.
+
+                - `f32`: 8 bytes a parameter.
+                - `bf16`: 4 bytes, rounded at random, so that small changes are not lost.
+                - `int8`: 2 bytes: codes of 8 bits with a scale for each 256 of them (arXiv 2110.02861).
      """
 
     learning_rate: float | Unset = 1e-05
@@ -40,6 +46,7 @@ class OptimizerSpec:
     beta2: float | Unset = 0.999
     eps: float | Unset = 1e-08
     max_grad_norm: float | Unset = 1.0
+    state: MomentState | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         learning_rate = self.learning_rate
@@ -59,6 +66,10 @@ class OptimizerSpec:
         eps = self.eps
 
         max_grad_norm = self.max_grad_norm
+
+        state: str | Unset = UNSET
+        if not isinstance(self.state, Unset):
+            state = self.state.value
 
         field_dict: dict[str, Any] = {}
 
@@ -80,6 +91,8 @@ class OptimizerSpec:
             field_dict["eps"] = eps
         if max_grad_norm is not UNSET:
             field_dict["max_grad_norm"] = max_grad_norm
+        if state is not UNSET:
+            field_dict["state"] = state
 
         return field_dict
 
@@ -107,6 +120,13 @@ class OptimizerSpec:
 
         max_grad_norm = d.pop("max_grad_norm", UNSET)
 
+        _state = d.pop("state", UNSET)
+        state: MomentState | Unset
+        if isinstance(_state,  Unset):
+            state = UNSET
+        else:
+            state = MomentState(_state)
+
         optimizer_spec = cls(
             learning_rate=learning_rate,
             schedule=schedule,
@@ -116,6 +136,7 @@ class OptimizerSpec:
             beta2=beta2,
             eps=eps,
             max_grad_norm=max_grad_norm,
+            state=state,
         )
 
         return optimizer_spec

@@ -1,0 +1,7 @@
+from enum import StrEnum
+
+class Quantize(StrEnum):
+    INT8 = "int8"
+
+    def __str__(self) -> str:
+        return str(self.value)
