@@ -5544,12 +5544,14 @@ export interface components {
             /**
              * Format: int64
              * @description 20 for each parameter of the model: the weight, the same as matrix products read it, gradient and two moments
-             *     of AdamW.
+             *     of AdamW, which take less with `optimizer.state`. With an adapter that for its parameters, and 4 for each of the
+             *     frozen model, 2 in bf16, or 9/8 with `adapter.quantize`.
              */
             model: number;
             /**
              * Format: int64
-             * @description 4 for each parameter of a model kept beside it: the reference, a teacher.
+             * @description 4 for each parameter of a model kept beside it, the reference or a teacher, and 2 in bf16. With an adapter the
+             *     reference takes none.
              */
             copies: number;
             /**

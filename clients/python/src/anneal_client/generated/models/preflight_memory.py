@@ -17,8 +17,11 @@ class PreflightMemory:
         Attributes:
             model (int): 20 for each parameter of the model: the weight, the same as matrix products read it, gradient and
                 two moments
-                of AdamW.
-            copies (int): 4 for each parameter of a model kept beside it: the reference, a teacher.
+                of AdamW, which take less with `optimizer.state`. With an adapter that for its parameters, and 4 for each of the
+                frozen model, 2 in bf16, or 9/8 with `adapter.quantize`.
+            copies (int): 4 for each parameter of a model kept beside it, the reference or a teacher, and 2 in bf16. With an
+                adapter the
+                reference takes none.
             activations (int): Of a pass with `train.micro_batch_tokens`, for `auto` with the fewest that it takes.
             cache (int): The sampler's: keys and values of `sampling.batch_size` completions of full length, at most 2 GiB.
      """
