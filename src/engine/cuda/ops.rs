@@ -396,7 +396,7 @@ impl Operations for Cuda {
         out: &mut Memory,
         _keep: bool,
     ) -> Result<()> {
-        if x.len() == 0 {
+        if x.is_empty() {
             return Ok(());
         }
         let inner = self.inner(change, parameters, x)?;
@@ -423,7 +423,7 @@ impl Operations for Cuda {
         dy: &Memory,
         dx: &mut Memory,
     ) -> Result<()> {
-        if dy.len() == 0 {
+        if dy.is_empty() {
             return Ok(());
         }
         let of_inner = self.inner_gradient(change, parameters, dy)?;
@@ -449,7 +449,7 @@ impl Operations for Cuda {
         dy: &Memory,
         sums: &mut Gradients,
     ) -> Result<()> {
-        if dy.len() == 0 {
+        if dy.is_empty() {
             // The gradients of an expert that no token went to are zeros, as all are at first.
             return Ok(sums.of(parameters).map(|_zeros| ())?);
         }
