@@ -129,6 +129,10 @@ fn things(server: &Server) -> Vec<(&'static str, String)> {
     let delivery = server.post(&format!("/v1/webhook_endpoints/{}/test", text(&endpoint["id"])), &json!({})).json();
     let evaluation = json!({"model": "builtin:arith-tiny", "dataset": "builtin:arithmetic", "prompts": 4, "samples": 1,
                             "pass_at": [1], "verifier": {"type": "numeric"}});
+    let checkpoint = text(&finished["result"]["checkpoint"]);
+    let export = server.post(&format!("/v1/checkpoints/{checkpoint}/exports"), &json!({"format": "merged"})).json();
+    let export = text(&export["id"]);
+    assert_eq!(server.get(&format!("/v1/exports/{export}?wait=60")).json()["status"], "ready");
     vec![
         ("/v1/jobs/", job.clone()),
         ("/v1/fine_tuning/jobs/", job),
@@ -141,7 +145,8 @@ fn things(server: &Server) -> Vec<(&'static str, String)> {
         ("/v1/webhook_deliveries/", text(&delivery["id"])),
         ("/v1/datasets/", text(&dataset["id"])),
         ("/v1/verifiers/", text(&verifier["id"])),
-        ("/v1/checkpoints/", text(&finished["result"]["checkpoint"])),
+        ("/v1/exports/", export),
+        ("/v1/checkpoints/", checkpoint),
         ("/v1/rollout-sets/", text(&finished["rollout_set"])),
     ]
 }

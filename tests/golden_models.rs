@@ -3,15 +3,15 @@
 //!
 //! `MODEL_GOLDENS=/folder cargo test --test golden_models -- --nocapture` takes the models of another folder.
 
-#[path = "common/gguf.rs"]
-mod gguf;
-
+use std::cell::RefCell;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use anneal::dataset::read_messages;
+use anneal::engine::actor::ModelSource;
+use anneal::engine::export::Written;
 use anneal::engine::gradients::GradientSum;
 use anneal::engine::kernels::attention::BLOCK;
 use anneal::engine::kernels::buffer::Buffer;
@@ -22,14 +22,14 @@ use anneal::engine::model::weights::Weights;
 use anneal::engine::random::{Purpose, Stream};
 use anneal::engine::rows::{CachedRow, Packed};
 use anneal::engine::sampler::{Request, Sampler};
-use anneal::job::spec::{SamplingSpec, WeightDtype};
-use anneal::modelfile::architecture::{Part, Role};
+use anneal::engine::{EngineError, ExportTask, export};
+use anneal::job::spec::{PromptSpec, SamplingSpec, WeightDtype};
+use anneal::job::{Export, ExportDtype, ExportFormat};
 use anneal::modelfile::families::FAMILIES;
 use anneal::modelfile::{inspect, inspect_weights};
 use anneal::text::chat::{Chat, ChatTemplate};
 use anneal::text::tokenizer::TextTokenizer;
-use gguf::GgufFile;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -211,115 +211,109 @@ fn check_greedy(decoder: &Decoder, sequences: &[Vec<u32>], golden: &Value) {
     }
 }
 
-/// Rows of queries or keys as llama.cpp's converter orders them for some families: the two coordinates of a rotated pair
-/// side by side.
-fn paired(values: &[f32], heads: usize, width: usize) -> Vec<f32> {
-    let (row, half) = (values.len() / heads / width, width / 2);
-    let source = |head: usize, at: usize| head * width + at / 2 + at % 2 * half;
-    let rows = (0..heads).flat_map(|head| (0..width).map(move |at| source(head, at)));
-    rows.flat_map(|from| values[from * row..][..row].to_vec()).collect()
+/// A model of token ids alone as a GGUF file in `folder`.
+fn gguf_of(directory: &Path, config: &Value, folder: &Path, room: u64) -> Result<PathBuf, EngineError> {
+    let (source, folder) = (folder.join("source"), folder.join("export"));
+    std::fs::create_dir_all(&source).unwrap();
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::copy(directory.join("model.safetensors"), source.join("model.safetensors")).unwrap();
+    std::fs::write(source.join("config.json"), config.to_string()).unwrap();
+    let tokenizer = json!({
+        "version": "1.0", "added_tokens": [],
+        "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "[\\s\\S]"}, "behavior": "Isolated", "invert": false}, "decoder": {"type": "Fuse"},
+        "model": {"type": "WordLevel", "vocab": {"a": 0, "b": 1}, "unk_token": "a"},
+    });
+    std::fs::write(source.join("tokenizer.json"), tokenizer.to_string()).unwrap();
+    std::fs::write(source.join("README.md"), "# A model\n").unwrap();
+    let manifest = json!({
+        "format": 1, "kind": "export", "job": "job_0198f6c2a7d47e0c8f6f0d9f0e6b5a31", "attempt": 1, "step": 0,
+        "spec_digest": "sha256:00", "files": [],
+    });
+    let task = ExportTask {
+        export: Export { format: ExportFormat::Gguf, dtype: Some(ExportDtype::F32) },
+        model: ModelSource { path: source.clone(), seed: None, adapter: None, name: String::from("tiny") },
+        prompt: PromptSpec::default(),
+        checkpoint: source,
+        name: String::from("tiny"),
+        base: String::from("tiny"),
+        room,
+        manifest: serde_json::from_value(manifest).unwrap(),
+        folder: folder.clone(),
+    };
+    let written = RefCell::new(Written::default());
+    let manifest = export(&task, &|now| *written.borrow_mut() = now)?;
+    let written = written.into_inner();
+    assert!(written.done > 0 && written.done <= written.total, "{written:?}");
+    let name = "model-f32.gguf";
+    assert!(manifest.file(name).is_some_and(|file| file.size > written.total));
+    Ok(folder.join(name))
 }
 
-/// A model as llama.cpp's converter would write it, but for its tokens.
-fn gguf_of(weights: &Weights, architecture: &str) -> GgufFile {
-    let config = weights.config();
-    let mut file = GgufFile::default();
-    let members = config.to_hf("float32");
-    file.configuration(architecture, &members);
-    file.number(&format!("{architecture}.attention.value_length"), &members["head_dim"]);
-    let part = members["partial_rotary_factor"].as_f64().unwrap_or(1.0);
-    let rotated = (part * config.head_dim as f64) as usize;
-    file.number(&format!("{architecture}.rope.dimension_count"), &Value::from(rotated));
-    let scaling = &members["rope_scaling"];
-    if scaling["rope_type"] == "yarn" {
-        file.text(&format!("{architecture}.rope.scaling.type"), "yarn");
-        file.number(&format!("{architecture}.rope.scaling.factor"), &scaling["factor"]);
-    }
-    if !scaling.is_null() {
-        let original = &scaling["original_max_position_embeddings"];
-        file.number(&format!("{architecture}.rope.scaling.original_context_length"), original);
-    }
-    if scaling["rope_type"] == "longrope" {
-        // LongRoPE (arXiv:2402.13753), as the authors of Phi 3 use it: by how much attention is raised.
-        let original = scaling["original_max_position_embeddings"].as_f64().unwrap();
-        let factor = members["max_position_embeddings"].as_f64().unwrap() / original;
-        let raised = (1.0 + factor.ln() / original.ln()).sqrt();
-        file.number(&format!("{architecture}.rope.scaling.attn_factor"), &Value::from(raised));
-    }
-    for kind in ["long", "short"] {
-        if let Some(factors) = scaling[format!("{kind}_factor")].as_array() {
-            let factors: Vec<f32> = factors.iter().map(|factor| factor.as_f64().unwrap() as f32).collect();
-            file.tensors.push((format!("rope_factors_{kind}.weight"), vec![factors.len()], factors));
-        }
-    }
-    for tensor in config.tensors() {
-        let mut values = weights.values(weights.index(&tensor.name).unwrap()).to_vec();
-        let has_pairs = ["llama", "granite", "smollm3"].contains(&architecture);
-        match tensor.part {
-            Part::Query if has_pairs => values = paired(&values, config.num_attention_heads, config.head_dim),
-            Part::Key if has_pairs => values = paired(&values, config.num_key_value_heads, config.head_dim),
-            _ if tensor.role == Role::Norm && architecture == "gemma3" => {
-                values.iter_mut().for_each(|value| *value += 1.0)
-            }
-            _ => {}
-        }
-        // The experts of a layer are one tensor there.
-        match file.tensors.iter_mut().find(|(name, _, _)| *name == tensor.gguf_name) {
-            Some((_, shape, all)) => {
-                shape[0] += 1;
-                all.extend(values);
-            }
-            None if tensor.part.is_of_expert() => {
-                file.tensors.push((tensor.gguf_name, [&[1], &tensor.shape[..]].concat(), values));
-            }
-            None => file.tensors.push((tensor.gguf_name, tensor.shape, values)),
-        }
-    }
-    file
-}
-
-/// The same model from GGUF has the same weights and computes the same. tests/interop/llama.sh has llama.cpp read the files,
-/// which are left in the folder that `GGUF_OUT` names.
+/// A model that is written as GGUF and read again has the same weights and computes the same. tests/interop/llama.sh has
+/// llama.cpp read the files, which are left in the folder that `GGUF_OUT` names.
 #[test]
 fn models_are_the_same_in_gguf() {
-    for (name, architecture) in [
-        ("tiny-llama", "llama"),
-        ("tiny-qwen2", "qwen2"),
-        ("tiny-qwen2-yarn", "qwen2"),
-        ("tiny-qwen3", "qwen3"),
-        ("tiny-qwen3-moe", "qwen3moe"),
-        ("tiny-smollm3", "smollm3"),
-        ("tiny-olmo2", "olmo2"),
-        ("tiny-gemma3", "gemma3"),
-        ("tiny-phi3", "phi3"),
-        ("tiny-phi3-longrope", "phi3"),
-        ("tiny-granite", "granite"),
+    for name in [
+        "tiny-llama",
+        "tiny-qwen2",
+        "tiny-qwen2-yarn",
+        "tiny-qwen3",
+        "tiny-qwen3-moe",
+        "tiny-smollm3",
+        "tiny-olmo2",
+        "tiny-phi3",
+        "tiny-phi3-longrope",
+        "tiny-granite",
+        "tiny-gemma3",
     ] {
         let directory = data("models").join(name);
+        let mut config = json(&directory.join("config.json"));
+        // Readers know one order of its layers, which this one does not have.
+        let is_known = name != "tiny-gemma3";
+        if !is_known {
+            config
+                .as_object_mut()
+                .unwrap()
+                .retain(|member, _| !["layer_types", "query_pre_attn_scalar"].contains(&&**member));
+            config["query_pre_attn_scalar"] = config["head_dim"].clone();
+        }
         let weights = Weights::load(&inspect_weights(&directory).unwrap()).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("model.gguf");
-        let mut file = gguf_of(&weights, architecture);
-        std::fs::write(&path, file.bytes()).unwrap();
-        // The layers of this one have another order than that which readers of GGUF know.
-        let is_known = name != "tiny-gemma3";
+        let path =
+            gguf_of(&directory, &config, folder.path(), u64::MAX).unwrap_or_else(|error| panic!("{name}: {error}"));
         if let Some(out) = std::env::var_os("GGUF_OUT").filter(|_| is_known) {
-            file.text("tokenizer.ggml.model", "no_vocab");
-            std::fs::write(Path::new(&out).join(format!("{name}.gguf")), file.bytes()).unwrap();
+            std::fs::copy(&path, Path::new(&out).join(format!("{name}.gguf"))).unwrap();
         }
         let read = Weights::load(&inspect_weights(&path).unwrap()).unwrap();
         for index in 0..weights.count() {
             let (got, want) = (read.values(index), weights.values(index));
             // One plus a weight, less one, is not always that weight.
-            let near = |(got, want): (&f32, &f32)| (got - want).abs() <= if name == "tiny-gemma3" { 2e-7 } else { 0.0 };
+            let near = |(got, want): (&f32, &f32)| (got - want).abs() <= if is_known { 0.0 } else { 2e-7 };
             assert!(got.len() == want.len() && got.iter().zip(&want[..]).all(near), "{name}: {}", weights.name(index));
         }
-        if is_known {
-            let golden = json(&directory.join("golden.json"));
-            let (logprobs, _) = score(&decoder(read), &ids(&golden["input_ids"][0]));
-            close(name, &logprobs, &floats(&golden["token_logprobs"][0]), 1e-4);
+        if !is_known {
+            continue;
         }
+        let golden = json(&directory.join("golden.json"));
+        let (logprobs, _) = score(&decoder(read), &ids(&golden["input_ids"][0]));
+        close(name, &logprobs, &floats(&golden["token_logprobs"][0]), 1e-4);
     }
+}
+
+/// What GGUF has no keys for would be computed otherwise by whoever reads the file: layers that slide in another order than
+/// Gemma's, a window for all of Mistral's, Llama 3's rotations for another context.
+#[test]
+fn a_model_that_gguf_cannot_describe_is_refused() {
+    for name in ["tiny-gemma3", "tiny-mistral", "tiny-llama3-rope"] {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = data("models").join(name);
+        let error = gguf_of(&directory, &json(&directory.join("config.json")), folder.path(), u64::MAX).unwrap_err();
+        assert_eq!(error.failure().code, "not_in_gguf", "{name}: {error}");
+    }
+    let (directory, folder) = (data("models").join("tiny-llama"), tempfile::tempdir().unwrap());
+    let error = gguf_of(&directory, &json(&directory.join("config.json")), folder.path(), 10_000).unwrap_err();
+    assert_eq!(error.failure().code, "storage_full", "{error}");
+    assert!(!folder.path().join("export/model-f32.gguf").exists(), "what does not fit is not begun");
 }
 
 /// Every model of `tests/data/models`, or of the folder that `MODEL_GOLDENS` names, in the form that the README.md there

@@ -71,7 +71,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // What goes in and out.
         "verify", "artifact", "report", "sample_log",
         // Jobs.
-        "actor", "responder", "rollout_set", "regrade", "sample", "trainer", "evaluate", "evaluation", "step", "variance",
+        "actor", "export", "responder", "rollout_set", "regrade", "sample", "trainer", "evaluate", "evaluation", "step", "variance",
         "state", "train",
     ]),
     ("store", &[
@@ -82,7 +82,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // What jobs use and what they make.
         "artifacts", "datasets", "models", "imports", "verifiers", "uploaded_files", "uploads",
         // Jobs.
-        "jobs", "progress", "rollout_sets", "evaluations", "derived", "submissions", "fine_tuning", "space", "deletion", "queue",
+        "jobs", "progress", "rollout_sets", "evaluations", "derived", "submissions", "fine_tuning", "space", "exports", "deletion", "queue",
         "lifecycle", "turns", "placement", "line",
         // The whole.
         "upkeep",
@@ -96,7 +96,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // Around every handler.
         "access", "limits", "idempotency", "audit", "browser", "compress",
         // Handlers.
-        "audit_log", "checkpoints", "datasets", "devices", "health", "inference", "keys", "sessions", "metrics_catalog",
+        "audit_log", "checkpoints", "exports", "datasets", "devices", "health", "inference", "keys", "sessions", "metrics_catalog",
         "models", "objectives", "projects", "queue", "events", "verifiers", "webhook_deliveries", "webhook_endpoints",
         "rollout_sets", "evaluations", "jobs", "metrics", "openai",
         "openapi", "docs", "page",

@@ -2,7 +2,7 @@
 //! from the manifest, so that the length is known beforehand and a download that broke off goes on where it stopped;
 //! the same artifact is always the same archive.
 
-use std::io;
+use std::{io, iter};
 
 use axum::body::Body;
 use axum::http::HeaderMap;
@@ -16,17 +16,22 @@ use super::download::{CHUNK, Representation};
 use super::error::Problem;
 use crate::job::artifact::MANIFEST;
 use crate::job::digest::sha256_hex;
+use crate::job::provenance::FILE;
 use crate::job::{Manifest, Timestamp};
-use crate::store::{Artifact, Location, Place, StoredFile};
+use crate::store::{Artifact, Location, Place, Store, StoredFile};
 
 /// Archives are made of blocks of this size and end with two empty ones.
 const BLOCK: u64 = 512;
 
-/// Answers with an artifact as a folder named `id` in an archive, in which every file has the time of its completion.
-pub async fn serve(place: &Place, id: &str, artifact: &Artifact, headers: &HeaderMap) -> Result<Response, Problem> {
+/// Answers with an artifact as a folder named `id` in an archive, in which every file has the time of its completion. Where
+/// the artifact is signed, the envelope is beside the manifest.
+pub async fn serve(store: &Store, id: &str, artifact: &Artifact, headers: &HeaderMap) -> Result<Response, Problem> {
+    let (place, signed) = (store.place(), store.provenance(id).await?);
     let (manifest, created_at) = (&artifact.manifest, artifact.completed_at);
-    let pieces = layout(id, artifact.location(), manifest, created_at)?;
-    let identity = format!("tar 1\n{id}\n{}\n{}", created_at.unix_seconds(), serde_json::json!(manifest));
+    let beside = signed.iter().map(|envelope| (FILE, Bytes::copy_from_slice(envelope.as_bytes())));
+    let pieces = layout(id, artifact.location(), manifest, created_at, beside)?;
+    let envelope = signed.as_deref().unwrap_or_default();
+    let identity = format!("tar 1\n{id}\n{}\n{}\n{envelope}", created_at.unix_seconds(), serde_json::json!(manifest));
     let what = Representation {
         name: format!("{id}.tar"),
         size: pieces.iter().map(Piece::size).sum(),
@@ -76,12 +81,21 @@ impl Piece {
     }
 }
 
-/// What the archive consists of: the manifest first, then its files.
-fn layout(id: &str, folder: &Location, manifest: &Manifest, created_at: Timestamp) -> io::Result<Vec<Piece>> {
+/// What the archive consists of: the manifest first, with what is beside it, then its files.
+fn layout(
+    id: &str,
+    folder: &Location,
+    manifest: &Manifest,
+    created_at: Timestamp,
+    beside: impl Iterator<Item = (&'static str, Bytes)>,
+) -> io::Result<Vec<Piece>> {
     let text = Bytes::from(serde_json::to_vec_pretty(manifest)?);
     let header = |name: &str, size| header(&format!("{id}/{name}"), size, created_at);
-    let manifest_size = text.len() as u64;
-    let mut pieces = vec![header(MANIFEST, manifest_size)?, Piece::Bytes(text), padding(manifest_size)];
+    let mut pieces = Vec::new();
+    for (name, bytes) in iter::once((MANIFEST, text)).chain(beside) {
+        let size = bytes.len() as u64;
+        pieces.extend([header(name, size)?, Piece::Bytes(bytes), padding(size)]);
+    }
     for file in &manifest.files {
         pieces.push(header(&file.path, file.size)?);
         pieces.push(Piece::File { file: folder.within(&file.path).holding(&file.sha256), size: file.size });
@@ -135,7 +149,6 @@ fn body(place: &Place, pieces: Vec<Piece>, first: u64, length: u64) -> Body {
 mod tests {
     use super::*;
     use crate::job::{ArtifactKind, JobId, ManifestFile};
-    use crate::store::Store;
 
     fn bytes(size: u64) -> Vec<u8> {
         (0..size).map(|i| (i % 251) as u8 + 1).collect()
@@ -176,7 +189,7 @@ mod tests {
             std::fs::write(path.join(name), bytes(size)).unwrap();
         }
         let manifest = manifest(&files);
-        let pieces = || layout("ckpt_1", &folder, &manifest, Timestamp(1_750_000_000_000)).unwrap();
+        let pieces = || layout("ckpt_1", &folder, &manifest, Timestamp(1_750_000_000_000), iter::empty()).unwrap();
         let size: u64 = pieces().iter().map(Piece::size).sum();
         let read = |first, length| axum::body::to_bytes(body(store.place(), pieces(), first, length), 1 << 20);
         let whole = read(0, size).await.unwrap();
@@ -201,7 +214,7 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let (store, folder, path) = store(data.path()).await;
         std::fs::write(path.join("a"), b"12").unwrap();
-        let pieces = layout("ckpt_1", &folder, &manifest(&[("a", 3)]), Timestamp(0)).unwrap();
+        let pieces = layout("ckpt_1", &folder, &manifest(&[("a", 3)]), Timestamp(0), iter::empty()).unwrap();
         let size = pieces.iter().map(Piece::size).sum();
         assert!(axum::body::to_bytes(body(store.place(), pieces, 0, size), 1 << 20).await.is_err());
     }

@@ -28,7 +28,9 @@ use super::error::Problem;
 use super::extract::MAX_JSON_BYTES;
 use super::route::Kind;
 use crate::clock;
-use crate::job::{ApiKeyId, DatasetId, DatasetVersionId, FileId, ModelId, VerifierId, WebhookEndpointId, digest};
+use crate::job::{
+    ApiKeyId, DatasetId, DatasetVersionId, ExportId, FileId, ModelId, VerifierId, WebhookEndpointId, digest,
+};
 use crate::store::{IdempotencyKey, Recorded, StoreError};
 
 /// By what the request that makes a job is known again: by its `Idempotency-Key`, or for ten minutes by its body where
@@ -136,6 +138,7 @@ fn shown_at(id: &str) -> Option<String> {
         (ApiKeyId::PREFIX, "api-keys"),
         (DatasetId::PREFIX, "datasets"),
         (DatasetVersionId::PREFIX, "dataset-versions"),
+        (ExportId::PREFIX, "exports"),
         (FileId::PREFIX, "files"),
         (ModelId::PREFIX, "models"),
         (VerifierId::PREFIX, "verifiers"),

@@ -22,6 +22,7 @@ pub mod error;
 mod etag;
 pub mod evaluations;
 mod events;
+pub mod exports;
 mod extract;
 mod feed;
 mod health;
@@ -52,6 +53,7 @@ mod row_source;
 pub mod sandbox;
 mod scan;
 mod sessions;
+mod signing_keys;
 mod strangers;
 mod tail;
 pub mod templates;
@@ -198,7 +200,15 @@ fn inputs_and_artifacts() -> Routes {
         .routes(routes!(checkpoints::list::list_checkpoints))
         .routes(routes!(checkpoints::get::get_checkpoint, checkpoints::delete::delete_checkpoint))
         .routes(routes!(checkpoints::get::get_checkpoint_manifest))
+        .routes(routes!(checkpoints::provenance::get_checkpoint_provenance))
         .of(Kind::Downloads, routes!(checkpoints::file::download_checkpoint_file))
+        .routes(routes!(exports::create::create_export))
+        .routes(routes!(exports::list::list_exports))
+        .routes(routes!(exports::get::get_export, exports::delete::delete_export))
+        .routes(routes!(exports::get::get_export_manifest))
+        .routes(routes!(exports::get::get_export_provenance))
+        .of(Kind::Downloads, routes!(exports::file::download_export_file))
+        .of(Kind::Downloads, routes!(exports::archive::download_export_archive))
         .of(Kind::MakesJob, routes!(rollout_sets::create::create_rollout_set, rollout_sets::list::list_rollout_sets))
         .routes(routes!(rollout_sets::get::get_rollout_set, rollout_sets::delete::delete_rollout_set))
         .routes(routes!(rollout_sets::get::get_rollout_set_manifest))
@@ -276,6 +286,7 @@ fn operations() -> Routes {
         .of(Kind::Asks, routes!(sessions::link::create_session_link))
         .of(Kind::Public, routes!(health::healthz))
         .of(Kind::Public, routes!(health::readyz))
+        .of(Kind::Public, routes!(signing_keys::signing_keys))
         .routes(routes!(metrics::metrics))
 }
 

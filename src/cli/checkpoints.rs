@@ -117,11 +117,12 @@ fn get(client: &Client, output: Output, args: &GetArgs) -> anyhow::Result<ExitCo
 fn download(client: &Client, output: Output, args: &DownloadArgs) -> anyhow::Result<ExitCode> {
     on_interrupt(String::from("what has arrived is kept; the same command goes on from there"));
     let id = &args.checkpoint;
+    let path = format!("/v1/checkpoints/{}", escape(id));
     let (target, files) = match (&args.archive, &args.output) {
-        (Some(file), _) => (file.clone(), vec![client.download_archive(id, file, &bar_of_bytes())?]),
+        (Some(file), _) => (file.clone(), vec![client.download_archive(&path, file, &bar_of_bytes())?]),
         (None, folder) => {
             let folder = folder.clone().unwrap_or_else(|| PathBuf::from(escape(id)));
-            let files = client.download(id, &folder, &bar_of_bytes())?;
+            let files = client.download(&path, &folder, &bar_of_bytes())?;
             (folder, files)
         }
     };

@@ -14,6 +14,8 @@ mod devices;
 mod doctor;
 mod evaluations;
 mod exit;
+mod export;
+mod exporter;
 mod files;
 mod frontier;
 mod health;
@@ -40,6 +42,7 @@ mod spec_file;
 mod top;
 mod ui;
 mod verifiers;
+mod verify;
 mod webhooks;
 mod worker;
 
@@ -83,6 +86,9 @@ enum Command {
     /// Do one task of a server that is not done in the server itself (started by `serve`)
     #[command(hide = true)]
     Sandbox(sandbox::Args),
+    /// Make one export (started by `serve`)
+    #[command(hide = true)]
+    Exporter,
     /// Start a server, improve the built-in model with BOLT, download and check the result
     Quickstart(quickstart::Args),
     /// Open the web page in a browser, signed in
@@ -109,6 +115,10 @@ enum Command {
     Datasets(datasets::Args),
     /// List checkpoints and download them
     Checkpoints(checkpoints::Args),
+    /// Make a finished checkpoint into a form that other programs read, and download it
+    Export(export::Args),
+    /// Check a downloaded folder against what the server has signed
+    Verify(verify::Args),
     /// Store verifiers and try them
     Verifiers(verifiers::Args),
     /// List and import models
@@ -150,7 +160,7 @@ enum Command {
 }
 
 /// Commands that are clients of the API, and nothing else.
-const CLIENTS: [&str; 20] = [
+const CLIENTS: [&str; 22] = [
     "ui",
     "login",
     "logout",
@@ -162,6 +172,8 @@ const CLIENTS: [&str; 20] = [
     "chat",
     "datasets",
     "checkpoints",
+    "export",
+    "verify",
     "verifiers",
     "evaluations",
     "frontier",
@@ -190,8 +202,10 @@ impl Command {
 /// Runs a command.
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     // Its limits are its own, and no settings change what it does.
-    if let Command::Sandbox(args) = &cli.command {
-        return sandbox::run(args);
+    match &cli.command {
+        Command::Sandbox(args) => return sandbox::run(args),
+        Command::Exporter => return exporter::run(),
+        _ => {}
     }
     let config = Config::load(cli.settings)?;
     if cli.command.keeps_data() {
@@ -207,6 +221,9 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             worker::run(config, args)
         }
         Command::Sandbox(args) => sandbox::run(&args),
+        Command::Exporter => exporter::run(),
+        Command::Verify(args) => verify::run(&config, &args),
+        Command::Export(args) => export::run(&config, &args),
         Command::Quickstart(args) => quickstart::run(config, &args),
         Command::Run(args) => run::run(&config, &args),
         Command::Jobs(args) => jobs::run(&config, &args),

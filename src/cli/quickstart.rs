@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
-use super::client::Client;
+use super::client::{Client, escape};
 use super::jobs::describe::interval;
 use super::jobs::follow::follow_visibly;
 use super::serve::Server;
@@ -77,7 +77,7 @@ fn show(client: &Client, spec: &Value, output: &std::path::Path, keep: bool) -> 
     }
     let result = &job["result"];
     let checkpoint = result["checkpoint"].as_str().context("the job has no checkpoint")?;
-    let files = client.download(checkpoint, output, &ProgressBar::hidden())?;
+    let files = client.download(&format!("/v1/checkpoints/{}", escape(checkpoint)), output, &ProgressBar::hidden())?;
     let bytes: u64 = files.iter().map(|file| file.size).sum();
     println!("model    {bytes} bytes in {}, every file checked against its sha256", output.display());
     println!("weights  sha256 {}", result["weights_sha256"].as_str().unwrap_or_default());

@@ -63,8 +63,13 @@ impl RemoteArgs {
         config: &Config,
         command: impl FnOnce(&Client, Output) -> anyhow::Result<ExitCode>,
     ) -> anyhow::Result<ExitCode> {
+        self.run_alone(|output| self.connect(config).and_then(|client| command(&client, output)))
+    }
+
+    /// The same for a command that asks no server.
+    pub fn run_alone(&self, command: impl FnOnce(Output) -> anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
         let output = Output { json: self.json };
-        self.connect(config).and_then(|client| command(&client, output)).or_else(|error| output.failure(error))
+        command(output).or_else(|error| output.failure(error))
     }
 
     /// The file of profiles.

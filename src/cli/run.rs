@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::assignment::Assignment;
 use super::checkpoints::bar_of_bytes;
-use super::client::{Client, Refused};
+use super::client::{Client, Refused, escape};
 use super::exit;
 use super::interrupt::on_interrupt;
 use super::jobs::follow::{Outcome, conclude, detach_on_interrupt, follow_visibly};
@@ -110,7 +110,7 @@ fn submitted(client: &Client, output: Output, args: &Args, job: &Value) -> anyho
             "what has arrived is kept; go on with `anneal checkpoints download {checkpoint} --output {}`",
             target.display()
         ));
-        let files = client.download(checkpoint, target, &bar_of_bytes())?;
+        let files = client.download(&format!("/v1/checkpoints/{}", escape(checkpoint)), target, &bar_of_bytes())?;
         let bytes = files.iter().map(|file| file.size).sum();
         eprintln!("{} downloaded to {} and checked", size(Some(bytes)), target.display());
         job["download"] = json!({"directory": target, "bytes": bytes, "files": files});

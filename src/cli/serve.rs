@@ -21,7 +21,7 @@ use crate::import;
 use crate::store::{ProjectLimits, Store, StoreError};
 use crate::webhook::{self, Guard};
 use crate::worker::supervisor::supervise;
-use crate::worker::{liveness, space};
+use crate::worker::{exports, liveness, space};
 
 /// Requests under way get this long when the server ends.
 const GRACE: Duration = Duration::from_secs(2);
@@ -131,6 +131,7 @@ impl Server {
         workers.spawn(liveness::watch(store.clone(), unsettled, patience, shutdown.clone()));
         workers.spawn(import::watch(store.clone(), hub, shutdown.clone()));
         workers.spawn(space::watch(store.clone(), shutdown.clone()));
+        workers.spawn(exports::watch(store.clone(), shutdown.clone()));
         for reading in readings {
             let (store, arguments, machine) = (store.clone(), arguments.clone(), Arc::clone(&machine));
             let shutdown = shutdown.clone();

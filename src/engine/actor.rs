@@ -9,12 +9,13 @@ use std::time::Duration;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::backend::{Backend, Usage};
+use super::backend::{Backend, Tensors, Usage};
 use super::batch::Sequence;
 use super::collective::Collective;
 use super::cpu::Cpu;
 use super::device::Device;
 use super::error::EngineError;
+use super::kernels;
 use super::model::adapter::{Adapter, Origin};
 use super::model::decoder::Decoder;
 use super::model::reader::Reader;
@@ -26,8 +27,9 @@ use super::sampler::{Completion, Request, Sampler};
 use super::verify::{Failures, OwnedCase, VerifyPool};
 use crate::dataset::{Dataset, Row};
 use crate::job::adapter::Quantize;
-use crate::job::spec::{Precision, PromptSpec, SamplingSpec};
+use crate::job::spec::{Precision, PromptSpec, SampledWeights, SamplingSpec};
 use crate::job::{ArtifactKind, JobId, Manifest, Phase};
+use crate::modelfile::architecture::TensorSpec;
 use crate::modelfile::config::ModelConfig;
 use crate::modelfile::{self, Inspection};
 use crate::text::ModelText;
@@ -67,7 +69,7 @@ pub struct ActorSpec {
 }
 
 /// Where a model comes from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelSource {
     /// Its directory (or GGUF file).
     pub path: PathBuf,
@@ -95,8 +97,21 @@ impl ActorSpec {
         weights: Arc<Weights<B>>,
         adapter: Option<Adapter<B>>,
     ) -> Result<Decoder<B>, EngineError> {
+        let precision = match self.quick() {
+            Some(_) if self.training == Trained::Nothing => kernels::gemm::Precision::Bf16,
+            _ => self.precision.into(),
+        };
         let longest = self.longest(weights.config());
-        Decoder::for_sequences(weights, adapter, self.precision.into(), longest)
+        Decoder::for_sequences(weights, adapter, precision, longest)
+    }
+
+    /// What weights are for that sample in the place of those that are trained.
+    fn quick(&self) -> Option<Usage> {
+        let weights = self.sampling.weights.filter(|_| matches!(self.device, Device::Cpu))?;
+        Some(match weights {
+            SampledWeights::Bf16 => Usage::Computing(kernels::gemm::Precision::Bf16),
+            SampledWeights::Int8 => Usage::Coded(kernels::gemm::Precision::Bf16),
+        })
     }
 
     /// Whether the policy is, before the first step, the model itself.
@@ -109,15 +124,14 @@ impl ActorSpec {
         match self.training {
             Trained::Weights => Usage::Training,
             Trained::Adapter(_) if self.quantize.is_some() => Usage::Coded(self.precision.into()),
-            Trained::Nothing | Trained::Adapter(_) => self.computing(),
+            Trained::Nothing => self.quick().unwrap_or(self.computing()),
+            Trained::Adapter(_) => self.computing(),
         }
     }
 
     /// The weights that it starts from once more, to compare with.
     pub(super) fn read_again<B: Backend>(&self, backend: &Arc<B>) -> Result<Weights<B>, EngineError> {
-        let (path, seed) = (&self.model.path, self.model.seed);
-        let inspection = if seed.is_some() { modelfile::inspect_blank(path)? } else { modelfile::inspect(path)? };
-        self.model.read(&inspection, self.computing(), true, backend)
+        self.model.read(&self.model.inspect()?, self.computing(), true, backend)
     }
 
     /// What the weights of a model beside it are for.
@@ -154,8 +168,31 @@ pub(super) struct Loaded<B: Backend> {
     pub adapter: Option<Adapter<B>>,
 }
 
-/// Loads a model, or draws its weights, and its adapter unless that is to be merged into the weights. What ends a turn in
-/// conversations ends completions as well. `known` are weights of the same model, if they are loaded already.
+/// A model without its weights.
+pub(super) struct Opened {
+    pub inspection: Inspection,
+    pub text: ModelText,
+    /// What ends an answer; the chat template's end of a turn where there is one.
+    pub end: Option<u32>,
+}
+
+impl Opened {
+    /// What ends a turn in conversations ends completions as well.
+    pub fn new(model: &ModelSource, prompt: &PromptSpec) -> Result<Self, EngineError> {
+        let mut inspection = model.inspect()?;
+        let text = ModelText::of(&inspection, prompt)?;
+        let ends = &mut inspection.config.eos_token_ids;
+        let end = text.end_of_turn(prompt);
+        if let Some(end) = end.filter(|end| !ends.contains(end)) {
+            ends.push(end);
+        }
+        let end = end.or(ends.first().copied());
+        Ok(Self { inspection, text, end })
+    }
+}
+
+/// Loads a model, or draws its weights, and its adapter unless that is to be merged into the weights.
+/// `known` are weights of the same model, if they are loaded already.
 pub(super) fn load<B: Backend>(
     model: &ModelSource,
     prompt: &PromptSpec,
@@ -163,15 +200,7 @@ pub(super) fn load<B: Backend>(
     backend: &Arc<B>,
     known: Option<&Arc<Weights<B>>>,
 ) -> Result<Loaded<B>, EngineError> {
-    let path = &model.path;
-    let mut inspection = if model.seed.is_some() { modelfile::inspect_blank(path)? } else { modelfile::inspect(path)? };
-    let text = ModelText::of(&inspection, prompt)?;
-    let ends = &mut inspection.config.eos_token_ids;
-    let end = text.end_of_turn(prompt);
-    if let Some(end) = end.filter(|end| !ends.contains(end)) {
-        ends.push(end);
-    }
-    let end = end.or(ends.first().copied());
+    let Opened { inspection, text, end } = Opened::new(model, prompt)?;
     let merge = usage == Usage::Training;
     let weights = match known.filter(|weights| *weights.config() == inspection.config) {
         Some(known) => Arc::clone(known),
@@ -187,6 +216,21 @@ impl ModelSource {
         self.path == other.path && self.seed == other.seed
     }
 
+    fn inspect(&self) -> Result<Inspection, EngineError> {
+        let path = &self.path;
+        Ok(if self.seed.is_some() { modelfile::inspect_blank(path)? } else { modelfile::inspect(path)? })
+    }
+
+    /// Its tensors one by one, with its adapter in them.
+    pub(super) fn reader<'a>(&self, inspection: &'a Inspection) -> Result<MergedReader<'a>, EngineError> {
+        let config = &inspection.config;
+        let reader = match self.seed {
+            Some(seed) => Reader::random(config, seed),
+            None => Reader::open(inspection)?,
+        };
+        Ok(MergedReader { reader, adapter: self.adapter(config, &Arc::new(Cpu))? })
+    }
+
     /// Its weights, with its adapter in them if they are to be merged.
     pub(super) fn read<B: Backend>(
         &self,
@@ -196,18 +240,9 @@ impl ModelSource {
         backend: &Arc<B>,
     ) -> Result<Weights<B>, EngineError> {
         let config = &inspection.config;
-        let reader = match self.seed {
-            Some(seed) => Reader::random(config, seed),
-            None => Reader::open(inspection)?,
-        };
-        let adapter = if merge { self.adapter(config, &Arc::new(Cpu))? } else { None };
-        Weights::of_tensors(backend, config, config.tensors(), usage, &mut |spec| {
-            let mut values = reader.read(spec)?;
-            if let Some(adapter) = &adapter {
-                adapter.merge(&spec.name, &mut values);
-            }
-            Ok(values)
-        })
+        let plain = Self { adapter: None, ..self.clone() };
+        let reader = if merge { self.reader(inspection)? } else { plain.reader(inspection)? };
+        Weights::of_tensors(backend, config, config.tensors(), usage, &mut |spec| reader.read(spec))
     }
 
     /// Its adapter, if it has one.
@@ -218,6 +253,23 @@ impl ModelSource {
     ) -> Result<Option<Adapter<B>>, EngineError> {
         let Some(directory) = self.adapter.clone() else { return Ok(None) };
         Adapter::load(backend, config, &Origin::Stored { directory, lora: None }).map(Some)
+    }
+}
+
+/// The tensors of a model with an adapter in them, if it has one.
+pub(super) struct MergedReader<'a> {
+    reader: Reader<'a>,
+    adapter: Option<Adapter<Cpu>>,
+}
+
+impl MergedReader<'_> {
+    /// The numbers of a tensor.
+    pub fn read(&self, spec: &TensorSpec) -> Result<Vec<f32>, EngineError> {
+        let mut values = self.reader.read(spec)?;
+        if let Some(adapter) = &self.adapter {
+            adapter.merge(&spec.name, &mut values);
+        }
+        Ok(values)
     }
 }
 
@@ -255,6 +307,8 @@ pub struct Actor<'a, B: Backend> {
     end: Option<u32>,
     /// Samples and trains; it follows every change of the weights.
     pub(super) decoder: Decoder<B>,
+    /// What samples in its place where a spec asks for weights of fewer bits, and after how many steps they were taken.
+    quick: Option<(u64, Decoder<B>)>,
     verify: Option<VerifyPool>,
     failures: Failures,
 }
@@ -280,6 +334,7 @@ impl<'a, B: Backend> Actor<'a, B> {
             end,
             weights: Arc::clone(decoder.trained()),
             decoder,
+            quick: None,
             verify: spec.verifier.as_ref().map(VerifyPool::of),
             failures: Failures::default(),
             spec,
@@ -364,6 +419,33 @@ impl<'a, B: Backend> Actor<'a, B> {
         Ok(prompts)
     }
 
+    /// Takes the weights that sample from those that are trained, where they are others.
+    fn quicken(&mut self, step: u64) -> Result<(), EngineError> {
+        let (spec, backend) = (self.spec, Arc::clone(self.decoder.backend()));
+        let is_new = self.quick.as_ref().is_none_or(|(of, _)| *of != step);
+        let config = self.decoder.config().clone();
+        let (weights, adapter) = match (spec.quick(), &spec.training) {
+            (None, _) | (_, Trained::Nothing) => return Ok(()),
+            // They never change.
+            (Some(_), Trained::Adapter(_)) if self.quick.is_some() => return Ok(()),
+            (Some(usage), Trained::Adapter(_)) => {
+                let weights = spec.model.read(&spec.model.inspect()?, usage, false, &backend)?;
+                (weights, self.decoder.adapter().cloned())
+            }
+            (Some(_), Trained::Weights) if !is_new => return Ok(()),
+            (Some(usage), Trained::Weights) => {
+                // Two copies at once are more than were planned.
+                self.quick = None;
+                let own = &self.weights;
+                let mut read = |spec: &TensorSpec| Ok(own.parameters().read(own.index(&spec.name)?, <[f32]>::to_vec));
+                (Weights::of_tensors(&backend, &config, config.tensors(), usage, &mut read)?, None)
+            }
+        };
+        let (bf16, longest) = (kernels::gemm::Precision::Bf16, spec.longest(&config));
+        self.quick = Some((step, Decoder::for_sequences(Arc::new(weights), adapter, bf16, longest)?));
+        Ok(())
+    }
+
     fn roll_out_own(
         &mut self,
         request: &RolloutRequest<'_>,
@@ -379,8 +461,13 @@ impl<'a, B: Backend> Actor<'a, B> {
                 tokens: Arc::clone(&prompt.tokens),
             }));
         }
+        let policy = request.phase == Phase::Sampling;
+        if policy {
+            self.quicken(request.step)?;
+        }
+        let quick = self.quick.as_ref().filter(|_| policy).map(|(_, decoder)| decoder);
         let sampler = Sampler {
-            decoder: &self.decoder,
+            decoder: quick.unwrap_or(&self.decoder),
             tokenizer: &self.tokenizer,
             spec: request.sampling,
             stream: request.stream,

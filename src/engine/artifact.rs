@@ -59,25 +59,30 @@ pub fn save(
 
 fn fill(
     temporary: &Path,
-    mut manifest: Manifest,
+    header: Manifest,
     write: impl FnOnce(&Path) -> Result<ArtifactSummary, EngineError>,
 ) -> Result<(Manifest, ArtifactSummary), EngineError> {
     remove_dir(temporary)?;
     fs::create_dir_all(temporary).map_err(|e| EngineError::io("creating", temporary, e))?;
     let summary = write(temporary)?;
-    let mut names: Vec<_> = fs::read_dir(temporary)
+    Ok((complete(temporary, header)?, summary))
+}
+
+/// Syncs the files of a folder and lists them in a manifest beside them.
+pub fn complete(folder: &Path, mut manifest: Manifest) -> Result<Manifest, EngineError> {
+    let mut names: Vec<_> = fs::read_dir(folder)
         .and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect::<Result<Vec<_>, _>>())
-        .map_err(|e| EngineError::io("listing", temporary, e))?;
+        .map_err(|e| EngineError::io("listing", folder, e))?;
     names.sort();
     for name in names {
-        let path = temporary.join(&name);
+        let path = folder.join(&name);
         sync(&path)?;
         let (size, sha256) = digest(&path)?;
         manifest.files.push(ManifestFile { path: name.to_string_lossy().into_owned(), size, sha256 });
     }
-    write_json(&temporary.join(MANIFEST), &manifest)?;
-    sync(temporary)?;
-    Ok((manifest, summary))
+    write_json(&folder.join(MANIFEST), &manifest)?;
+    sync(folder)?;
+    Ok(manifest)
 }
 
 /// Reads an artifact's manifest and checks every file against it.

@@ -72,6 +72,8 @@ pub fn distances(sequences: &[Sequence], measured: &Measured, clip: Option<Clip>
     if !policy.is_empty() && behavior.len() == policy.len() {
         let log_ratios = differences(policy, &behavior);
         metrics.push(("logprob/max_abs_diff", log_ratios.iter().fold(0.0, |m: f64, d| m.max(d.abs()))));
+        let all: Vec<f64> = log_ratios.iter().map(|d| d.abs()).collect();
+        metrics.push(("logprob/mean_abs_diff", mean(&all)));
         metrics.push(("ess/ratio", ess_of_log_ratios(&log_ratios)));
         metrics.push(("kl/behavior", mean_k3(&log_ratios)));
         if let Some(clip) = clip {

@@ -13,6 +13,7 @@ use super::artifact::{self, Saved, digest, write_file, write_json};
 use super::backend::Backend;
 use super::error::EngineError;
 use super::evaluate::sentence;
+use super::export::{write_companions, write_texts};
 use super::model::weights::write_safetensors;
 use super::rollout;
 use super::trainer::Trainer;
@@ -108,6 +109,7 @@ impl<B: Backend> Trainer<'_, B> {
             WeightDtype::Bf16 => "bfloat16",
         };
         let config = self.actor.weights.config();
+        let (tokenizer, chat) = (&self.actor.tokenizer, self.actor.chat.as_ref());
         artifact::save(&directory, actor.manifest(ArtifactKind::Inference, self.step), |dir| {
             let weights = self.weights_file();
             self.actor.weights.save(&dir.join(weights), dtype)?;
@@ -117,15 +119,9 @@ impl<B: Backend> Trainer<'_, B> {
                     &dir.join(adapter::CONFIG),
                     &peft.map_err(|error| EngineError::Internal(error.to_string()))?,
                 )?;
+                write_texts(dir, config, tokenizer, chat)?;
             } else {
-                write_json(&dir.join("config.json"), &config.to_hf(dtype_name))?;
-                let generation = json!({"bos_token_id": config.bos_token_id, "eos_token_id": config.eos_token_ids});
-                write_json(&dir.join("generation_config.json"), &generation)?;
-            }
-            write_file(&dir.join("tokenizer.json"), self.actor.tokenizer.to_json().as_bytes())?;
-            write_json(&dir.join("tokenizer_config.json"), &self.tokenizer_config())?;
-            if let Some(chat) = &self.actor.chat {
-                write_file(&dir.join("chat_template.jinja"), chat.source().as_bytes())?;
+                write_companions(dir, config, dtype_name, tokenizer, chat)?;
             }
             let (_, sha256) = digest(&dir.join(weights))?;
             write_file(&dir.join("README.md"), self.model_card(&sha256).as_bytes())?;
@@ -136,24 +132,6 @@ impl<B: Backend> Trainer<'_, B> {
     /// What the weights that are trained are called.
     fn weights_file(&self) -> &'static str {
         if self.job.spec.adapter.is_some() { adapter::WEIGHTS } else { WEIGHTS }
-    }
-
-    fn tokenizer_config(&self) -> serde_json::Value {
-        let config = self.actor.weights.config();
-        let token = |id: Option<u32>| id.and_then(|id| self.actor.tokenizer.id_to_token(id));
-        let eos = token(config.eos_token_ids.first().copied());
-        let mut value = json!({
-            "tokenizer_class": "PreTrainedTokenizerFast",
-            "model_max_length": config.max_position_embeddings,
-            "bos_token": token(config.bos_token_id),
-            "eos_token": eos,
-            "pad_token": eos,
-            "clean_up_tokenization_spaces": false,
-        });
-        if let Some(chat) = &self.actor.chat {
-            value["chat_template"] = json!(chat.source());
-        }
-        value
     }
 
     /// What hubs read of an adapter's card.

@@ -26,6 +26,8 @@ names!(
         Rollouts = "rollouts",
         /// What an evaluation found.
         Evaluation = "evaluation",
+        /// A finished model in a form that other programs read: an export.
+        Export = "export",
     }
 );
 

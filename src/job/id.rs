@@ -86,6 +86,9 @@ id!(
     /// An evaluation: a job of that kind, whose id has the same digits.
     EvaluationId, "ev_");
 id!(
+    /// An export: a finished checkpoint in a form that other programs read.
+    ExportId, "exp_");
+id!(
     /// A file as OpenAI clients upload it.
     FileId, "file-");
 id!(

@@ -86,7 +86,9 @@ pub struct Beside {
 
 /// What a training job needs.
 pub fn of_training(shape: &Shape, train: &TrainSpec, sampling: &SamplingSpec, beside: Beside) -> MemoryNeed {
+    let quick = sampling.weights;
     let sampling = if beside.samples { of_sampler(shape, sampling) } else { MemoryNeed::default() };
+    let quick = quick.filter(|_| beside.samples).map_or(0, |weights| weights.bytes(shape.parameters));
     let heads = if beside.teacher { 2 } else { 1 };
     let tokens = tokens_of_pass(train);
     let logits = bytes(&[tokens, shape.vocab_size]).min(CHUNK_BYTES).saturating_mul(heads);
@@ -99,7 +101,7 @@ pub fn of_training(shape: &Shape, train: &TrainSpec, sampling: &SamplingSpec, be
             Some(own) if beside.int8 => (shape.parameters / 8).saturating_mul(9).saturating_add(trained(own)),
             Some(own) => computed(shape.parameters, train.precision).saturating_add(trained(own)),
         },
-        copies: computed(beside.parameters, train.precision),
+        copies: computed(beside.parameters, train.precision).saturating_add(quick),
         // Sampling and training take turns, and share what one pass needs.
         activations: pass.max(sampling.activations),
         cache: sampling.cache,
@@ -108,7 +110,11 @@ pub fn of_training(shape: &Shape, train: &TrainSpec, sampling: &SamplingSpec, be
 
 /// What a job needs that samples and trains nothing.
 pub fn of_sampling(shape: &Shape, sampling: &SamplingSpec, precision: Precision) -> MemoryNeed {
-    MemoryNeed { model: computed(shape.parameters, precision), ..of_sampler(shape, sampling) }
+    let model = match sampling.weights {
+        Some(weights) => weights.bytes(shape.parameters),
+        None => computed(shape.parameters, precision),
+    };
+    MemoryNeed { model, ..of_sampler(shape, sampling) }
 }
 
 /// Weights that never change.

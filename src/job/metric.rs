@@ -167,6 +167,12 @@ pub const METRICS: &[Metric] = &[
         meaning: "The largest absolute value of policy - behavior over the step's tokens, before the update.",
     },
     Metric {
+        name: "logprob/mean_abs_diff",
+        unit: "nats",
+        when: "sampled completions",
+        meaning: "The mean absolute value of policy - behavior over the step's tokens, before the update.",
+    },
+    Metric {
         name: "reward/mean",
         unit: "reward",
         when: "sampled completions with a verifier",

@@ -12,6 +12,7 @@ pub mod diagnosis;
 pub mod digest;
 pub mod evaluation;
 pub mod event;
+pub mod export;
 pub mod field;
 pub mod gate;
 pub mod id;
@@ -22,6 +23,7 @@ pub mod metadata;
 pub mod metric;
 pub mod placement;
 pub mod progress;
+pub mod provenance;
 pub mod rollout_set;
 pub mod spec;
 pub mod status;
@@ -35,11 +37,12 @@ pub use budget::{BudgetSpec, OnExhausted};
 pub use device::{DeviceProcess, DeviceReading, DeviceStatus};
 pub use evaluation::{EvaluationSummary, PassAtK, PolicyEvaluation, PromptResult};
 pub use event::{Event, EventBody, EventKind, EventLevel, NewEvent};
+pub use export::{Export, ExportDtype, ExportFormat, ExportStatus};
 pub use field::{FieldError, Fields};
 pub use gate::GateSpec;
 pub use id::{
-    ApiKeyId, AuditEntryId, CheckpointId, DatasetId, DatasetVersionId, EvaluationId, EventId, FileId, JobId, ModelId,
-    PartId, RolloutSetId, UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId, WorkerId,
+    ApiKeyId, AuditEntryId, CheckpointId, DatasetId, DatasetVersionId, EvaluationId, EventId, ExportId, FileId, JobId,
+    ModelId, PartId, RolloutSetId, UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId, WorkerId,
 };
 pub(crate) use kinds::kinds;
 pub use rollout_set::{Learned, Rollout, RolloutGroup, RolloutLine, RolloutSummary, SampledGroup, ScoreStatus};

@@ -193,6 +193,38 @@ impl ModelConfig {
         Value::Object(map)
     }
 
+    /// Whether a model with the other configuration computes the same, but for rounding of its scalars to f32, whatever
+    /// family it says that it is of.
+    pub fn computes_as(&self, other: &Self) -> bool {
+        let sizes = |config: &Self| {
+            (
+                [config.vocab_size, config.hidden_size, config.intermediate_size, config.num_hidden_layers],
+                [
+                    config.num_attention_heads,
+                    config.num_key_value_heads,
+                    config.head_dim,
+                    config.max_position_embeddings,
+                ],
+                config.tie_word_embeddings,
+            )
+        };
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * a.abs().max(b.abs());
+        let longest = self.max_position_embeddings.min(4096);
+        let same_turns = |(a, b): (&RopeConfig, &RopeConfig)| {
+            let (a, b) = (a.rotation(longest), b.rotation(longest));
+            let speeds = a.speeds.iter().zip(&b.speeds).all(|(a, b)| near(*a, *b));
+            a.speeds.len() == b.speeds.len() && speeds && near(a.factor, b.factor)
+        };
+        let (a, b) = (&self.architecture, &other.architecture);
+        // Rotations come as numbers of f32.
+        let but_rope = |of: &Architecture| Architecture { rope: Vec::new(), ..of.clone() };
+        sizes(self) == sizes(other)
+            && near(self.rms_norm_eps, other.rms_norm_eps)
+            && but_rope(a) == but_rope(b)
+            && a.rope.len() == b.rope.len()
+            && a.rope.iter().zip(&b.rope).all(same_turns)
+    }
+
     fn write_rope(&self, map: &mut Map<String, Value>) {
         let sets: Vec<Value> = self.architecture.rope.iter().map(|rope| rope.to_hf(self.head_dim)).collect();
         let rope = &self.architecture.rope[0];

@@ -139,6 +139,8 @@ pub enum ModelFileError {
     UnsupportedDtype { file: String, detail: String },
     #[error("{file} is a pickle, which can run code when it is read; convert the model to safetensors")]
     PickleRefused { file: String },
+    #[error("the model cannot be written as GGUF: {detail}")]
+    NotInGguf { detail: String },
     #[error("the adapter does not fit the model: {detail}")]
     AdapterMismatch { detail: String },
     #[error("{} holds several .gguf files; give the path of one of them", path.display())]
@@ -161,6 +163,7 @@ impl ModelFileError {
             Self::UnsupportedArchitecture { .. } => "unsupported_architecture",
             Self::UnsupportedDtype { .. } => "unsupported_dtype",
             Self::PickleRefused { .. } => "pickle_refused",
+            Self::NotInGguf { .. } => "not_in_gguf",
             Self::AdapterMismatch { .. } => "adapter_mismatch",
             Self::Ambiguous { .. } => "model_ambiguous",
         }

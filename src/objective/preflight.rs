@@ -71,7 +71,7 @@ pub fn warnings<R>(config: &Config, spec: &Sections<'_, R>) -> Vec<FieldError> {
     let s = spec.sampling;
     let job = Circumstances {
         samples,
-        shifted: samples && s.temperature != 1.0,
+        shifted: samples && (s.temperature != 1.0 || s.weights.is_some()),
         truncated: samples && (s.top_p < 1.0 || s.top_k > 0),
         reused: objective.plan().longest_round() > 1,
     };
@@ -123,6 +123,14 @@ mod tests {
         assert_eq!(codes(json!({"type": "bolt"}), hot.clone()), ["reference_changed"]);
         assert_eq!(codes(json!({"type": "p3o"}), hot.clone()), Vec::<&str>::new());
         assert_eq!(codes(json!({"type": "policy_gradient"}), hot), ["off_policy"]);
+        for (objective, code) in
+            [("bolt", "reference_changed"), ("policy_gradient", "off_policy"), ("vopd", "off_policy")]
+        {
+            let quick = json!({"sampling": {"weights": "int8"}});
+            assert_eq!(codes(json!({"type": objective, "correction": "none"}), quick.clone()), [code], "{objective}");
+            assert_eq!(codes(json!({"type": "p3o"}), quick.clone()), Vec::<&str>::new());
+            assert_eq!(codes(json!({"type": "grpo"}), quick), Vec::<&str>::new());
+        }
         assert_eq!(codes(json!({"type": "bolt", "zero_spread": "skip"}), json!({})), ["departure"]);
     }
 }

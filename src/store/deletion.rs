@@ -10,12 +10,12 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::artifacts::training_locations;
 use super::inputs::{has_adapters, in_use};
-use super::{Location, Result, Store, StoreError, read};
+use super::{Location, Result, Store, StoreError, exports, read};
 use crate::job::rollout_set::{PARTS_FOLDER, SAMPLE_FOLDER};
 use crate::job::{CheckpointId, JobId, JobStatus, RolloutSetId};
 
 /// What a job owns besides its row, in an order that references allow.
-const OWNED: [&str; 12] = [
+const OWNED: [&str; 13] = [
     "insert into deleted_event (id, position, project)
      select event.id, position, project from event join job on job.id = job_id where job_id = $1",
     "delete from event where job_id = $1",
@@ -23,6 +23,7 @@ const OWNED: [&str; 12] = [
     "delete from metric_rollup where job_id = $1",
     "delete from attempt where job_id = $1",
     "delete from artifact where job_id = $1",
+    "delete from export where job_id = $1",
     "delete from rollout_set where job_id = $1",
     "delete from rollout_sample where job_id = $1",
     "delete from verification where job_id = $1",
@@ -33,8 +34,9 @@ const OWNED: [&str; 12] = [
 ];
 
 /// Folders with one file or folder for each row of a table.
-const UNNAMED: [(&str, &str); 3] = [
+const UNNAMED: [(&str, &str); 4] = [
     ("datasets", "select 1 from dataset_version where id = $1"),
+    ("exports", "select 1 from export where id = $1"),
     ("files", "select 1 from file where id = $1"),
     ("models", "select 1 from model where id = $1"),
 ];
@@ -45,11 +47,12 @@ const REMEMBERED_EVENTS: i64 = 1_000_000;
 const ON_THE_WAY: Duration = Duration::from_secs(24 * 3600);
 
 impl Store {
-    /// Deletes a finished or paused job with its log, metrics, attempts, checkpoints and rollout set.
+    /// Deletes a finished or paused job with its log, metrics, attempts, checkpoints, their exports and its rollout set.
     pub async fn delete_job(&self, id: JobId) -> Result<()> {
         self.despite_full(|| async move {
             let mut tx = self.begin().await?;
             self.deletable_job(tx.connection(), id).await?;
+            let exports = exports::of_job(tx.connection(), id).await?;
             for statement in OWNED {
                 sqlx::query(statement).bind(id.to_string()).execute(tx.connection()).await?;
             }
@@ -59,7 +62,9 @@ impl Store {
                 .execute(tx.connection())
                 .await?;
             tx.commit().await?;
-            self.place().remove(&Location::job(id)).await;
+            for location in exports.iter().chain([&Location::job(id)]) {
+                self.place().remove(location).await;
+            }
             Ok(())
         })
         .await
@@ -196,6 +201,7 @@ impl Store {
         let mut tx = self.begin().await?;
         let row = sqlx::query(find).bind(id).bind(self.project()).fetch_optional(tx.connection()).await?;
         deletable_part(tx.connection(), row, what, id).await?;
+        exports::unexported(tx.connection(), id).await?;
         let directory: Option<String> = sqlx::query_scalar("delete from artifact where id = $1 returning directory")
             .bind(id)
             .fetch_optional(tx.connection())

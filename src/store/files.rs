@@ -25,7 +25,7 @@ pub struct Files {
 impl Files {
     pub(super) fn open(root: &Path) -> Result<Self> {
         keep_private(root).map_err(|e| StoreError::io("opening", root, e))?;
-        for folder in ["datasets", "files", "jobs", "models", "parts", "uploads", "workers"] {
+        for folder in ["datasets", "exports", "files", "jobs", "models", "parts", "uploads", "workers"] {
             let path = root.join(folder);
             fs::create_dir_all(&path).map_err(|e| StoreError::io("creating", &path, e))?;
         }
@@ -63,6 +63,11 @@ impl Files {
     /// The key with which secrets are encrypted, unless the operator keeps it elsewhere.
     pub(super) fn secrets_key(&self) -> PathBuf {
         self.root.join("secrets.key")
+    }
+
+    /// The key with which what jobs make is signed.
+    pub(super) fn signing_key(&self) -> PathBuf {
+        self.root.join("signing.key")
     }
 
     /// The file that holds space for what is to be done on a full disk.

@@ -45,6 +45,7 @@ migrations! {
     "0028_sessions",
     "0029_finer_rollups",
     "0030_imports",
+    "0031_exports",
 }
 
 /// What brings a database up to date; all changes whose numbers are at most `last`.

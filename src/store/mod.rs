@@ -17,11 +17,13 @@ mod derived;
 mod devices;
 mod evaluations;
 mod events;
+mod exports;
 pub mod files;
 mod fine_tuning;
 mod imports;
 mod inputs;
 mod jobs;
+mod key_file;
 mod keys;
 mod lease;
 mod life;
@@ -35,6 +37,7 @@ mod names;
 mod placement;
 mod progress;
 mod projects;
+mod provenance;
 mod queue;
 mod quota;
 mod reports;
@@ -78,6 +81,7 @@ pub use derived::{Origin, Verification};
 pub use devices::DeviceRow;
 pub use evaluations::EvaluationRow;
 pub use events::EventFilter;
+pub use exports::ExportRow;
 pub use files::Files;
 pub use jobs::{JobFilter, JobRow, MetadataFilter};
 pub use keys::{ApiKeyRow, NewApiKey};
@@ -198,6 +202,7 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 pub struct Store {
     shared: Arc<Shared>,
     vault: Arc<vault::Vault>,
+    signer: Arc<provenance::Signer>,
     /// What this handle sees; everything when there is none.
     project: Option<Arc<str>>,
 }
@@ -262,6 +267,7 @@ impl Store {
             .acquire_timeout(Duration::from_secs(10))
             .connect_lazy_with(options.clone().read_only(true));
         let vault = Arc::new(vault::Vault::at(files.secrets_key()));
+        let signer = Arc::new(provenance::Signer::at(key_file::KeyFile::at(files.signing_key())));
         let shared = Shared {
             readers,
             writer: Arc::new(Mutex::new(writer)),
@@ -278,7 +284,7 @@ impl Store {
             default_limits: OnceLock::new(),
             news: Memo::new(REMEMBERED),
         };
-        Self { shared: Arc::new(shared), vault, project: None }
+        Self { shared: Arc::new(shared), vault, signer, project: None }
     }
 
     /// The same store, whose secrets are encrypted with the key in this file, instead of the one in the data directory.

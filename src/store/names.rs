@@ -10,8 +10,8 @@ use std::str::FromStr;
 use super::{Result, Store, StoreError};
 use crate::job::id::InvalidId;
 use crate::job::{
-    ApiKeyId, CheckpointId, DatasetId, DatasetVersionId, EvaluationId, FileId, JobId, ModelId, RolloutSetId, UploadId,
-    VerifierId, WebhookDeliveryId, WebhookEndpointId,
+    ApiKeyId, CheckpointId, DatasetId, DatasetVersionId, EvaluationId, ExportId, FileId, JobId, ModelId, RolloutSetId,
+    UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId,
 };
 
 /// What follows a name to mean the newest that has it.
@@ -73,6 +73,7 @@ impl Identified for CheckpointId {
 impl Identified for ApiKeyId {}
 impl Identified for DatasetVersionId {}
 impl Identified for EvaluationId {}
+impl Identified for ExportId {}
 impl Identified for FileId {}
 impl Identified for RolloutSetId {}
 impl Identified for UploadId {}

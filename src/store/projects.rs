@@ -93,6 +93,7 @@ impl Store {
                       where project = $1)
                   + (select coalesce(sum(bytes), 0) from artifact join job on job.id = job_id where project = $1)
                   + (select coalesce(sum(bytes), 0) from rollout_sample join job on job.id = job_id where project = $1)
+                  + (select coalesce(sum(bytes), 0) from export join job on job.id = job_id where project = $1)
                   + (select coalesce(sum(bytes), 0) from file where project = $1)
                   + (select coalesce(sum(bytes), 0) from model where project = $1 and status <> 'failed')
                   + (select coalesce(sum(p.bytes), 0) from upload_part p join upload u on u.id = upload_id

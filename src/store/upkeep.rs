@@ -112,6 +112,12 @@ impl Store {
             let location = Location::artifact(row.try_get("directory")?);
             named.extend(artifacts::manifest_files(&location, row.try_get("manifest")?)?);
         }
+        let rows: Vec<(String, String)> = sqlx::query_as("select id, manifest from export where manifest is not null")
+            .fetch_all(&self.readers)
+            .await?;
+        for (id, manifest) in rows {
+            named.extend(artifacts::manifest_files(&Location::export(read("export id", &id)?), &manifest)?);
+        }
         let parts: Vec<(String, i64)> =
             sqlx::query_as("select id, bytes from upload_part").fetch_all(&self.readers).await?;
         for (id, bytes) in parts {
@@ -179,7 +185,9 @@ impl Store {
             let named = Self::of(files, options, None).named_files().await?;
             let Some(copied) = self.copy_files(&named, directory, &told)? else { continue };
             remove_others(&named, directory)?;
-            self.copy_secrets_key(directory)?;
+            for key in [self.vault.path(), self.signer.file().path()] {
+                self.copy_key(key, directory)?;
+            }
             File::open(&snapshot)
                 .and_then(|file| file.sync_all())
                 .map_err(|e| StoreError::io("syncing", &snapshot, e))?;
@@ -190,9 +198,8 @@ impl Store {
         Err(StoreError::Conflict(detail.to_owned()))
     }
 
-    /// The key of the secrets goes with them, unless the operator keeps it elsewhere.
-    fn copy_secrets_key(&self, directory: &Path) -> Result<()> {
-        let from = self.vault.path();
+    /// Keys go with what they are for, unless the operator keeps them elsewhere.
+    fn copy_key(&self, from: &Path, directory: &Path) -> Result<()> {
         let (true, Some(name)) = (from.exists() && from.parent() == Some(self.files().root()), from.file_name()) else {
             return Ok(());
         };

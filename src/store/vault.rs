@@ -2,9 +2,7 @@
 //! sign, and answers that are replayed. They are encrypted with AES-256-GCM (NIST SP 800-38D) under a key that lies in a
 //! file of its own. What an older version has written in plain text is read as it is.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,17 +11,16 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 
-use super::files::publish;
+use super::key_file::KeyFile;
 use super::{Result, StoreError};
 
 /// How what is encrypted begins.
 const SEALED: &str = "sealed:1:";
-const KEY_BYTES: usize = 32;
 
 /// The key, which is read, or made, when it is first needed.
 #[derive(Debug)]
 pub(super) struct Vault {
-    path: PathBuf,
+    file: KeyFile,
     key: OnceLock<LessSafeKey>,
     /// There are secrets already that no new key would open.
     is_kept: AtomicBool,
@@ -31,12 +28,12 @@ pub(super) struct Vault {
 
 impl Vault {
     pub fn at(path: PathBuf) -> Self {
-        Self { path, key: OnceLock::new(), is_kept: AtomicBool::new(false) }
+        Self { file: KeyFile::at(path), key: OnceLock::new(), is_kept: AtomicBool::new(false) }
     }
 
     /// The file of the key.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
     }
 
     /// `text`, encrypted for what it is used as: nothing else can be decrypted in its place.
@@ -83,45 +80,17 @@ impl Vault {
         if let Some(key) = self.key.get() {
             return Ok(key);
         }
-        let bytes = match fs::read_to_string(&self.path) {
-            Ok(text) => STANDARD.decode(text.trim()).unwrap_or_default(),
-            Err(error)
-                if error.kind() == io::ErrorKind::NotFound && may_make && !self.is_kept.load(Ordering::Relaxed) =>
-            {
-                self.make()?
-            }
-            Err(error) => return Err(self.failed("reading", error)),
-        };
-        let key = UnboundKey::new(&AES_256_GCM, &bytes)
-            .map_err(|_| self.failed("reading", io::Error::other("it must hold 32 bytes in base64")))?;
+        let bytes = self.file.read(may_make && !self.is_kept.load(Ordering::Relaxed))?;
+        let key = UnboundKey::new(&AES_256_GCM, &bytes).map_err(|_| self.file.malformed())?;
         Ok(self.key.get_or_init(|| LessSafeKey::new(key)))
     }
 
-    /// Makes a key, for the owner of the file only. Of two processes that do so at once the first wins.
-    fn make(&self) -> Result<Vec<u8>> {
-        let mut key = [0; KEY_BYTES];
-        getrandom::fill(&mut key).map_err(|error| self.failed("drawing random numbers for", error.into()))?;
-        let temporary = self.path.with_extension(format!("{}.tmp", std::process::id()));
-        let written = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary).and_then(
-            |mut file: File| {
-                file.write_all(format!("{}\n", STANDARD.encode(key)).as_bytes())?;
-                file.sync_all()
-            },
-        );
-        written.map_err(|error| self.failed("writing", error))?;
-        if self.path.exists() {
-            return Err(self.failed("making", io::ErrorKind::AlreadyExists.into()));
-        }
-        publish(&temporary, &self.path)?;
-        Ok(key.to_vec())
-    }
-
     fn name(&self) -> std::path::Display<'_> {
-        self.path.display()
+        self.file.path().display()
     }
 
     fn failed(&self, action: &'static str, source: io::Error) -> StoreError {
-        StoreError::io(action, &self.path, source)
+        self.file.failed(action, source)
     }
 }
 

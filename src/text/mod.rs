@@ -2,6 +2,7 @@
 //! The engine uses it to sample, the API to check a job's prompts before a device is used.
 
 pub mod chat;
+pub mod gguf;
 pub mod prompt;
 pub mod tokenizer;
 mod turns;

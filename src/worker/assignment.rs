@@ -180,7 +180,7 @@ async fn fetch(store: &Store, what: &Location) -> Result<PathBuf, Failure> {
 }
 
 /// A stored file that cannot be read.
-fn unread(error: io::Error) -> Failure {
+pub(super) fn unread(error: io::Error) -> Failure {
     if Damaged::is(&error) {
         let code = String::from("data_damaged");
         return Failure { kind: FailureKind::InvalidData, code, message: error.to_string() };
@@ -189,7 +189,7 @@ fn unread(error: io::Error) -> Failure {
 }
 
 /// What the job fails with when something that it needs cannot be had.
-fn failed(error: StoreError) -> Failure {
+pub(super) fn failed(error: StoreError) -> Failure {
     match error {
         StoreError::NotFound { .. } => {
             Failure { kind: FailureKind::InvalidData, code: String::from("not_found"), message: error.to_string() }

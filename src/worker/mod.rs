@@ -3,6 +3,7 @@
 
 mod assignment;
 mod beats;
+pub mod exports;
 mod inference;
 pub mod liveness;
 mod pulse;

@@ -3,15 +3,11 @@
 For each family: the model of tests/data/models is saved by transformers, imported, and must go on with the same tokens and
 the same log-probabilities (1e-4) as transformers. Then a job trains it, and the finished model must go on in transformers
 as it does here. Then another job trains an adapter beside it, which peft must load without a warning and go on with as
-here, beside the model and merged into it.
+here, beside the model and merged into it; and as the server exports it merged, for transformers alone.
 """
 
-import io
 import json
 import sys
-import tarfile
-import time
-import urllib.request
 import warnings
 from pathlib import Path
 
@@ -20,30 +16,12 @@ from peft import PeftModel
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from transformers import AutoModelForCausalLM
 
+from client import ended, export_of, request, trained_by
+
 FAMILIES = Path(__file__).resolve().parents[1] / "data" / "models"
 PROMPTS = ["12+7=", "a longer text, to go on with (x*y)?", "0"]
 TOKENS = 24
 TOLERANCE = 1e-4
-
-
-def request(url, body=None):
-    data = None if body is None else json.dumps(body).encode()
-    call = urllib.request.Request(url, data=data, headers={"content-type": "application/json"})
-    try:
-        with urllib.request.urlopen(call, timeout=120) as answer:
-            return answer.read()
-    except urllib.error.HTTPError as error:
-        raise SystemExit(f"{url}: {error.code} {error.read().decode()}") from None
-
-
-def ended(url, ends):
-    """What is there when it has come to one of its ends."""
-    for _ in range(1200):
-        row = json.loads(request(url))
-        if row["status"] in ends:
-            return row
-        time.sleep(0.1)
-    raise SystemExit(f"{url} is still {row['status']}")
 
 
 def tokenizer(size):
@@ -106,18 +84,6 @@ def ends_of(folder):
     return found
 
 
-def trained_by(base, spec, folder):
-    """The finished model or adapter of a job, unpacked."""
-    job = json.loads(request(f"{base}/v1/jobs", spec))["id"]
-    row = ended(f"{base}/v1/jobs/{job}", ("succeeded", "failed", "cancelled"))
-    assert row["status"] == "succeeded", f"{folder}: {row.get('failure') or row['status']}"
-    checkpoint = row["result"]["checkpoint"]
-    archive = request(f"{base}/v1/checkpoints/{checkpoint}/archive")
-    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-        files.extractall(folder, filter="data")
-    return checkpoint, folder
-
-
 def check(base, roots, family):
     source, folder = FAMILIES / family, roots / family
     model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32).eval()
@@ -162,9 +128,14 @@ def check(base, roots, family):
     beside = compare(base, checkpoint, adapted, own_tokenizer, ends_of(roots / family), f"{family}, adapter")
     merged = adapted.merge_and_unload()
     merged = compare(base, checkpoint, merged, own_tokenizer, ends_of(roots / family), f"{family}, merged adapter")
+    # The server merges as well, and transformers alone reads that.
+    folder = export_of(base, checkpoint, {"format": "merged", "dtype": "f32"}, roots / f"{family}-merged")
+    config = next(folder.rglob("config.json")).parent
+    exported = AutoModelForCausalLM.from_pretrained(config, dtype=torch.float32).eval()
+    exported = compare(base, checkpoint, exported, own_tokenizer, ends_of(config), f"{family}, exported")
     print(
         f"{family}: log-probabilities differ by {there:.1e} as imported, by {back:.1e} when trained, by {beside:.1e} with an "
-        f"adapter, by {merged:.1e} with it merged",
+        f"adapter, by {merged:.1e} with it merged, by {exported:.1e} as exported",
         flush=True,
     )
 

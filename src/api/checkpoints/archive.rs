@@ -38,5 +38,5 @@ pub async fn download_checkpoint_archive(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let row = app.store.checkpoint(id).await?;
-    archive::serve(app.store.place(), &id.to_string(), &row.artifact, &headers).await
+    archive::serve(&app.store, &id.to_string(), &row.artifact, &headers).await
 }

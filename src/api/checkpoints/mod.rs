@@ -5,6 +5,7 @@ pub mod delete;
 pub mod file;
 pub mod get;
 pub mod list;
+pub mod provenance;
 
 use serde::Serialize;
 use utoipa::ToSchema;

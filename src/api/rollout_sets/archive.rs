@@ -39,5 +39,5 @@ pub async fn download_rollout_set_archive(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let content = content(app.store.rollout_set(id).await?)?;
-    archive::serve(app.store.place(), &id.to_string(), &content.artifact, &headers).await
+    archive::serve(&app.store, &id.to_string(), &content.artifact, &headers).await
 }

@@ -15,8 +15,9 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use ureq::http::{Response, header};
 
-use super::{Client, archive, escape, is_passing, pause};
+use super::{Client, Refused, archive, escape, is_passing, pause};
 use crate::job::digest::hex;
+use crate::job::provenance;
 
 /// Attempts in a row that bring nothing before a download is given up.
 const MOST_FAILURES: u32 = 8;
@@ -60,10 +61,10 @@ enum Ended {
 }
 
 impl Client {
-    /// Downloads a checkpoint's files into `target` and checks each against the manifest. Files that are there already
-    /// and are right are not fetched again.
-    pub fn download(&self, checkpoint: &str, target: &Path, bar: &ProgressBar) -> anyhow::Result<Vec<Downloaded>> {
-        let files = self.manifest(checkpoint)?;
+    /// Downloads the files of what has the path `of`, a checkpoint or an export, into `target` and checks each against the
+    /// manifest. Files that are there already and are right are not fetched again.
+    pub fn download(&self, of: &str, target: &Path, bar: &ProgressBar) -> anyhow::Result<Vec<Downloaded>> {
+        let files = self.manifest(of)?;
         bar.set_length(files.iter().map(|(_, size, _)| size).sum());
         let mut downloaded = Vec::new();
         for (name, size, sha256) in files {
@@ -73,21 +74,36 @@ impl Client {
             bar.set_message(name.clone());
             let parts: Vec<String> = name.split('/').map(escape).collect();
             let remote = Remote {
-                url_path: format!("/v1/checkpoints/{}/files/{}", escape(checkpoint), parts.join("/")),
+                url_path: format!("{of}/files/{}", parts.join("/")),
                 size: Some(size),
                 etag: Some(format!("\"{sha256}\"")),
                 sha256: Some(sha256),
             };
             downloaded.push(self.fetch(&remote, &path, bar, |_| Ok(()))?);
         }
+        self.fetch_provenance(of, target)?;
         bar.finish_and_clear();
         Ok(downloaded)
     }
 
-    /// Downloads a checkpoint as one tar file and checks every file in it against the manifest.
-    pub fn download_archive(&self, checkpoint: &str, target: &Path, bar: &ProgressBar) -> anyhow::Result<Downloaded> {
-        let files = self.manifest(checkpoint)?;
-        let url_path = format!("/v1/checkpoints/{}/archive", escape(checkpoint));
+    /// Puts what the server has signed beside the files, where it has.
+    fn fetch_provenance(&self, of: &str, target: &Path) -> anyhow::Result<()> {
+        let envelope = match self.get(&format!("{of}/provenance")) {
+            Ok(envelope) => envelope,
+            Err(error) if error.downcast_ref::<Refused>().is_some_and(|refused| refused.status == 404) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let path = target.join(provenance::FILE);
+        let temporary = part_of(&path);
+        fs::write(&temporary, envelope.to_string())
+            .and_then(|()| fs::rename(&temporary, &path))
+            .with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Downloads the same as one tar file and checks every file in it against the manifest.
+    pub fn download_archive(&self, of: &str, target: &Path, bar: &ProgressBar) -> anyhow::Result<Downloaded> {
+        let files = self.manifest(of)?;
+        let url_path = format!("{of}/archive");
         let head = self.open(self.request("HEAD", &url_path).body(())?, SILENCE, None)?;
         if head.status() != 200 {
             // An answer to HEAD has no body that would say why.
@@ -107,8 +123,8 @@ impl Client {
     }
 
     /// Name, size and sha256 of every file.
-    fn manifest(&self, checkpoint: &str) -> anyhow::Result<Vec<(String, u64, String)>> {
-        let manifest = self.get(&format!("/v1/checkpoints/{}/manifest", escape(checkpoint)))?;
+    fn manifest(&self, of: &str) -> anyhow::Result<Vec<(String, u64, String)>> {
+        let manifest = self.get(&format!("{of}/manifest"))?;
         let files = manifest["files"].as_array().context("the manifest lists no files")?;
         let read = |file: &Value| {
             let (name, size, sha256) = (file["path"].as_str()?, file["size"].as_u64()?, file["sha256"].as_str()?);

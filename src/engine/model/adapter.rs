@@ -24,6 +24,13 @@ pub struct Adapter<B: Storage> {
     scale: f32,
 }
 
+impl<B: Storage> Clone for Adapter<B> {
+    /// The same adapter: it follows every change.
+    fn clone(&self) -> Self {
+        Self { weights: Arc::clone(&self.weights), rank: self.rank, scale: self.scale }
+    }
+}
+
 /// Where an adapter comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Origin {

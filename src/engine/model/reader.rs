@@ -220,6 +220,15 @@ fn halves(weight: &Candle, heads: usize) -> candle_core::Result<Candle> {
     pairs.transpose(1, 2)?.contiguous()?.reshape(shape)
 }
 
+/// Reorders the output rows of each head of `width` coordinates from first and second half to pairs, side by side: the way
+/// back from how such a file is read.
+pub fn pairs(weight: &[f32], heads: usize, width: usize) -> Vec<f32> {
+    let (row, half) = (weight.len() / heads / width, width / 2);
+    let source = |head: usize, at: usize| head * width + at / 2 + at % 2 * half;
+    let rows = (0..heads).flat_map(|head| (0..width).map(move |at| source(head, at)));
+    rows.flat_map(|from| weight[from * row..][..row].to_vec()).collect()
+}
+
 /// The numbers that the blocks of a GGUF tensor stand for.
 fn dequantized(blocks: Vec<u8>, ggml_type: u32, shape: Vec<usize>) -> Result<Candle, EngineError> {
     let storage = QStorage::from_data(Cow::Owned(blocks), &Device::Cpu, ggml_dtype(ggml_type)?)?;
@@ -227,7 +236,7 @@ fn dequantized(blocks: Vec<u8>, ggml_type: u32, shape: Vec<usize>) -> Result<Can
 }
 
 /// The block formats of GGUF by their number in the file (ggml's `enum ggml_type`).
-fn ggml_dtype(number: u32) -> Result<GgmlDType, EngineError> {
+pub fn ggml_dtype(number: u32) -> Result<GgmlDType, EngineError> {
     Ok(match number {
         0 => GgmlDType::F32,
         1 => GgmlDType::F16,

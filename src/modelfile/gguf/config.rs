@@ -1,4 +1,5 @@
-//! The configuration inside a GGUF file: its keys as members of `config.json`, which has one reader for both.
+//! The configuration inside a GGUF file: its keys as members of `config.json`, which has one reader for both, and the other
+//! way round.
 
 use std::f64::consts::TAU;
 use std::path::Path;
@@ -9,6 +10,7 @@ use super::{Gguf, GgufValue, Metadata, read_f32};
 use crate::modelfile::ModelFileError;
 use crate::modelfile::config::ModelConfig;
 use crate::modelfile::families::Family;
+use crate::modelfile::rope::{RopeConfig, RopeScaling};
 
 const FILE: &str = "GGUF metadata";
 /// Numbers in a tensor of rotations.
@@ -183,6 +185,79 @@ impl Keys<'_> {
         let id = |value: &GgufValue| value.as_u64().and_then(|id| u32::try_from(id).ok()).ok_or_else(wrong);
         self.metadata.get(key).map(id).transpose()
     }
+}
+
+/// What a file says of a configuration.
+#[derive(Clone, Debug, Default)]
+pub struct Described {
+    /// `general.architecture`, and the keys that begin with it.
+    pub metadata: Metadata,
+    /// Tensors of rotations.
+    pub rotations: Vec<(String, Vec<f32>)>,
+    /// Whether the two coordinates of a rotated pair lie side by side.
+    pub has_pairs: bool,
+}
+
+/// A configuration in the keys of GGUF. What they cannot say is left out: whoever writes the file reads it back and asks
+/// [`ModelConfig::computes_as`].
+pub fn describe(config: &ModelConfig) -> Described {
+    // Mistral's models are Llamas there.
+    let (architecture, has_pairs) =
+        config.family.gguf.map_or(("llama", true), |name| (name, config.family.gguf_has_pairs));
+    let mut described = Described { has_pairs, ..Described::default() };
+    let mut set = |key: &str, value: GgufValue| described.metadata.insert(format!("{architecture}.{key}"), value);
+    let mut members = config.family.defaults();
+    members.extend(config.to_hf("float32").as_object().cloned().unwrap_or_default());
+    for (key, member) in COMMON.iter().chain(config.family.gguf_members) {
+        let is_fraction = ["epsilon", "freq_base", "freq_base_swa", "scale"].iter().any(|end| key.ends_with(end));
+        let value = members.get(*member);
+        let value = match value.and_then(Value::as_u64).filter(|_| !is_fraction) {
+            Some(count) => Some(GgufValue::Integer(count.into())),
+            None => value.and_then(Value::as_f64).map(GgufValue::Float),
+        };
+        value.and_then(|value| set(key, value));
+    }
+    let count = |count: usize| GgufValue::Integer(count as i128);
+    set("attention.value_length", count(config.head_dim));
+    let rope = &config.architecture.rope[0];
+    set("rope.dimension_count", count(rope.width));
+    let mut scaling = |kind: &str, factor: f64| {
+        set("rope.scaling.type", GgufValue::Text(kind.to_owned()));
+        set("rope.scaling.factor", GgufValue::Float(factor));
+    };
+    let mut original = None;
+    match &rope.scaling {
+        RopeScaling::None | RopeScaling::Dynamic { .. } => {}
+        RopeScaling::Linear { factor } => scaling("linear", *factor),
+        RopeScaling::Yarn { factor, original: trained, .. } => {
+            scaling("yarn", *factor);
+            original = Some(*trained);
+        }
+        RopeScaling::Llama3 { .. } => {
+            described.rotations.push((String::from("rope_freqs.weight"), llama3_divisors(rope)));
+        }
+        RopeScaling::LongRope { short, long, original: trained, attention } => {
+            set("rope.scaling.attn_factor", GgufValue::Float(*attention));
+            original = Some(*trained);
+            for (kind, factors) in [("long", long), ("short", short)] {
+                let factors = factors.iter().map(|factor| *factor as f32).collect();
+                described.rotations.push((format!("rope_factors_{kind}.weight"), factors));
+            }
+        }
+    }
+    if let Some(original) = original {
+        let key = format!("{architecture}.rope.scaling.original_context_length");
+        described.metadata.insert(key, count(original));
+    }
+    described.metadata.insert(String::from("general.architecture"), GgufValue::Text(architecture.to_owned()));
+    described
+}
+
+/// The divisors of Llama 3's scaling, one for each frequency.
+fn llama3_divisors(rope: &RopeConfig) -> Vec<f32> {
+    let plain = RopeConfig { scaling: RopeScaling::None, ..rope.clone() }.rotation(1).speeds;
+    let scaled = rope.rotation(1).speeds;
+    plain.into_iter().zip(scaled).map(|(plain, scaled)| (plain / scaled) as f32).collect()
 }
 
 /// GGUF stores Llama 3 scaling as one divisor for each frequency. All published models use the same constants, so the

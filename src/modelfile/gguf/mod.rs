@@ -4,7 +4,10 @@
 //! header has a limit of its own, so a hostile file costs no more than its size. Tensor data is not read here.
 
 mod config;
+pub mod mixture;
 mod tokenizer;
+mod vocabulary;
+pub mod write;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,8 +16,9 @@ use std::path::Path;
 
 use super::{Head, ModelFileError, file_name};
 
-pub use config::read as configuration;
+pub use config::{Described, describe, read as configuration};
 pub use tokenizer::tokenizer_json;
+pub use vocabulary::{Kind, describe as describe_tokenizer, kinds_of};
 
 /// The largest vocabularies in use need about 20 MB.
 const HEADER_LIMIT_BYTES: u64 = 64 << 20;
@@ -162,7 +166,8 @@ fn block(ggml_type: u32) -> Option<(u64, u64)> {
     TYPES.iter().find(|(number, ..)| *number == ggml_type).map(|(_, _, elements, bytes)| (*elements, *bytes))
 }
 
-fn type_name(ggml_type: u32) -> Option<&'static str> {
+/// What a type is called.
+pub fn type_name(ggml_type: u32) -> Option<&'static str> {
     TYPES.iter().find(|(number, ..)| *number == ggml_type).map(|(_, name, ..)| *name)
 }
 

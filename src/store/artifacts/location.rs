@@ -1,7 +1,7 @@
 //! Names of what is stored.
 
 use crate::job::artifact::VERSION_MARK;
-use crate::job::{DatasetVersionId, FileId, JobId, ModelId, PartId};
+use crate::job::{DatasetVersionId, ExportId, FileId, JobId, ModelId, PartId};
 
 /// The folder of what jobs make.
 const JOBS: &str = "jobs";
@@ -20,6 +20,11 @@ impl Location {
     /// The folder of an imported model.
     pub fn model(id: ModelId) -> Self {
         Self(format!("models/{id}"))
+    }
+
+    /// The folder of an export.
+    pub fn export(id: ExportId) -> Self {
+        Self(format!("exports/{id}"))
     }
 
     /// A file as a client uploaded it.

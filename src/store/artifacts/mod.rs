@@ -29,6 +29,11 @@ pub struct Artifact {
 }
 
 impl Artifact {
+    /// One that no row of the table of artifacts names.
+    pub(super) fn at(location: Location, manifest: Manifest, completed_at: Timestamp) -> Self {
+        Self { manifest, completed_at, location }
+    }
+
     /// Its directory.
     pub fn location(&self) -> &Location {
         &self.location

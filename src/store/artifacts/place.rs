@@ -194,6 +194,13 @@ impl Place {
         Staged { path: self.files.upload(), place: self.clone(), published: false }
     }
 
+    /// The same for what will be at this location, beside it; what an earlier process left there is removed.
+    pub async fn stage_beside(&self, location: &Location) -> Staged {
+        let beside = Location(format!("{}.tmp", location.0));
+        self.remove(&beside).await;
+        Staged { path: self.path(&beside), place: self.clone(), published: false }
+    }
+
     fn path(&self, location: &Location) -> PathBuf {
         self.files.root().join(&location.0)
     }

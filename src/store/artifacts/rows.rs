@@ -63,6 +63,12 @@ impl Store {
             return Ok(Added { id, dropped: Vec::new() });
         }
         let mut dropped = replace(tx.connection(), lease.job, id, &new, manifest, now).await?;
+        let provenance = self.signed(tx.connection(), new.manifest, now).await?;
+        sqlx::query("update artifact set provenance = $2 where id = $1")
+            .bind(id.to_string())
+            .bind(provenance)
+            .execute(tx.connection())
+            .await?;
         if let ArtifactSummary::Checkpoint = new.summary {
             dropped.extend(prune(tx.connection(), lease.job, new.keep).await?);
         }

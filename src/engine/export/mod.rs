@@ -1,0 +1,109 @@
+//! A finished model in a form that other programs read. Tensors are read, changed and written one by one, so that one of
+//! them is what it takes of memory; the same model is always the same bytes.
+
+mod gguf;
+mod hugging_face;
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::actor::{ModelSource, Opened};
+use super::artifact::{self, write_file};
+use super::error::EngineError;
+use crate::job::spec::PromptSpec;
+use crate::job::{Export, ExportFormat, Manifest};
+use crate::modelfile::{COMPANIONS, adapter};
+
+pub(super) use hugging_face::{write_companions, write_texts};
+
+/// What is to be made, and of what.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ExportTask {
+    pub export: Export,
+    pub model: ModelSource,
+    /// The model that was trained.
+    pub base: String,
+    /// How the job that made it had its prompts: with a chat template of its own, for example.
+    pub prompt: PromptSpec,
+    /// The directory of the checkpoint.
+    pub checkpoint: PathBuf,
+    /// What the model is called.
+    pub name: String,
+    /// The export's manifest, without its files.
+    pub manifest: Manifest,
+    /// An empty folder for the files.
+    pub folder: PathBuf,
+    /// Bytes that may be written.
+    pub room: u64,
+}
+
+/// How far an export is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Written {
+    /// Bytes of weights.
+    pub done: u64,
+    pub total: u64,
+}
+
+/// Makes an export, with its manifest, and tells `tell` how far it is.
+pub fn export(task: &ExportTask, tell: &dyn Fn(Written)) -> Result<Manifest, EngineError> {
+    match task.export.format {
+        ExportFormat::Adapter => copy(task, &[adapter::CONFIG, adapter::WEIGHTS])?,
+        ExportFormat::Merged => {
+            let opened = Opened::new(&task.model, &task.prompt)?;
+            hugging_face::write(task, &opened, tell)?;
+        }
+        ExportFormat::Gguf => {
+            let opened = Opened::new(&task.model, &task.prompt)?;
+            gguf::write(task, &opened, tell)?;
+        }
+    }
+    write_file(&task.folder.join("README.md"), task.card()?.as_bytes())?;
+    artifact::complete(&task.folder, task.manifest.clone())
+}
+
+/// Copies files of the checkpoint, and what stands beside weights.
+fn copy(task: &ExportTask, names: &[&str]) -> Result<(), EngineError> {
+    let beside = COMPANIONS.iter().filter(|name| task.checkpoint.join(name).is_file());
+    for name in names.iter().chain(beside) {
+        let (from, to) = (task.checkpoint.join(name), task.folder.join(name));
+        fs::copy(&from, &to).map_err(|error| EngineError::io("copying", &from, error))?;
+    }
+    Ok(())
+}
+
+impl ExportTask {
+    /// An error unless there is room for so many bytes: a job that runs beside an export needs the disk more.
+    fn require(&self, bytes: u64) -> Result<(), EngineError> {
+        if bytes <= self.room {
+            return Ok(());
+        }
+        let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
+        Err(EngineError::io("making room for the files in", &self.folder, full))
+    }
+
+    /// The card of the checkpoint, with what hubs read of this form of it.
+    fn card(&self) -> Result<String, EngineError> {
+        let path = self.checkpoint.join("README.md");
+        let card = fs::read_to_string(&path).map_err(|error| EngineError::io("reading", &path, error))?;
+        // What the checkpoint's own card has in front says that it is an adapter.
+        let body =
+            card.strip_prefix("---\n").and_then(|card| card.split_once("\n---\n")).map_or(&*card, |(_, body)| body);
+        let library = match self.export.format {
+            ExportFormat::Adapter => "peft",
+            ExportFormat::Merged => "transformers",
+            ExportFormat::Gguf => "gguf",
+        };
+        let written = self.export.dtype.map_or(String::new(), |dtype| format!(", with numbers of {dtype}"));
+        Ok(format!(
+            "---\nbase_model: {}\nlibrary_name: {library}\npipeline_tag: text-generation\n---\n\n{}\n\
+             ## This form\n\nExported by Anneal {} as `{}`{written}.\n",
+            serde_json::json!(self.base),
+            body.trim_start(),
+            env!("CARGO_PKG_VERSION"),
+            self.export.format,
+        ))
+    }
+}
