@@ -297,3 +297,36 @@ fn a_downloaded_folder_is_verified_offline_and_no_changed_byte_passes() {
     let server = Server::start(data.path());
     assert_eq!(server.get("/.well-known/jwks.json").bytes, std::fs::read(at("jwks.json")).unwrap());
 }
+
+#[test]
+fn a_bundle_runs_again_on_another_server_and_ends_with_the_same_weights() {
+    let (data, home) = (data_dir(), tempfile::tempdir().unwrap());
+    let at = |name: &str| home.path().join(name).display().to_string();
+    let rows = b"{\"q\": \"1+2=\", \"completion\": \"3\"}\n{\"q\": \"2+2=\", \"completion\": \"4\"}\n";
+    let server = Server::start(data.path());
+    let upload = "/v1/datasets?prompt_column=q";
+    let dataset = server.post_bytes(upload, rows, &[("content-type", "application/jsonl")]).json();
+    let mut spec = spec(Value::Null);
+    spec["dataset"]["train"] = dataset["id"].clone();
+    let job = server.wait(&server.submit(&spec));
+    assert_eq!(job["status"], "succeeded", "{job}");
+    let bundled = anneal(&server, &["bundle", job["id"].as_str().unwrap(), "--output", &at("bundle")]);
+    assert!(bundled.0, "{}", bundled.1);
+    drop(server);
+
+    let other_data = data_dir();
+    let other = Server::start(other_data.path());
+    let replayed = anneal(&other, &["replay", &at("bundle")]);
+    assert!(replayed.0 && replayed.1.contains("the same"), "{}", replayed.1);
+    let change = |from: &str, to: &str| {
+        let text = std::fs::read_to_string(at("bundle/bundle.json")).unwrap();
+        assert!(text.contains(from), "{text}");
+        std::fs::write(at("bundle/bundle.json"), text.replacen(from, to, 1)).unwrap();
+    };
+    change("\"seed\": 7", "\"seed\": 8");
+    let others = anneal(&other, &["replay", &at("bundle"), "--json"]);
+    assert!(!others.0 && others.1.contains("\"same_weights\":false"), "{}", others.1);
+    change("\"program\": \"", "\"program\": \"9.");
+    let refused = anneal(&other, &["replay", &at("bundle")]);
+    assert!(!refused.0 && refused.1.contains("bundle_version"), "{}", refused.1);
+}

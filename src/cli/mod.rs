@@ -34,6 +34,7 @@ mod projects;
 mod queue;
 mod quickstart;
 mod remote;
+mod replay;
 mod rollouts;
 mod run;
 mod sandbox;
@@ -119,6 +120,10 @@ enum Command {
     Export(export::Args),
     /// Check a downloaded folder against what the server has signed
     Verify(verify::Args),
+    /// Put a finished job, its data and the digests of its weights into a folder
+    Bundle(replay::BundleArgs),
+    /// Run a bundled job again, and compare its weights
+    Replay(replay::ReplayArgs),
     /// Store verifiers and try them
     Verifiers(verifiers::Args),
     /// List and import models
@@ -160,7 +165,7 @@ enum Command {
 }
 
 /// Commands that are clients of the API, and nothing else.
-const CLIENTS: [&str; 22] = [
+const CLIENTS: [&str; 24] = [
     "ui",
     "login",
     "logout",
@@ -173,6 +178,8 @@ const CLIENTS: [&str; 22] = [
     "datasets",
     "checkpoints",
     "export",
+    "bundle",
+    "replay",
     "verify",
     "verifiers",
     "evaluations",
@@ -222,6 +229,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         }
         Command::Sandbox(args) => sandbox::run(&args),
         Command::Exporter => exporter::run(),
+        Command::Bundle(args) => replay::bundle(&config, &args),
+        Command::Replay(args) => replay::replay(&config, &args),
         Command::Verify(args) => verify::run(&config, &args),
         Command::Export(args) => export::run(&config, &args),
         Command::Quickstart(args) => quickstart::run(config, &args),

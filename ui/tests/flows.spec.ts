@@ -119,6 +119,31 @@ test('a job is paused, goes on, and proves that it would have ended with the sam
   expect(wrong).toEqual([])
 })
 
+test('a finished checkpoint is exported and downloaded', async ({ page, server }) => {
+  test.setTimeout(120_000)
+  const wrong = watch(page, server)
+  const id = await server.job({ ...SHORT, name: 'taken home', adapter: { type: 'lora', rank: 4 } })
+  await page.goto(`${server.base}/jobs/${id}`)
+  await expect(page.getByText('succeeded').first()).toBeVisible({ timeout: 60_000 })
+  await page.goto(`${server.base}/jobs/${id}/checkpoints`)
+  await page.getByText('take home').click()
+  for (const [form, file] of [['GGUF, q8_0', 'model-q8_0.gguf'], ['Adapter for peft', 'adapter_config.json']]) {
+    await page.getByLabel('Form of the export').selectOption(form)
+    await page.getByRole('button', { name: 'Export', exact: true }).click()
+    const row = page.locator('div', { has: page.getByText('all as one archive') }).filter({ hasText: file })
+    await expect(row.getByRole('link', { name: file }).last()).toBeVisible({ timeout: 30_000 })
+  }
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'model-q8_0.gguf' }).click()])
+  expect(download.suggestedFilename()).toBe('model-q8_0.gguf')
+  // What the shapes of a model do not allow is said where it was asked for.
+  await page.getByLabel('Form of the export').selectOption('GGUF, q4_k_m')
+  await page.getByRole('button', { name: 'Export', exact: true }).click()
+  await expect(page.getByText(/take q8_0/)).toBeVisible()
+  await page.getByRole('button', { name: 'Delete the export gguf q8_0' }).click()
+  await expect(page.getByRole('link', { name: 'model-q8_0.gguf' })).toHaveCount(0)
+  expect(wrong.filter((line) => !line.includes('422'))).toEqual([])
+})
+
 /** Presses Tab until something has the focus, as somebody without a mouse does. */
 async function tabTo(page: Page, to: Locator, most = 80) {
   for (let i = 0; i < most; i++) {

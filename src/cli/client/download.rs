@@ -86,6 +86,21 @@ impl Client {
         Ok(downloaded)
     }
 
+    /// Downloads one file with a known digest.
+    pub fn download_one(
+        &self,
+        url_path: &str,
+        sha256: &str,
+        target: &Path,
+        bar: &ProgressBar,
+    ) -> anyhow::Result<Downloaded> {
+        let (etag, sha256) = (Some(format!("\"{sha256}\"")), Some(sha256.to_owned()));
+        let remote = Remote { url_path: url_path.to_owned(), size: None, etag, sha256 };
+        let downloaded = self.fetch(&remote, target, bar, |_| Ok(()))?;
+        bar.finish_and_clear();
+        Ok(downloaded)
+    }
+
     /// Puts what the server has signed beside the files, where it has.
     fn fetch_provenance(&self, of: &str, target: &Path) -> anyhow::Result<()> {
         let envelope = match self.get(&format!("{of}/provenance")) {
