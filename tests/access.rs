@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 /// Routes that anyone may ask.
-const PUBLIC: [&str; 2] = ["/healthz", "/readyz"];
+const PUBLIC: [&str; 3] = ["/healthz", "/readyz", "/.well-known/jwks.json"];
 /// Routes of operators, who see all projects.
 const ADMIN: [&str; 3] = ["/v1/api-keys", "/v1/projects", "/v1/audit-log"];
 

@@ -328,7 +328,9 @@ fn an_archive_unpacks_to_the_files_of_its_manifest_and_is_always_the_same() {
         }
         let stored: Value = serde_json::from_slice(&std::fs::read(unpacked.join("manifest.json")).unwrap()).unwrap();
         assert_eq!(stored, manifest);
-        assert_eq!(std::fs::read_dir(&unpacked).unwrap().count(), files.len() + 1);
+        // Beside the manifest lies what the server has signed.
+        assert!(unpacked.join("provenance.json").is_file());
+        assert_eq!(std::fs::read_dir(&unpacked).unwrap().count(), files.len() + 2);
     }
     assert_eq!(server().get("/v1/checkpoints/ckpt_00000000000000000000000000000000/archive").status, 404);
 }

@@ -76,9 +76,9 @@ const ORDERS: &[(&str, &[&str])] = &[
     ]),
     ("store", &[
         // Rows that stand by themselves.
-        "files", "vault", "checksums", "memo", "migrations", "attempts", "audit", "keys", "sessions", "metrics", "names", "projects", "quota", "requests", "life",
+        "files", "key_file", "vault", "checksums", "memo", "migrations", "attempts", "audit", "keys", "sessions", "metrics", "names", "projects", "quota", "requests", "life",
         // A job's log, its status, and the right to run it.
-        "events", "devices", "transitions", "lease", "workers", "reports", "inputs",
+        "events", "devices", "transitions", "lease", "workers", "reports", "inputs", "provenance",
         // What jobs use and what they make.
         "artifacts", "datasets", "models", "imports", "verifiers", "uploaded_files", "uploads",
         // Jobs.
@@ -96,7 +96,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // Around every handler.
         "access", "limits", "idempotency", "audit", "browser", "compress",
         // Handlers.
-        "audit_log", "checkpoints", "exports", "datasets", "devices", "health", "inference", "keys", "sessions", "metrics_catalog",
+        "audit_log", "signing_keys", "checkpoints", "exports", "datasets", "devices", "health", "inference", "keys", "sessions", "metrics_catalog",
         "models", "objectives", "projects", "queue", "events", "verifiers", "webhook_deliveries", "webhook_endpoints",
         "rollout_sets", "evaluations", "jobs", "metrics", "openai",
         "openapi", "docs", "page",

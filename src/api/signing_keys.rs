@@ -11,7 +11,7 @@ use super::error::Problem;
 ///
 /// A JSON Web Key Set (RFC 7517, RFC 8037) with the Ed25519 key that signs what jobs make, called by its thumbprint
 /// (RFC 7638). Keep it where those who verify downloads can trust it: `anneal verify DIR --key jwks.json`.
-#[utoipa::path(get, path = "/.well-known/jwks.json", tag = "operations", responses((status = 200, body = Object)))]
+#[utoipa::path(get, path = "/.well-known/jwks.json", tag = "checkpoints", responses((status = 200, body = Object)))]
 pub async fn signing_keys(State(app): State<App>) -> Result<Json<Value>, Problem> {
     let key = app.store.public_key()?;
     let mut shown = json!(key);

@@ -94,7 +94,7 @@ fn make(client: &Client, output: Output, args: &BundleArgs) -> anyhow::Result<Ex
     let job = client.get(&format!("/v1/jobs/{}", escape(&args.job)))?;
     let checkpoint = job["result"]["checkpoint"].as_str().context("the job has made no model (no_checkpoint)")?;
     let of = format!("/v1/checkpoints/{}", escape(checkpoint));
-    let mut spec = job["spec"].clone();
+    let mut spec = job["spec_resolved"].clone();
     for (pointer, what) in OTHERS {
         if spec.pointer(pointer).is_some_and(|value| !value.is_null()) {
             bail!("the job needs {what} ({pointer}), which is not part of a bundle (not_portable)");

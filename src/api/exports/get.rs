@@ -41,8 +41,8 @@ pub struct GetExport {
 )]
 pub async fn get_export(
     Access(app): Access,
-    Id(id): Id<ExportId>,
     Params(GetExport { wait }): Params<GetExport>,
+    Id(id): Id<ExportId>,
 ) -> Result<Json<Export>, Problem> {
     let deadline = Instant::now() + Duration::from_secs(wait);
     let mut shutdown = app.shutdown.clone();

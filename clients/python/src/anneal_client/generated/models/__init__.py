@@ -52,6 +52,7 @@ from .completion_logprobs import CompletionLogprobs
 from .completion_logprobs_top_logprobs_type_0_item import CompletionLogprobsTopLogprobsType0Item
 from .completion_request import CompletionRequest
 from .create_api_key import CreateApiKey
+from .create_export import CreateExport
 from .create_file import CreateFile
 from .create_fine_tuning_job import CreateFineTuningJob
 from .create_fine_tuning_job_integrations_type_0_item import CreateFineTuningJobIntegrationsType0Item
@@ -98,6 +99,12 @@ from .evaluation_spec import EvaluationSpec
 from .evaluation_split import EvaluationSplit
 from .event_level import EventLevel
 from .expires_after import ExpiresAfter
+from .export import Export
+from .export_failure import ExportFailure
+from .export_form import ExportForm
+from .export_list import ExportList
+from .export_numbers import ExportNumbers
+from .export_status import ExportStatus
 from .fade_schedule import FadeSchedule
 from .field_problem import FieldProblem
 from .file_object import FileObject
@@ -119,6 +126,8 @@ from .frontier_request import FrontierRequest
 from .frontier_row import FrontierRow
 from .gate import Gate
 from .gate_spec import GateSpec
+from .get_checkpoint_provenance_response_200 import GetCheckpointProvenanceResponse200
+from .get_export_provenance_response_200 import GetExportProvenanceResponse200
 from .grader_body import GraderBody
 from .grader_errors import GraderErrors
 from .grader_metadata import GraderMetadata
@@ -233,9 +242,11 @@ from .rollout_spec import RolloutSpec
 from .row_prompt import RowPrompt
 from .row_prompt_list import RowPromptList
 from .run_grader import RunGrader
+from .sampled_weights import SampledWeights
 from .sampling_spec import SamplingSpec
 from .session import Session
 from .session_link import SessionLink
+from .signing_keys_response_200 import SigningKeysResponse200
 from .status_change import StatusChange
 from .status_event import StatusEvent
 from .step_metrics import StepMetrics
@@ -340,6 +351,7 @@ __all__ = (
     "CompletionLogprobsTopLogprobsType0Item",
     "CompletionRequest",
     "CreateApiKey",
+    "CreateExport",
     "CreateFile",
     "CreateFineTuningJob",
     "CreateFineTuningJobIntegrationsType0Item",
@@ -386,6 +398,12 @@ __all__ = (
     "EvaluationSplit",
     "EventLevel",
     "ExpiresAfter",
+    "Export",
+    "ExportFailure",
+    "ExportForm",
+    "ExportList",
+    "ExportNumbers",
+    "ExportStatus",
     "FadeSchedule",
     "FieldProblem",
     "FileObject",
@@ -407,6 +425,8 @@ __all__ = (
     "FrontierRow",
     "Gate",
     "GateSpec",
+    "GetCheckpointProvenanceResponse200",
+    "GetExportProvenanceResponse200",
     "GraderBody",
     "GraderErrors",
     "GraderMetadata",
@@ -521,9 +541,11 @@ __all__ = (
     "RowPrompt",
     "RowPromptList",
     "RunGrader",
+    "SampledWeights",
     "SamplingSpec",
     "Session",
     "SessionLink",
+    "SigningKeysResponse200",
     "StatusChange",
     "StatusEvent",
     "StepMetrics",

@@ -2,6 +2,7 @@ from enum import StrEnum
 
 class CheckpointKind(StrEnum):
     EVALUATION = "evaluation"
+    EXPORT = "export"
     INFERENCE = "inference"
     ROLLOUTS = "rollouts"
     TRAINING = "training"

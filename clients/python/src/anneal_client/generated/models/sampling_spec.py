@@ -8,6 +8,7 @@ from attrs import field as _attrs_field
 
 from ..types import UNSET, Unset
 
+from ..models.sampled_weights import SampledWeights
 from ..types import UNSET, Unset
 from typing import cast
 
@@ -25,6 +26,13 @@ class SamplingSpec:
             max_new_tokens (int | Unset): The longest completion in tokens. Default: 256.
             stop (list[str] | Unset): Texts that end a completion, besides the model's end-of-sequence tokens.
             batch_size (int | Unset): Completions sampled at the same time. Default: 64.
+            weights (None | SampledWeights | Unset): Sample with a copy of the weights of fewer bits, and products in bf16:
+                faster, and another distribution than the one
+                that is trained. The log-probabilities that are kept are those that tokens were really drawn with; `p3o` and
+                other
+                objectives with a correction weigh them against the policy's, others warn. On the CPU only; a GPU samples with
+                the
+                weights that are trained. Evaluations within a job always take these.
      """
 
     temperature: float | Unset = 1.0
@@ -33,6 +41,7 @@ class SamplingSpec:
     max_new_tokens: int | Unset = 256
     stop: list[str] | Unset = UNSET
     batch_size: int | Unset = 64
+    weights: None | SampledWeights | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         temperature = self.temperature
@@ -48,6 +57,14 @@ class SamplingSpec:
             stop = self.stop
 
         batch_size = self.batch_size
+
+        weights: None | str | Unset
+        if isinstance(self.weights, Unset):
+            weights = UNSET
+        elif isinstance(self.weights, SampledWeights):
+            weights = self.weights.value
+        else:
+            weights = self.weights
 
         field_dict: dict[str, Any] = {}
 
@@ -65,6 +82,8 @@ class SamplingSpec:
             field_dict["stop"] = stop
         if batch_size is not UNSET:
             field_dict["batch_size"] = batch_size
+        if weights is not UNSET:
+            field_dict["weights"] = weights
 
         return field_dict
 
@@ -83,6 +102,23 @@ class SamplingSpec:
 
         batch_size = d.pop("batch_size", UNSET)
 
+        def _parse_weights(data: object) -> None | SampledWeights | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, str):
+                    raise TypeError()
+                weights_type_0 = SampledWeights(data)
+
+                return weights_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | SampledWeights | Unset, data)
+
+        weights = _parse_weights(d.pop("weights", UNSET))
+
         sampling_spec = cls(
             temperature=temperature,
             top_p=top_p,
@@ -90,6 +126,7 @@ class SamplingSpec:
             max_new_tokens=max_new_tokens,
             stop=stop,
             batch_size=batch_size,
+            weights=weights,
         )
 
         return sampling_spec
