@@ -322,7 +322,7 @@ fn a_bundle_runs_again_on_another_server_and_ends_with_the_same_weights() {
     };
     change("\"seed\": 7", "\"seed\": 8");
     let others = anneal(&other, &["replay", &at("bundle"), "--json"]);
-    assert!(!others.0 && others.1.contains("\"same_weights\":false"), "{}", others.1);
+    assert!(!others.0 && others.1.contains("\"same_weights\": false"), "{}", others.1);
     change("\"program\": \"", "\"program\": \"9.");
     let refused = anneal(&other, &["replay", &at("bundle")]);
     assert!(!refused.0 && refused.1.contains("bundle_version"), "{}", refused.1);
