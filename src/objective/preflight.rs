@@ -127,7 +127,7 @@ mod tests {
             [("bolt", "reference_changed"), ("policy_gradient", "off_policy"), ("vopd", "off_policy")]
         {
             let quick = json!({"sampling": {"weights": "int8"}});
-            assert_eq!(codes(json!({"type": objective, "correction": "none"}), quick.clone()), [code], "{objective}");
+            assert_eq!(codes(json!({"type": objective}), quick.clone()), [code], "{objective}");
             assert_eq!(codes(json!({"type": "p3o"}), quick.clone()), Vec::<&str>::new());
             assert_eq!(codes(json!({"type": "grpo"}), quick), Vec::<&str>::new());
         }

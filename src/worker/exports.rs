@@ -66,22 +66,29 @@ async fn look(store: &Store) -> Result<(), StoreError> {
     let Some(row) = store.next_export().await? else { return Ok(()) };
     let location = Location::export(row.id);
     let staged = store.place().stage_beside(&location).await;
-    let made = match task(store, &row, staged.folder()?.to_owned()).await {
+    let task = match staged.folder() {
+        Ok(folder) => task(store, &row, folder.to_owned()).await,
+        Err(error) => Err(unstored(error)),
+    };
+    let made = match task {
         Ok(task) => made(store, &row, &task).await?,
         Err(failure) => Some(Err(failure)),
     };
-    let finished = match made {
+    let published = match made {
         // It was deleted.
-        None => Ok(()),
-        Some(Err(failure)) => {
-            tracing::warn!(export = %row.id, failure = failure.message, "an export cannot be made");
-            store.fail_export(row.id, &failure, clock::now()).await
-        }
+        None => return Ok(()),
+        Some(Err(failure)) => Err(failure),
         Some(Ok(manifest)) => {
             // A server before this one may have come so far.
             store.place().remove(&location).await;
-            staged.publish(&location).await?;
-            store.finish_export(row.id, &manifest, clock::now()).await
+            staged.publish(&location).await.map(|()| manifest).map_err(unstored)
+        }
+    };
+    let finished = match published {
+        Ok(manifest) => store.finish_export(row.id, &manifest, clock::now()).await,
+        Err(failure) => {
+            tracing::warn!(export = %row.id, failure = failure.message, "an export cannot be made");
+            store.fail_export(row.id, &failure, clock::now()).await
         }
     };
     match finished {
@@ -91,6 +98,20 @@ async fn look(store: &Store) -> Result<(), StoreError> {
         }
         finished => finished,
     }
+}
+
+/// What an export fails with when its files cannot be written.
+fn unstored(error: StoreError) -> Failure {
+    let failure = failed(error);
+    match failure.kind {
+        FailureKind::StorageFull => again(failure, "the disk is full"),
+        _ => failure,
+    }
+}
+
+/// The same with what to do about it.
+fn again(failure: Failure, what: &str) -> Failure {
+    Failure { message: format!("{what}; free some space and export again"), ..failure }
 }
 
 /// What is to be made, from its row.
@@ -216,11 +237,10 @@ pub fn perform(input: impl io::Read, out: impl Write) -> io::Result<()> {
         Ok(manifest) => Said::Done(manifest),
         Err(error) => {
             let failure = error.failure();
-            let message = match failure.kind {
-                FailureKind::StorageFull => format!("{error}; free some space and export again"),
-                _ => failure.message,
-            };
-            Said::Failed(Failure { message, ..failure })
+            Said::Failed(match failure.kind {
+                FailureKind::StorageFull => again(failure, &error.to_string()),
+                _ => failure,
+            })
         }
     })
 }
