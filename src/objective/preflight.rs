@@ -123,14 +123,12 @@ mod tests {
         assert_eq!(codes(json!({"type": "bolt"}), hot.clone()), ["reference_changed"]);
         assert_eq!(codes(json!({"type": "p3o"}), hot.clone()), Vec::<&str>::new());
         assert_eq!(codes(json!({"type": "policy_gradient"}), hot), ["off_policy"]);
-        for (objective, code) in
-            [("bolt", "reference_changed"), ("policy_gradient", "off_policy"), ("vopd", "off_policy")]
-        {
-            let quick = json!({"sampling": {"weights": "int8"}});
-            assert_eq!(codes(json!({"type": objective}), quick.clone()), [code], "{objective}");
-            assert_eq!(codes(json!({"type": "p3o"}), quick.clone()), Vec::<&str>::new());
-            assert_eq!(codes(json!({"type": "grpo"}), quick), Vec::<&str>::new());
-        }
+        let quick = || json!({"sampling": {"weights": "int8"}});
+        assert_eq!(codes(json!({"type": "bolt"}), quick()), ["reference_changed"]);
+        assert_eq!(codes(json!({"type": "policy_gradient"}), quick()), ["off_policy"]);
+        assert_eq!(codes(json!({"type": "vopd", "teacher": "builtin:arith-tiny"}), quick()), ["off_policy"]);
+        assert_eq!(codes(json!({"type": "p3o"}), quick()), Vec::<&str>::new());
+        assert_eq!(codes(json!({"type": "grpo"}), quick()), Vec::<&str>::new());
         assert_eq!(codes(json!({"type": "bolt", "zero_spread": "skip"}), json!({})), ["departure"]);
     }
 }
