@@ -1,13 +1,13 @@
 //! `anneal checkpoints ...`: lists, shows and downloads them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 
-use super::client::{Client, escape};
+use super::client::{Client, Downloaded, escape};
 use super::interrupt::on_interrupt;
 use super::output::{Fields, Output, Table, age, member, size, time};
 use super::remote::{PageArgs, RemoteArgs, items, tell_more};
@@ -126,19 +126,24 @@ fn download(client: &Client, output: Output, args: &DownloadArgs) -> anyhow::Res
             (folder, files)
         }
     };
+    tell_downloaded(output, ("checkpoint", id), &target, &files);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says which files of what, a kind of thing and its id, are where now.
+pub fn tell_downloaded(output: Output, (what, id): (&str, &str), target: &Path, files: &[Downloaded]) {
     let bytes: u64 = files.iter().map(|file| file.size).sum();
-    let answer = json!({"object": "download", "checkpoint": id, "target": target, "bytes": bytes, "files": files});
+    let answer = json!({"object": "download", what: id, "target": target, "bytes": bytes, "files": files});
     output.answer(&answer, || {
         let mut table = Table::new(&["FILE", ">BYTES", "SHA256"]);
-        for file in &files {
+        for file in files {
             table.row([file.path.display().to_string(), file.size.to_string(), file.sha256.clone()]);
         }
-        table.text("the checkpoint has no files")
+        table.text(&format!("the {what} has no files"))
     });
     if !output.json {
         eprintln!("{} in {}, checked against the manifest", size(Some(bytes)), target.display());
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// A bar for a transfer, on standard error.

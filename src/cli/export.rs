@@ -8,10 +8,10 @@ use anyhow::bail;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::checkpoints::bar_of_bytes;
+use super::checkpoints::{bar_of_bytes, tell_downloaded};
 use super::client::{Client, escape};
 use super::interrupt::on_interrupt;
-use super::output::{Output, Table, size};
+use super::output::{Output, size};
 use super::remote::RemoteArgs;
 use crate::config::Config;
 
@@ -78,18 +78,7 @@ fn export(client: &Client, output: Output, args: &Args) -> anyhow::Result<ExitCo
     }
     let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(&export));
     let files = client.download(&path, &folder, &bar_of_bytes())?;
-    let bytes: u64 = files.iter().map(|file| file.size).sum();
-    let answer = json!({"object": "download", "export": export, "target": folder, "bytes": bytes, "files": files});
-    output.answer(&answer, || {
-        let mut table = Table::new(&["FILE", ">BYTES", "SHA256"]);
-        for file in &files {
-            table.row([file.path.display().to_string(), file.size.to_string(), file.sha256.clone()]);
-        }
-        table.text("the export has no files")
-    });
-    if !output.json {
-        eprintln!("{} in {}, checked against the manifest", size(Some(bytes)), folder.display());
-    }
+    tell_downloaded(output, ("export", &export), &folder, &files);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -19,6 +19,7 @@ use ureq::http::{Request, Response, header};
 use ureq::{Agent, AsSendBody, SendBody};
 
 pub use crate::hub::escape;
+pub use download::Downloaded;
 pub use refusal::{Refused, Unreachable};
 pub use stream::{End, body};
 
