@@ -6,14 +6,16 @@ use std::path::Path;
 
 use candle_core::quantized::QTensor;
 use candle_core::{Device, Tensor};
-use half::{bf16, f16};
+use half::f16;
 use rayon::prelude::*;
 
 use super::{ExportTask, Written};
 use crate::engine::actor::Opened;
 use crate::engine::error::EngineError;
 use crate::engine::model::reader::{ggml_dtype, pairs};
+use crate::engine::model::weights;
 use crate::job::ExportDtype;
+use crate::job::spec::WeightDtype;
 use crate::modelfile::architecture::{Part, Role, TensorSpec};
 use crate::modelfile::gguf::write::{NewTensor, header, lay_out};
 use crate::modelfile::gguf::{self, Described, Gguf, GgufValue, mixture};
@@ -149,9 +151,9 @@ fn arranged(config: &ModelConfig, has_pairs: bool, spec: &TensorSpec, mut values
 /// The blocks of a type that stand for the numbers, of which rows are whole blocks.
 fn encoded(values: &[f32], ggml_type: u32) -> Result<Vec<u8>, EngineError> {
     Ok(match ggml_type {
-        F32 => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        F32 => weights::encoded(values, WeightDtype::F32),
         1 => values.iter().flat_map(|value| f16::from_f32(*value).to_le_bytes()).collect(),
-        30 => values.iter().flat_map(|value| bf16::from_f32(*value).to_le_bytes()).collect(),
+        30 => weights::encoded(values, WeightDtype::Bf16),
         other => {
             let kind = ggml_dtype(other)?;
             let encode = |piece: &[f32]| -> Result<Vec<u8>, candle_core::Error> {

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 
-use half::bf16;
 use safetensors::{Dtype, View};
 use serde_json::{Map, Value, json};
 
@@ -12,8 +11,9 @@ use super::{ExportTask, Written};
 use crate::engine::actor::Opened;
 use crate::engine::artifact::{write_file, write_json};
 use crate::engine::error::EngineError;
-use crate::engine::model::weights::write_safetensors;
+use crate::engine::model::weights::{encoded, write_safetensors};
 use crate::job::ExportDtype;
+use crate::job::spec::WeightDtype;
 use crate::modelfile::ModelConfig;
 use crate::modelfile::architecture::TensorSpec;
 use crate::modelfile::safetensors::{INDEX_FILE, SINGLE_FILE};
@@ -100,11 +100,8 @@ impl View for Lazy<'_> {
     }
 
     fn data(&self) -> Cow<'_, [u8]> {
-        let values = (self.numbers)(self.spec);
-        Cow::Owned(match self.dtype {
-            Dtype::F32 => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
-            _ => values.iter().flat_map(|value| bf16::from_f32(*value).to_le_bytes()).collect(),
-        })
+        let dtype = if self.dtype == Dtype::F32 { WeightDtype::F32 } else { WeightDtype::Bf16 };
+        Cow::Owned(encoded(&(self.numbers)(self.spec), dtype))
     }
 
     fn data_len(&self) -> usize {

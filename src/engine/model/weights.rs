@@ -203,14 +203,19 @@ impl<T: Tensors> View for TensorView<'_, T> {
     }
 
     fn data(&self) -> Cow<'_, [u8]> {
-        Cow::Owned(self.numbers.read(self.index, |values| match self.dtype {
-            WeightDtype::F32 => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
-            WeightDtype::Bf16 => values.iter().flat_map(|v| bf16::from_f32(*v).to_le_bytes()).collect(),
-        }))
+        Cow::Owned(self.numbers.read(self.index, |values| encoded(values, self.dtype)))
     }
 
     fn data_len(&self) -> usize {
         self.shape.iter().product::<usize>() * self.dtype().bitsize() / 8
+    }
+}
+
+/// Numbers as they stand in a file, little-endian.
+pub fn encoded(values: &[f32], dtype: WeightDtype) -> Vec<u8> {
+    match dtype {
+        WeightDtype::F32 => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        WeightDtype::Bf16 => values.iter().flat_map(|value| bf16::from_f32(*value).to_le_bytes()).collect(),
     }
 }
 
