@@ -85,7 +85,7 @@ fn train(criterion: &mut Criterion) {
     let mut optimizer = AdamW::new(&OptimizerSpec::default());
     let config = objective::Config::parse(&json!({"type": "sft"}), "/objective").expect("the spec is valid");
     let objective = config.build(&TrainSpec::default());
-    let learner = Learner { decoder: &decoder, teacher: None, recompute: false, balance: 0.0 };
+    let learner = Learner { decoder: &decoder, teacher: None, recompute: false, balance: 0.0, dropout: None };
 
     let mut group = criterion.benchmark_group("train");
     group.sampling_mode(SamplingMode::Flat).throughput(Throughput::Elements(batch.tokens.len() as u64));
@@ -146,7 +146,7 @@ fn objectives(criterion: &mut Criterion) {
     let [decoder, teacher] = [decoder(&weights), decoder(&weights)];
     let batch = micro_batch(weights.config().vocab_size);
     let mut optimizer = AdamW::new(&OptimizerSpec::default());
-    let learner = Learner { decoder: &decoder, teacher: Some(&teacher), recompute: false, balance: 0.0 };
+    let learner = Learner { decoder: &decoder, teacher: Some(&teacher), recompute: false, balance: 0.0, dropout: None };
     let mut group = criterion.benchmark_group("objective");
     group.sampling_mode(SamplingMode::Flat).throughput(Throughput::Elements(batch.tokens.len() as u64));
     group.bench_function("forward pass without gradients", |bencher| {

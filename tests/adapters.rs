@@ -105,8 +105,11 @@ fn killed_jobs_end_with_the_same_adapter() {
     spec["checkpoints"] = json!({"every_steps": 2});
     for (state, kill_server, step) in [("f32", false, 3), ("bf16", true, 7), ("int8", false, 5)] {
         spec["optimizer"]["state"] = json!(state);
+        spec["adapter"]["init"] = json!(if state == "bf16" { "pissa" } else { "kaiming" });
+        spec["adapter"]["dora"] = json!(state != "bf16");
         if state == "int8" {
             spec["adapter"]["quantize"] = json!("int8");
+            spec["adapter"]["dropout"] = json!(0.1);
         }
         let wanted = {
             let data = data_dir();
@@ -171,6 +174,58 @@ fn an_adapter_is_a_model_to_evaluate_to_ask_to_go_on_from_and_to_learn_from() {
     let job = run(&server, &whole);
     assert_eq!(series(&server, &job, "kl/reference")[0], 0.0, "the reference has it too");
     sha256(&finished(&server, &job), "model.safetensors");
+}
+
+/// An adapter in a folder, as peft saves it, becomes a model beside its base: the same model as the checkpoint that it was.
+#[test]
+fn an_adapter_of_others_is_imported_beside_its_base() {
+    let (data, import) = (data_dir(), data_dir());
+    let server = Server::start_with(data.path(), &["--import-roots", import.path().to_str().unwrap()]);
+    let adapter = finished(&server, &run(&server, &spec(json!({"type": "sft"}))));
+    let folder = import.path().join("adapter");
+    fs::create_dir(&folder).unwrap();
+    for name in ["adapter_config.json", WEIGHTS] {
+        fs::write(folder.join(name), file(&server, &adapter, name)).unwrap();
+    }
+    let path = folder.to_str().unwrap();
+    let refused = |body: Value| {
+        let answer = server.post("/v1/models", &body);
+        assert_eq!(answer.status, 422, "{}", answer.json());
+        answer.json()["errors"][0]["code"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(refused(json!({"path": path, "base": "builtin:nothing"})), "unknown_model");
+    let assets = import.path().join("whole");
+    fs::create_dir(&assets).unwrap();
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny")).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), assets.join(entry.file_name())).unwrap();
+    }
+    assert_eq!(refused(json!({"path": assets, "base": "builtin:arith-tiny"})), "invalid_value");
+    assert_eq!(refused(json!({"path": path, "base": id(&adapter)})), "adapter_of_adapter");
+    let model = server.import(&json!({"path": path, "base": "builtin:arith-tiny", "name": "theirs"}));
+    assert_eq!((&model["status"], &model["base"]), (&json!("ready"), &json!("builtin:arith-tiny")), "{model}");
+    assert_eq!(model["weights_sha256"], sha256(&adapter, WEIGHTS));
+    // Evaluated, gone on from and trained as a whole, it is what the checkpoint is.
+    let on = |start: &str| {
+        let mut spec = spec(json!({"type": "sft"}));
+        spec["adapter"] = json!({"type": "lora", "start": start});
+        sha256(&finished(&server, &run(&server, &spec)), WEIGHTS).to_owned()
+    };
+    assert_eq!(on(id(&model)), on(id(&adapter)));
+    let whole = |name: &str| {
+        let mut spec = spec(json!({"type": "sft"}));
+        (spec["model"], spec["adapter"]) = (json!(name), Value::Null);
+        sha256(&finished(&server, &run(&server, &spec)), "model.safetensors").to_owned()
+    };
+    assert_eq!(whole(id(&model)), whole(id(&adapter)));
+    // A number that is not finite is found when the bytes are there, and nothing is left.
+    let mut bytes = fs::read(folder.join(WEIGHTS)).unwrap();
+    let end = bytes.len();
+    bytes[end - 4..].copy_from_slice(&f32::NAN.to_le_bytes());
+    fs::write(folder.join(WEIGHTS), bytes).unwrap();
+    let broken = server.import(&json!({"path": path, "base": "builtin:arith-tiny"}));
+    assert_eq!(broken["failure"]["code"], "adapter_not_finite", "{broken}");
+    assert!(!data.path().join("models").join(id(&broken)).exists());
 }
 
 #[test]

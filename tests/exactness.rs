@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use anneal::engine::EngineError;
 use anneal::engine::backend::{Tensors, Usage};
 use anneal::engine::batch::{Sequence, pack};
 use anneal::engine::cpu::Cpu;
@@ -19,8 +20,8 @@ use anneal::engine::random::{Purpose, Stream};
 use anneal::engine::rows::Packed;
 use anneal::engine::sampler::{Completion, Request, Sampler};
 use anneal::job::adapter::{AdapterSpec, Targets};
-use anneal::job::spec::{SamplingSpec, TrainSpec};
-use anneal::modelfile::adapter::{Factor, factor_name};
+use anneal::job::spec::{SamplingSpec, TrainSpec, WeightDtype};
+use anneal::modelfile::adapter::{Factor, factor_name, to_peft};
 use anneal::modelfile::architecture::TensorSpec;
 use anneal::modelfile::families::FAMILIES;
 use anneal::modelfile::{Inspection, ModelConfig, inspect};
@@ -180,7 +181,7 @@ fn recomputing_and_cutting_change_no_bit_of_a_gradient() {
             let sequences = sequences(&requests, &sample(&decoder, &tokenizer, &requests, 32));
             let gradient = |recompute: bool, tokens: usize| {
                 let mut sums = GradientSum::default();
-                let learner = Learner { decoder: &decoder, teacher: None, recompute, balance: 0.01 };
+                let learner = Learner { decoder: &decoder, teacher: None, recompute, balance: 0.01, dropout: None };
                 for batch in pack(&sequences, tokens) {
                     learner.micro_batch(objective.as_ref(), &batch, &mut sums).unwrap();
                 }
@@ -202,11 +203,16 @@ fn recomputing_and_cutting_change_no_bit_of_a_gradient() {
 }
 
 /// The same weights frozen, with an adapter of rank 3 whose `B` is not zero any more, or that changes nothing yet.
-fn adapted(weights: &Arc<Weights>, targets: &Value, (precision, usage): (Precision, Usage), begun: bool) -> Decoder {
+fn adapted(weights: &Arc<Weights>, targets: &Value, how: (Precision, Usage), begun: bool) -> Decoder {
+    adapted_as(weights, json!({"type": "lora", "rank": 3, "targets": targets}), how, begun)
+}
+
+fn adapted_as(weights: &Arc<Weights>, spec: Value, (precision, usage): (Precision, Usage), begun: bool) -> Decoder {
     let config = weights.config();
-    let spec: AdapterSpec = serde_json::from_value(json!({"type": "lora", "rank": 3, "targets": targets})).unwrap();
+    let spec: AdapterSpec = serde_json::from_value(spec).unwrap();
     let origin = Origin::New { lora: spec.resolve(None).unwrap(), seed: 4 };
-    let adapter = Adapter::load(&Arc::new(Cpu), config, &origin).unwrap();
+    let base = &mut |spec: &TensorSpec| Ok(weights.values(weights.index(&spec.name)?).to_vec());
+    let adapter = Adapter::load(&Arc::new(Cpu), config, &origin, base).unwrap();
     let own = Arc::clone(adapter.weights());
     for index in (0..own.count()).filter(|index| begun && own.name(*index).contains("lora_B")) {
         let waves = own.values_mut(index).len() as f32;
@@ -274,15 +280,21 @@ fn gradients_of_an_adapter_follow_from_those_of_the_merged_weights() {
             let decoder = adapted(&weights, &targets, how, true);
             let sequences = sequences(&requests, &sample(&decoder, &tokenizer, &requests, 32));
             let adapter = decoder.adapter().unwrap();
-            let merged = Weights::of_tensors(&Arc::new(Cpu), config, config.tensors(), Usage::Training, &mut |spec| {
-                let mut values = weights.values(weights.index(&spec.name)?).to_vec();
-                adapter.merge(&spec.name, &mut values);
-                Ok(values)
-            });
+            let merged = Weights::of_tensors(
+                &Arc::new(Cpu),
+                config,
+                config.tensors(),
+                Usage::Training,
+                &mut |spec: &TensorSpec| {
+                    let mut values = weights.values(weights.index(&spec.name)?).to_vec();
+                    adapter.merge(&spec.name, &mut values);
+                    Ok(values)
+                },
+            );
             let whole = Decoder::new(Arc::new(merged.unwrap()), Precision::F32).unwrap();
             let gradient = |decoder: &Decoder, recompute: bool, tokens: usize| {
                 let mut sums = GradientSum::default();
-                let learner = Learner { decoder, teacher: None, recompute, balance: 0.01 };
+                let learner = Learner { decoder, teacher: None, recompute, balance: 0.01, dropout: None };
                 for batch in pack(&sequences, tokens) {
                     learner.micro_batch(objective.as_ref(), &batch, &mut sums).unwrap();
                 }
@@ -314,5 +326,154 @@ fn gradients_of_an_adapter_follow_from_those_of_the_merged_weights() {
                 }
             }
         }
+    }
+}
+
+/// What is dropped does not depend on where rows are packed, and the gradient is the derivative of the loss with it; where
+/// lengths of rows are trained, as if those were fixed that the rows have.
+#[test]
+fn dropout_is_part_of_the_loss_whose_gradient_is_taken() {
+    let spec = json!({"type": "sft"});
+    let objective = objective::Config::parse(&spec, "/objective").unwrap().build(&TrainSpec::default());
+    let how = (Precision::F32, Usage::Computing(Precision::F32));
+    let both = [false, true];
+    for ((inspection, weights), dora) in models().into_iter().flat_map(|model| both.map(|dora| (model.clone(), dora))) {
+        let tokenizer = TextTokenizer::from_inspection(&inspection).unwrap();
+        let requests = requests(&tokenizer);
+        let spec = json!({"type": "lora", "rank": 3, "dropout": 0.3, "dora": dora});
+        let decoder = adapted_as(&weights, spec, how, true);
+        let sequences = sequences(&requests, &sample(&decoder, &tokenizer, &requests, 32));
+        let learn = |dropout: Option<u64>, recompute: bool, tokens: usize| {
+            let (mut sums, mut loss) = (GradientSum::default(), 0.0);
+            let dropout = dropout.map(|step| Stream::new(1, Purpose::Dropout, step));
+            let learner = Learner { decoder: &decoder, teacher: None, recompute, balance: 0.0, dropout };
+            for batch in pack(&sequences, tokens) {
+                loss += learner.micro_batch(objective.as_ref(), &batch, &mut sums).unwrap().0;
+            }
+            let all = (0..decoder.trained().count()).map(|index| sums.get(index).unwrap().to_vec());
+            (loss, all.collect::<Vec<Vec<f32>>>())
+        };
+        let (loss, gradient) = learn(Some(5), false, 1 << 20);
+        assert_eq!(gradient, learn(Some(5), true, 1 << 20).1, "recomputed");
+        assert_eq!(gradient, learn(Some(5), false, 150).1, "in micro-batches");
+        assert!(gradient != learn(None, false, 1 << 20).1 && gradient != learn(Some(6), false, 1 << 20).1);
+        let trained = decoder.trained();
+        for factor in ["lora_A", "lora_B", "lora_magnitude_vector"].into_iter().take(if dora { 3 } else { 2 }) {
+            let of = |index: &usize| trained.name(*index).contains(factor);
+            let places: Vec<usize> = (0..trained.count()).filter(of).collect();
+            let slope: f64 = places.iter().flat_map(|index| &gradient[*index]).map(|g| f64::from(*g).powi(2)).sum();
+            // Longer steps see that the loss bends, shorter ones how it is rounded.
+            let length = 1e-4 * loss.abs() / slope;
+            let at = |sign: f64| {
+                let moved = |by: f64| {
+                    for index in &places {
+                        let mut values = trained.values_mut(*index);
+                        values.iter_mut().zip(&gradient[*index]).for_each(|(x, g)| *x += (by * f64::from(*g)) as f32);
+                    }
+                    trained.changed();
+                };
+                moved(sign * length);
+                let loss = learn(Some(5), false, 1 << 20).0;
+                moved(-sign * length);
+                loss
+            };
+            let found = (at(1.0) - at(-1.0)) / (2.0 * length);
+            let (family, experts) = (inspection.config.family.name, inspection.config.architecture.experts);
+            // A token that goes to another expert is a step in the loss.
+            let near = if experts.is_some() { 0.1 } else { 0.01 };
+            assert!((found / slope - 1.0).abs() < near, "{family}, {factor}: {found} and {slope}");
+        }
+    }
+}
+
+/// Rows get the lengths that are trained whatever the factors make of them: what samples is what trains, training begins at
+/// the model, and the model with the adapter in its weights computes the same.
+#[test]
+fn an_adapter_that_trains_lengths_begins_at_the_model_and_merges_into_it() {
+    let spec = json!({"type": "lora", "rank": 3, "alpha": 5.0, "dora": true});
+    for (inspection, weights) in models() {
+        let tokenizer = TextTokenizer::from_inspection(&inspection).unwrap();
+        let (requests, family) = (requests(&tokenizer), inspection.config.family.name);
+        for how in PRECISIONS.map(|precision| (precision, Usage::Computing(precision))) {
+            let begun = adapted_as(&weights, spec.clone(), how, true);
+            let own = sequences(&requests, &sample(&begun, &tokenizer, &requests, 32));
+            let recorded: Vec<f32> = own.iter().flat_map(|s| s.behavior_logprobs.clone()).collect();
+            assert_eq!(trained(&begun, &own, 100), recorded, "{family}: the sampler is the trainer");
+            if how.0 == Precision::Bf16 {
+                continue;
+            }
+            let apart = |a: &Decoder, b: &Decoder| {
+                let pairs = trained(a, &own, 100).into_iter().zip(trained(b, &own, 100));
+                pairs.fold(0.0_f32, |most, (a, b)| most.max((a - b).abs()))
+            };
+            let plain = Decoder::new(Arc::clone(begun.weights()), Precision::F32).unwrap();
+            let fresh = adapted_as(&weights, spec.clone(), how, false);
+            assert!(apart(&fresh, &plain) < 1e-3, "{family}: {}", apart(&fresh, &plain));
+            // Some lengths are trained as well.
+            let adapter = begun.adapter().unwrap();
+            let own = adapter.weights();
+            for index in (0..own.count()).filter(|index| own.name(*index).ends_with("magnitude_vector")) {
+                own.values_mut(index).iter_mut().zip(1..).for_each(|(x, i)| *x *= 1.0 + 0.2 * (i as f32).sin());
+            }
+            own.changed();
+            begun.measure().unwrap();
+            let read = &mut |spec: &TensorSpec| {
+                let mut values = weights.values(weights.index(&spec.name)?).to_vec();
+                adapter.merge(&spec.name, &mut values);
+                Ok(values)
+            };
+            let config = weights.config();
+            let merged = Weights::of_tensors(&Arc::new(Cpu), config, config.tensors(), how.1, read).unwrap();
+            let merged = Decoder::new(Arc::new(merged), Precision::F32).unwrap();
+            // What is far from the model is sharp, and rounding shows more.
+            let (off, said) = (apart(&begun, &merged), apart(&begun, &plain));
+            assert!(off < 1e-3 * said.max(1.0), "{family}: {off} of {said}");
+            assert!(said > 1e-2, "{family}: it says something");
+        }
+    }
+}
+
+/// What is largest in the weights is trained in the place of nothing: the adapter begins at the model but for rounding, and
+/// as others read it computes what was trained.
+#[test]
+fn an_adapter_of_principal_parts_begins_at_the_model_and_is_read_by_others() {
+    let how = (Precision::F32, Usage::Computing(Precision::F32));
+    let spec = json!({"type": "lora", "rank": 3, "alpha": 5.0, "init": "pissa"});
+    let lora = serde_json::from_value::<AdapterSpec>(spec.clone()).unwrap().resolve(None).unwrap();
+    for (inspection, weights) in models() {
+        let tokenizer = TextTokenizer::from_inspection(&inspection).unwrap();
+        let (requests, family) = (requests(&tokenizer), inspection.config.family.name);
+        let fresh = adapted_as(&weights, spec.clone(), how, false);
+        let plain = Decoder::new(Arc::clone(fresh.weights()), Precision::F32).unwrap();
+        let sampled = sequences(&requests, &sample(&plain, &tokenizer, &requests, 32));
+        let apart = |a: &Decoder, b: &Decoder| {
+            let pairs = trained(a, &sampled, 100).into_iter().zip(trained(b, &sampled, 100));
+            pairs.fold(0.0_f32, |most, (a, b)| most.max((a - b).abs()))
+        };
+        assert!(apart(&fresh, &plain) < 1e-3, "{family}: {}", apart(&fresh, &plain));
+        // Twice from the same seed it is the same.
+        assert_eq!(
+            trained(&adapted_as(&weights, spec.clone(), how, false), &sampled, 100),
+            trained(&fresh, &sampled, 100)
+        );
+
+        let begun = adapted_as(&weights, spec.clone(), how, true);
+        let completions = sample(&begun, &tokenizer, &requests, 32);
+        let own = sequences(&requests, &completions);
+        let recorded: Vec<f32> = own.iter().flat_map(|s| s.behavior_logprobs.clone()).collect();
+        assert_eq!(trained(&begun, &own, 100), recorded, "{family}: the sampler is the trainer");
+        let folder = tempfile::tempdir().unwrap();
+        let (finished, whole) = begun.adapter().unwrap().finished(&lora).unwrap().unwrap();
+        assert_eq!((whole.rank, whole.scale()), (6, lora.scale()));
+        finished.save(&folder.path().join("adapter_model.safetensors"), WeightDtype::F32).unwrap();
+        let config = to_peft(weights.config(), &whole, "base").unwrap();
+        std::fs::write(folder.path().join("adapter_config.json"), config.to_string()).unwrap();
+        let origin = Origin::Stored { directory: folder.path().to_owned(), lora: None };
+        let mut none = |spec: &TensorSpec| -> Result<Vec<f32>, EngineError> { panic!("{spec:?} is not needed") };
+        let read = Adapter::load(&Arc::new(Cpu), weights.config(), &origin, &mut none).unwrap();
+        let longest = weights.config().max_position_embeddings;
+        let read = Decoder::for_sequences(Arc::clone(begun.weights()), Some(read), Precision::F32, longest).unwrap();
+        assert!(apart(&read, &begun) < 1e-3, "{family}: {}", apart(&read, &begun));
+        assert!(apart(&read, &plain) > 1e-2, "{family}: it says something");
     }
 }

@@ -278,15 +278,19 @@ fn a_downloaded_folder_is_verified_offline_and_no_changed_byte_passes() {
         let verified = anneal(&other, &["verify", &at(folder), "--key", &at("jwks.json")]);
         assert!(!verified.0 && verified.1.contains(code), "{code}: {}", verified.1);
     };
-    let flip = |name: &str, at_byte: usize| {
+    let change = |name: &str, at_byte: usize, to: &dyn Fn(u8) -> u8| {
         let path = home.path().join(name);
         let mut bytes = std::fs::read(&path).unwrap();
-        bytes[at_byte] ^= 1;
+        bytes[at_byte] = to(bytes[at_byte]);
         std::fs::write(path, bytes).unwrap();
     };
+    let flip = |name: &str, at_byte| change(name, at_byte, &|byte| byte ^ 1);
+    // Base64 both before and after.
+    let change_letter = |name: &str, at_byte| change(name, at_byte, &|byte| if byte == b'A' { b'B' } else { b'A' });
     refused(&|| flip("merged/model.safetensors", 5000), "merged", "digest_mismatch");
     let place = std::fs::read_to_string(at("merged/provenance.json")).unwrap().find("payload\"").unwrap() + 200;
-    refused(&|| flip("merged/provenance.json", place), "merged", "signature_invalid");
+    refused(&|| change_letter("merged/provenance.json", place), "merged", "signature_invalid");
+    refused(&|| change("merged/provenance.json", place, &|_| b'*'), "merged", "provenance_invalid");
     let foreign = anneal(&other, &["verify", &at(&checkpoint)]);
     assert!(!foreign.0 && foreign.1.contains("signature_invalid"), "another server has another key: {}", foreign.1);
     refused(&|| std::fs::remove_file(at(&format!("{checkpoint}/README.md"))).unwrap(), &checkpoint, "README.md");

@@ -39,7 +39,7 @@ fn run(instructions: Instructions, precision: Precision) -> Vec<f32> {
     let spec = json!({"type": "sft"});
     let objective = objective::Config::parse(&spec, "/objective").unwrap().build(&TrainSpec::default());
     let mut sums = GradientSum::default();
-    let learner = Learner { decoder: &decoder, teacher: None, recompute: false, balance: 0.0 };
+    let learner = Learner { decoder: &decoder, teacher: None, recompute: false, balance: 0.0, dropout: None };
     learner.micro_batch(objective.as_ref(), &batch, &mut sums).unwrap();
     let logprobs = || {
         let hidden = decoder.hidden(batch.packed()).unwrap();

@@ -31,7 +31,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("store", &["job", "spec"]),
     ("engine", &["job", "objective", "verifier", "dataset", "modelfile", "spec", "text"]),
     ("worker", &["job", "device", "store", "engine", "dataset", "modelfile", "spec", "clock", "config", "program"]),
-    ("import", &["job", "hub", "modelfile", "store", "clock"]),
+    ("import", &["job", "hub", "modelfile", "spec", "store", "clock"]),
     ("webhook", &["job", "store", "clock"]),
     (
         "api",
@@ -91,7 +91,7 @@ const ORDERS: &[(&str, &[&str])] = &[
     ]),
     ("api", &[
         // Requests and answers.
-        "error", "places", "blocking", "scan", "sandbox", "caller", "credential", "extract", "route", "host", "strangers", "connections", "etag", "labels", "deleted", "lines", "feed", "tail",
+        "error", "places", "blocking", "scan", "sandbox", "caller", "credential", "extract", "route", "host", "strangers", "connections", "unread", "etag", "labels", "deleted", "lines", "feed", "tail",
         "download", "archive", "verifiable", "imports", "templates", "resolve", "row_source", "resources",
         // Around every handler.
         "access", "limits", "idempotency", "audit", "browser", "compress",

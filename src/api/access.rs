@@ -22,7 +22,6 @@ use super::App;
 pub use super::caller::{Access, Administered, Caller};
 use super::credential::Credential;
 use super::error::Problem;
-use super::extract::drain_little;
 use super::route::Kind;
 use super::strangers::Connection;
 use crate::clock;
@@ -113,7 +112,6 @@ pub async fn check(State(app): State<App>, mut request: Request, next: Next) -> 
             }
         }
         Err((problem, caller)) => {
-            drain_little(request.into_body()).await;
             let unauthorized = problem.status == StatusCode::UNAUTHORIZED;
             let mut response = problem.into_response();
             if let Some(caller) = caller {

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 use std::time::Duration;
 
-use axum::body::{Body, BodyDataStream};
+use axum::body::BodyDataStream;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
@@ -46,24 +46,24 @@ pub async fn drain(chunks: &mut BodyDataStream) {
     drain_up_to(chunks, DRAIN_BYTES, DRAIN_TIME).await;
 }
 
-/// Reads what a refused stranger has sent, if it is little: a connection with an unread body cannot be used again, and
-/// the client finds out only with its next request.
-pub async fn drain_little(body: Body) {
-    drain_up_to(&mut body.into_data_stream(), LITTLE_BYTES, LITTLE_TIME).await;
+/// Reads on to the end, if that is near, and says whether it came: for what strangers may send as well.
+pub async fn drain_little(chunks: &mut BodyDataStream) -> bool {
+    drain_up_to(chunks, LITTLE_BYTES, LITTLE_TIME).await
 }
 
-async fn drain_up_to(chunks: &mut BodyDataStream, most: usize, time: Duration) {
+async fn drain_up_to(chunks: &mut BodyDataStream, most: usize, time: Duration) -> bool {
     let mut bytes = 0;
     let reading = async {
-        while let Some(Ok(chunk)) = chunks.next().await {
-            bytes += chunk.len();
-            if bytes > most {
-                break;
+        while bytes <= most {
+            match chunks.next().await {
+                Some(Ok(chunk)) => bytes += chunk.len(),
+                Some(Err(_)) => return false,
+                None => return true,
             }
         }
+        false
     };
-    // Whoever is slower than this has to live with a broken connection.
-    drop(tokio::time::timeout(time, reading).await);
+    tokio::time::timeout(time, reading).await.unwrap_or(false)
 }
 
 /// A JSON body, not yet read as anything.

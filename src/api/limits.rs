@@ -14,7 +14,6 @@ use tokio::time::Instant;
 use super::App;
 use super::access::Caller;
 use super::error::Problem;
-use super::extract::drain_little;
 use crate::job::ApiKeyId;
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit-requests");
@@ -84,7 +83,6 @@ pub async fn check(State(app): State<App>, request: Request, next: Next) -> Resp
     let mut response = if admission.admitted {
         next.run(request).await
     } else {
-        drain_little(request.into_body()).await;
         let detail = format!("the key {key} may make {per_minute} requests a minute; wait as `Retry-After` says");
         Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail).into_response()
     };

@@ -57,6 +57,7 @@ mod signing_keys;
 mod strangers;
 mod tail;
 pub mod templates;
+mod unread;
 mod verifiable;
 pub mod verifiers;
 mod webhook_deliveries;
@@ -338,6 +339,7 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
         .layer(compress::layer())
         .layer(middleware::map_request(compress::only_what_is_read))
         .layer(middleware::from_fn(browser::protect))
+        .layer(middleware::from_fn(unread::read_on))
         .layer(TraceLayer::new_for_http())
         .layer(PropagateRequestIdLayer::new(request_id.clone()))
         .layer(SetRequestIdLayer::new(request_id, MakeRequestUuid));

@@ -249,6 +249,10 @@ impl Finder<'_> {
                         return Ok(Err(error));
                     }
                     let row = imports::wanted(store, row, pull).await?;
+                    if let Some(of) = row.adapter {
+                        let own = row.weights_sha256.as_deref();
+                        return self.adapter(reference, of, (own, &row.tokenizer_sha256), (pointer, code)).await;
+                    }
                     let files = ModelFiles::Path(store.place().fetch(&Location::model(id)).await?);
                     model(row.weights_sha256.as_deref(), &row.tokenizer_sha256, files)
                 }
@@ -256,7 +260,11 @@ impl Finder<'_> {
             },
             ModelRef::Checkpoint(id) => match found(store.checkpoint(id).await, pointer)? {
                 Ok(row) if row.is_adapter() && row.artifact.manifest.kind == ArtifactKind::Inference => {
-                    return self.adapter(reference, &row, (pointer, code)).await;
+                    let Some(of) = store.adapter_of(&row).await? else {
+                        return wrong(format!("{id} is no model"));
+                    };
+                    let (own, tokenizer) = (sha256_of(&row, adapter::WEIGHTS)?, sha256_of(&row, "tokenizer.json")?);
+                    return self.adapter(reference, of, (Some(&own), &tokenizer), (pointer, code)).await;
                 }
                 Ok(row) if row.artifact.manifest.kind == ArtifactKind::Inference => {
                     let files = ModelFiles::Path(store.place().fetch(row.artifact.location()).await?);
@@ -270,29 +278,26 @@ impl Finder<'_> {
         }))
     }
 
-    /// The model that an adapter belongs to, with the adapter.
+    /// The model that an adapter belongs to, with the adapter, of which the digests of weights and tokenizer are given.
     async fn adapter(
         &self,
         reference: ModelRef,
-        row: &CheckpointRow,
+        of: AdapterOf,
+        (own, tokenizer): (Option<&str>, &str),
         at: (&str, &'static str),
     ) -> Result<Result<Model, FieldError>, Problem> {
-        let Some(of) = self.store.adapter_of(row).await? else {
-            return Ok(Err(FieldError::new(at.0, at.1, format!("{} is no model", row.id))));
-        };
         let base = match Box::pin(self.model(of.model, of.seed, at)).await? {
             Ok(base) => base,
             Err(error) => {
-                let detail = format!("{} is an adapter of `{}`, and {}", row.id, of.model, error.detail);
+                let detail = format!("{reference} is an adapter of `{}`, and {}", of.model, error.detail);
                 return Ok(Err(FieldError { detail, ..error }));
             }
         };
-        let own = sha256_of(row, adapter::WEIGHTS)?;
-        let both = base.digest.as_ref().map(|base| sha256_hex(format!("{base} {own}").as_bytes()));
+        let both = base.digest.as_ref().zip(own).map(|(base, own)| sha256_hex(format!("{base} {own}").as_bytes()));
         Ok(Ok(Model {
             reference,
             digest: both.map(|digest| format!("sha256:{digest}")),
-            tokenizer_digest: format!("sha256:{}", sha256_of(row, "tokenizer.json")?),
+            tokenizer_digest: format!("sha256:{tokenizer}"),
             files: base.files,
             adapter: Some(of),
         }))

@@ -6,9 +6,12 @@ use super::error::Problem;
 use super::resolve::ModelFiles;
 use crate::job::FieldError;
 use crate::job::device::gibibytes;
-use crate::job::memory::{MemoryNeed, Shape};
-use crate::modelfile;
+use crate::job::memory::{self, Machine, MemoryNeed, PROMPT_TOKENS, Sampled, Shape};
+use crate::job::spec::{Precision, SamplingSpec};
 use crate::store::Store;
+
+/// A change of a spec, and the bytes that it saves.
+pub type Saving = (&'static str, u64);
 
 /// The sizes of a model, from its files' headers.
 pub async fn shape(files: &ModelFiles) -> Result<Result<Shape, FieldError>, Problem> {
@@ -20,17 +23,44 @@ pub async fn shape(files: &ModelFiles) -> Result<Result<Shape, FieldError>, Prob
         }
     };
     Ok(inspected
-        .map(|inspection| modelfile::shape(&inspection.config, inspection.parameters))
+        .map(|inspection| inspection.shape())
         .map_err(|error| FieldError::new("/model", error.code(), error.to_string())))
 }
 
-/// Refuses what no state of this server's devices could ever satisfy.
-pub async fn check(store: &Store, devices: u32, need: &MemoryNeed) -> Result<Vec<FieldError>, Problem> {
-    let memories: Vec<u64> = store.devices(crate::clock::now()).await?.iter().map(|row| row.memory_total).collect();
-    Ok(refusal(&memories, devices, need).into_iter().collect())
+/// What jobs of this server run on: its GPUs, where it has any.
+pub async fn machine(store: &Store) -> Result<Machine, Problem> {
+    let devices = store.devices(crate::clock::now()).await?;
+    Ok(if devices.iter().any(|row| row.name.starts_with("cuda:")) { Machine::CUDA } else { Machine::CPU })
 }
 
-fn refusal(memories: &[u64], devices: u32, need: &MemoryNeed) -> Option<FieldError> {
+/// What a job needs that samples `group` completions a prompt and trains nothing.
+pub async fn of_sampling(
+    store: &Store,
+    shape: &Shape,
+    (sampling, precision): (&SamplingSpec, Precision),
+    group: u32,
+) -> Result<MemoryNeed, Problem> {
+    let sampled = Sampled { group, prompt_tokens: PROMPT_TOKENS };
+    Ok(memory::of_sampling(shape, sampling, precision, sampled, &machine(store).await?))
+}
+
+/// Refuses what no state of this server's devices could ever satisfy. `savings` are what would lower the need.
+pub async fn check(
+    store: &Store,
+    devices: u32,
+    need: &MemoryNeed,
+    savings: impl FnOnce() -> Vec<Saving>,
+) -> Result<Vec<FieldError>, Problem> {
+    let memories: Vec<u64> = store.devices(crate::clock::now()).await?.iter().map(|row| row.memory_total).collect();
+    Ok(refusal(&memories, devices, need, savings).into_iter().collect())
+}
+
+fn refusal(
+    memories: &[u64],
+    devices: u32,
+    need: &MemoryNeed,
+    savings: impl FnOnce() -> Vec<Saving>,
+) -> Option<FieldError> {
     // Without a server there are no devices to compare with.
     let largest = *memories.iter().max()?;
     if devices as usize > memories.len() {
@@ -39,16 +69,20 @@ fn refusal(memories: &[u64], devices: u32, need: &MemoryNeed) -> Option<FieldErr
     }
     let fitting = memories.iter().filter(|memory| **memory >= need.total()).count();
     if fitting == 0 {
+        let saves = |(what, bytes): Saving| format!("{what} (saves {})", gibibytes(bytes));
+        let mut advice: Vec<String> = savings().into_iter().map(saves).collect();
+        advice.push(String::from("a smaller model, or a device with more memory"));
         let detail = format!(
-            "the job needs about {} of memory (model {}, copies {}, activations {}, sampler's cache {}), and the largest \
-             device has {}; train an `adapter` in the place of all weights, take a smaller model, turn `train.recompute` on, lower `sampling.batch_size` or \
-             `train.micro_batch_tokens`, or use a device with more memory",
+            "the job needs about {} of memory (program {}, model {}, copies {}, and in turn training {} and sampling \
+             {}), and the largest device has {}; take {}",
             gibibytes(need.total()),
+            gibibytes(need.program),
             gibibytes(need.model),
             gibibytes(need.copies),
-            gibibytes(need.activations),
-            gibibytes(need.cache),
-            gibibytes(largest)
+            gibibytes(need.training),
+            gibibytes(need.sampling),
+            gibibytes(largest),
+            advice.join(", ")
         );
         return Some(FieldError::new("/model", "too_little_memory", detail));
     }
@@ -72,9 +106,10 @@ mod tests {
     fn what_can_never_run_is_refused_and_says_what_to_change() {
         let need = MemoryNeed { model: 30 << 30, ..MemoryNeed::default() };
         let memories = [24 << 30, 80 << 30];
-        assert_eq!(refusal(&memories, 1, &need), None);
-        assert_eq!(refusal(&[], 1, &need), None);
-        let refused = |memories: &[u64], devices| refusal(memories, devices, &need).unwrap();
+        let savings = || vec![("`train.recompute: true`", 3 << 30)];
+        assert_eq!(refusal(&memories, 1, &need, savings), None);
+        assert_eq!(refusal(&[], 1, &need, savings), None);
+        let refused = |memories: &[u64], devices| refusal(memories, devices, &need, savings).unwrap();
         for (memories, devices, pointer, words) in [
             (&memories[..], 3, "/resources/devices", "3 devices"),
             (&memories[..], 2, "/resources/devices", "1 of 2"),
@@ -84,6 +119,6 @@ mod tests {
             assert_eq!(error.pointer, pointer);
             assert!(error.detail.contains(words), "{error}");
         }
-        assert!(refused(&memories[..1], 1).detail.contains("train.recompute"));
+        assert!(refused(&memories[..1], 1).detail.contains("`train.recompute: true` (saves 3.0 GiB)"));
     }
 }

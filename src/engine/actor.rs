@@ -9,7 +9,7 @@ use std::time::Duration;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::backend::{Backend, Tensors, Usage};
+use super::backend::{Backend, Blocks, Source, Tensors, Usage};
 use super::batch::Sequence;
 use super::collective::Collective;
 use super::cpu::Cpu;
@@ -114,9 +114,9 @@ impl ActorSpec {
         })
     }
 
-    /// Whether the policy is, before the first step, the model itself.
+    /// Whether the policy is, before the first step, the model itself to the last bit.
     pub(super) fn begins_at_model(&self) -> bool {
-        !matches!(self.training, Trained::Adapter(Origin::Stored { .. }))
+        !matches!(&self.training, Trained::Adapter(origin) if !origin.is_nothing_yet())
     }
 
     /// What the weights are for.
@@ -206,7 +206,7 @@ pub(super) fn load<B: Backend>(
         Some(known) => Arc::clone(known),
         None => Arc::new(model.read(&inspection, usage, merge, backend)?),
     };
-    let adapter = if merge { None } else { model.adapter(&inspection.config, backend)? };
+    let adapter = if merge { None } else { model.adapter(&inspection, backend)? };
     Ok(Loaded { inspection, text, end, weights, adapter })
 }
 
@@ -216,7 +216,7 @@ impl ModelSource {
         self.path == other.path && self.seed == other.seed
     }
 
-    fn inspect(&self) -> Result<Inspection, EngineError> {
+    pub(super) fn inspect(&self) -> Result<Inspection, EngineError> {
         let path = &self.path;
         Ok(if self.seed.is_some() { modelfile::inspect_blank(path)? } else { modelfile::inspect(path)? })
     }
@@ -228,7 +228,7 @@ impl ModelSource {
             Some(seed) => Reader::random(config, seed),
             None => Reader::open(inspection)?,
         };
-        Ok(MergedReader { reader, adapter: self.adapter(config, &Arc::new(Cpu))? })
+        Ok(MergedReader { reader, adapter: self.adapter(inspection, &Arc::new(Cpu))? })
     }
 
     /// Its weights, with its adapter in them if they are to be merged.
@@ -241,18 +241,21 @@ impl ModelSource {
     ) -> Result<Weights<B>, EngineError> {
         let config = &inspection.config;
         let plain = Self { adapter: None, ..self.clone() };
-        let reader = if merge { self.reader(inspection)? } else { plain.reader(inspection)? };
-        Weights::of_tensors(backend, config, config.tensors(), usage, &mut |spec| reader.read(spec))
+        let mut reader = if merge { self.reader(inspection)? } else { plain.reader(inspection)? };
+        Weights::of_tensors(backend, config, config.tensors(), usage, &mut reader)
     }
 
     /// Its adapter, if it has one.
     pub(super) fn adapter<B: Backend>(
         &self,
-        config: &ModelConfig,
+        inspection: &Inspection,
         backend: &Arc<B>,
     ) -> Result<Option<Adapter<B>>, EngineError> {
         let Some(directory) = self.adapter.clone() else { return Ok(None) };
-        Adapter::load(backend, config, &Origin::Stored { directory, lora: None }).map(Some)
+        let base = Self { adapter: None, ..self.clone() };
+        let mut base = base.reader(inspection)?;
+        let origin = Origin::Stored { directory, lora: None };
+        Adapter::load(backend, &inspection.config, &origin, &mut base).map(Some)
     }
 }
 
@@ -270,6 +273,16 @@ impl MergedReader<'_> {
             adapter.merge(&spec.name, &mut values);
         }
         Ok(values)
+    }
+}
+
+impl Source for MergedReader<'_> {
+    fn read(&mut self, spec: &TensorSpec) -> Result<Vec<f32>, EngineError> {
+        Self::read(self, spec)
+    }
+
+    fn blocks(&mut self, spec: &TensorSpec) -> Result<Option<Blocks>, EngineError> {
+        if self.adapter.is_some() { Ok(None) } else { self.reader.blocks(spec) }
     }
 }
 
@@ -321,10 +334,13 @@ impl<'a, B: Backend> Actor<'a, B> {
             Device::Gpu(driver) => Some(driver),
         };
         spec.collective.join(driver)?;
-        let Loaded { text: ModelText { tokenizer, chat }, end, weights, adapter, .. } =
+        let Loaded { inspection, text: ModelText { tokenizer, chat }, end, weights, adapter } =
             load(&spec.model, &spec.prompt, spec.usage(), backend, None)?;
         let adapter = match &spec.training {
-            Trained::Adapter(origin) => Some(Adapter::load(backend, weights.config(), origin)?),
+            Trained::Adapter(origin) => {
+                let mut base = spec.model.reader(&inspection)?;
+                Some(Adapter::load(backend, weights.config(), origin, &mut base)?)
+            }
             Trained::Nothing | Trained::Weights => adapter,
         };
         let decoder = spec.decoder(weights, adapter)?;
@@ -388,7 +404,11 @@ impl<'a, B: Backend> Actor<'a, B> {
         reporter: &mut dyn Reporter,
     ) -> Result<Vec<RolloutGroup>, EngineError> {
         let ranks = &self.spec.collective;
+        let backend = Arc::clone(self.decoder.backend());
+        backend.end_phase();
         let own = self.roll_out_own(&RolloutRequest { rows: ranks.share(request.rows), ..*request }, reporter)?;
+        self.decoder.release();
+        backend.end_phase();
         let all = ranks.gather_values(own)?;
         let mut groups = Vec::with_capacity(request.rows.len());
         let mut failures = Failures::default();

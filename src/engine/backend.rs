@@ -18,11 +18,13 @@ use super::moments::{Order, Packed};
 use super::ops::attention::{Attended, Heads};
 use super::ops::logprob::Reading;
 use super::ops::norm::Normed;
-use super::projection::{LowRank, Norm, NormOf, Projection};
+use super::projection::{Lengths, LowRank, Norm, NormOf, Projection};
 use super::rows::{self, CachedRow};
+use crate::job::memory::Machine;
 use crate::job::spec::{MomentState, SamplingSpec};
 use crate::modelfile::architecture::{Activation, TensorSpec};
 use crate::modelfile::config::ModelConfig;
+use crate::modelfile::gguf::blocks::BlockKind;
 use crate::modelfile::rope::Rotation;
 use crate::objective::TeacherView;
 
@@ -59,16 +61,28 @@ pub trait Storage: Debug + Send + Sync + Sized + 'static {
 
     /// Whether the CPU is free while the backend computes.
     const IS_ASYNCHRONOUS: bool;
+    /// What estimates of memory must know.
+    const MACHINE: Machine;
     /// Bytes that the logits of a training pass may take at a time.
-    const LOGITS_BYTES: usize;
+    const LOGITS_BYTES: usize = Self::MACHINE.logits as usize;
     /// Tokens beyond which a training pass gets no faster.
     const MOST_TOKENS: u64;
 
     /// What a sampling phase may take.
     fn limits(&self) -> Result<Limits>;
 
-    /// Bytes for a training pass, before the gradients and moments of a model of `model` bytes are there.
-    fn room(&self, model: u64) -> Result<u64>;
+    /// Bytes that may still be taken.
+    fn available(&self) -> Result<u64>;
+
+    /// The most bytes that have been held at a time since [`Self::forget_peak`], where that is known.
+    fn peak(&self) -> Option<u64> {
+        None
+    }
+
+    fn forget_peak(&self) {}
+
+    /// Gives memory back that is kept for passes of a phase that is over.
+    fn end_phase(&self) {}
 
     /// Whether all numbers that were read so far could be read.
     fn check(&self) -> Result<()>;
@@ -94,11 +108,32 @@ pub trait Moments: Debug + Send + Sync {
 pub enum Usage {
     /// Gradients change them; they are f32.
     Training,
-    /// They never change. Matrices are kept once, in the form and precision of products.
+    /// They never change. Matrices are kept once, in the form and precision of products, or in the blocks of a file of few
+    /// bits where the backend multiplies with them, which the CPU does.
     Computing(Precision),
-    /// The same with matrices in codes of 8 bits where the backend multiplies with them, which the CPU does.
+    /// The same with matrices in codes of 8 bits made of whatever they were.
     Coded(Precision),
 }
+
+/// Where the numbers of tensors come from.
+pub trait Source {
+    /// The numbers of a tensor.
+    fn read(&mut self, spec: &TensorSpec) -> Result<Vec<f32>>;
+
+    /// The same as the blocks of a file, row after row, where it has such that products read.
+    fn blocks(&mut self, _spec: &TensorSpec) -> Result<Option<Blocks>> {
+        Ok(None)
+    }
+}
+
+impl<F: FnMut(&TensorSpec) -> Result<Vec<f32>>> Source for F {
+    fn read(&mut self, spec: &TensorSpec) -> Result<Vec<f32>> {
+        self(spec)
+    }
+}
+
+/// A matrix as blocks of a file.
+pub type Blocks = (BlockKind, Vec<u8>);
 
 /// A tensor of a model, as it was read or drawn.
 #[derive(Clone, Debug)]
@@ -135,7 +170,8 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { cache_bytes: 2 << 30, prefill_tokens: 512, logits_bytes: 64 << 20 }
+        let Machine { cache, prefill, sampled_logits, .. } = Machine::CPU;
+        Self { cache_bytes: cache as usize, prefill_tokens: prefill as usize, logits_bytes: sampled_logits as usize }
     }
 }
 
@@ -146,6 +182,15 @@ pub enum Output {
     Activation,
     /// The residual stream, or logits: f32 on every backend.
     Sum,
+}
+
+/// How a pass computes with an adapter.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct How<'a> {
+    /// The CPU keeps weights packed for the next pass, as sampling wants.
+    pub keep: bool,
+    /// What decides, row by row, what is dropped on its way to the adapter; nothing where nothing is.
+    pub keys: &'a [u32],
 }
 
 /// Numbers that are those of another array, or a copy of them in another kind.
@@ -282,14 +327,15 @@ pub trait Operations: Storage {
         sums: &mut Self::Gradients,
     ) -> Result<()>;
 
-    /// Adds to the result of a projection of `x` its low-rank change.
+    /// Adds to the result of a projection of `x` its low-rank change. Keys are there for all rows
+    /// or for none.
     fn change(
         &self,
         change: &LowRank,
         parameters: &Self::Parameters,
         x: &Self::Array,
         out: &mut Self::Array,
-        keep: bool,
+        how: How<'_>,
     ) -> Result<()>;
 
     /// Adds to the gradient of a projection's `x` that of its low-rank change, for `dy`, the gradient of the result.
@@ -299,6 +345,7 @@ pub trait Operations: Storage {
         parameters: &Self::Parameters,
         dy: &Self::Array,
         dx: &mut Self::Array,
+        keys: &[u32],
     ) -> Result<()>;
 
     /// Adds to the gradients of a low-rank change's weights.
@@ -306,8 +353,26 @@ pub trait Operations: Storage {
         &self,
         change: &LowRank,
         parameters: &Self::Parameters,
-        x: &Self::Array,
+        x: (&Self::Array, &[u32]),
         dy: &Self::Array,
+        sums: &mut Self::Gradients,
+    ) -> Result<()>;
+
+    /// Scales the parts of a projection's result, with its change in it, that have magnitudes: `(y - bias) magnitude inverse +
+    /// bias`.
+    fn scale_columns(
+        &self,
+        change: &LowRank,
+        lengths: Lengths<'_, Self::Parameters>,
+        out: &mut Self::Array,
+    ) -> Result<()>;
+
+    /// Adds to the gradients of the magnitudes, for `dy`, the gradient of a result that was `y` before it was scaled.
+    fn magnitude_gradients(
+        &self,
+        change: &LowRank,
+        lengths: Lengths<'_, Self::Parameters>,
+        of: (&Self::Array, &Self::Array),
         sums: &mut Self::Gradients,
     ) -> Result<()>;
 
@@ -460,14 +525,14 @@ pub trait Head: Storage {
 
 /// Weights, and what becomes of their gradients.
 pub trait Training: Storage {
-    /// Memory for tensors of a model or beside it, whose places are in the order of their names, filled with what `read`
+    /// Memory for tensors of a model or beside it, whose places are in the order of their names, filled with what `source`
     /// gives. What is one product stands side by side in `specs`.
     fn parameters(
         self: &Arc<Self>,
         config: &ModelConfig,
         specs: &[TensorSpec],
         usage: Usage,
-        read: &mut dyn FnMut(&TensorSpec) -> Result<Vec<f32>>,
+        source: &mut dyn Source,
     ) -> Result<Self::Parameters>;
 
     /// Takes over other numbers of one weight.

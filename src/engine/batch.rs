@@ -1,5 +1,6 @@
 //! From token sequences to the packed micro-batches of one forward and backward pass.
 
+use super::random::Stream;
 use super::rows::Packed;
 
 /// A prompt with a completion to learn from.
@@ -42,6 +43,8 @@ pub struct MicroBatch {
     pub positions: Vec<u32>,
     /// Start of every sequence and, last, the number of rows.
     pub boundaries: Vec<usize>,
+    /// Numbers of the sequences among those that were packed.
+    pub numbers: Vec<u32>,
     pub target_rows: Vec<u32>,
     pub targets: Vec<u32>,
     /// Per target.
@@ -56,12 +59,13 @@ pub struct MicroBatch {
 /// A prompt must not be empty; completions without tokens are left out.
 pub fn pack<'a>(sequences: impl IntoIterator<Item = &'a Sequence>, budget: usize) -> Vec<MicroBatch> {
     let mut batches: Vec<MicroBatch> = Vec::new();
-    for sequence in sequences.into_iter().filter(|s| s.targets() > 0) {
+    for (number, sequence) in sequences.into_iter().enumerate().filter(|(_, s)| s.targets() > 0) {
         let fits = batches.last().is_some_and(|b| b.tokens.len() + sequence.rows() <= budget);
         if !fits {
             batches.push(MicroBatch { boundaries: vec![0], ..MicroBatch::default() });
         }
         if let Some(batch) = batches.last_mut() {
+            batch.numbers.push(number as u32);
             batch.push(sequence);
         }
     }
@@ -72,6 +76,14 @@ impl MicroBatch {
     /// The input tokens, as the decoder takes them.
     pub fn packed(&self) -> Packed<'_> {
         Packed { tokens: &self.tokens, positions: &self.positions, boundaries: &self.boundaries }
+    }
+
+    /// A word for each row, which depends on the sequence's number and the place in it alone.
+    pub fn keys(&self, stream: &Stream) -> Vec<u32> {
+        let lengths = self.boundaries.windows(2).map(|pair| pair[1] - pair[0]);
+        let of =
+            |(number, length): (&u32, usize)| (0..length as u32).map(|place| stream.word(*number, place)).collect();
+        self.numbers.iter().zip(lengths).flat_map(|sequence| -> Vec<u32> { of(sequence) }).collect()
     }
 
     fn push(&mut self, sequence: &Sequence) {
@@ -94,6 +106,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::engine::random::Purpose;
 
     fn sequence(prompt: usize, completion: usize) -> Sequence {
         Sequence {
@@ -116,6 +129,7 @@ mod tests {
         assert_eq!(batch.target_rows, [2, 3, 4, 5, 6]);
         assert_eq!(batch.targets, [100, 101, 100, 101, 102]);
         assert_eq!(batch.credit, [3.0, 3.0, 1.0, 1.0, 1.0]);
+        assert_eq!(batch.numbers, [0, 1]);
     }
 
     #[test]
@@ -137,6 +151,10 @@ mod tests {
         ) {
             let sequences: Vec<Sequence> = sizes.iter().map(|(p, c)| sequence(*p, *c)).collect();
             let batches = pack(&sequences, budget);
+            let stream = Stream::new(1, Purpose::Dropout, 2);
+            let keys: Vec<u32> = batches.iter().flat_map(|b| b.keys(&stream)).collect();
+            let whole = pack(&sequences, usize::MAX);
+            prop_assert_eq!(keys, whole.first().map_or_else(Vec::new, |b| b.keys(&stream)));
             let targets: usize = batches.iter().map(|b| b.targets.len()).sum();
             prop_assert_eq!(targets, sizes.iter().map(|(_, c)| c).sum::<usize>());
             for batch in &batches {

@@ -6,6 +6,7 @@ use super::driver::DeviceError;
 use crate::dataset::DatasetError;
 use crate::job::{Failure, FailureKind};
 use crate::modelfile::ModelFileError;
+use crate::modelfile::adapter::TargetError;
 use crate::text::TextError;
 use crate::text::chat::ChatError;
 use crate::text::tokenizer::TokenizerError;
@@ -114,6 +115,12 @@ fn remedy(error: &std::io::Error) -> Option<&'static str> {
 impl From<TokenizerError> for EngineError {
     fn from(error: TokenizerError) -> Self {
         Self::Text(error.into())
+    }
+}
+
+impl From<TargetError> for EngineError {
+    fn from(error: TargetError) -> Self {
+        Self::InvalidData { code: "adapter_mismatch", detail: error.to_string() }
     }
 }
 

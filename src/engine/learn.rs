@@ -9,6 +9,7 @@ use super::error::EngineError;
 use super::measure::Measured;
 use super::model::decoder::Decoder;
 use super::model::head::Teacher;
+use super::random::Stream;
 use crate::objective::{Objective, TeacherBatch, TokenBatch};
 
 /// What learns, and from whom.
@@ -20,6 +21,8 @@ pub struct Learner<'a, B: Backend = Cpu> {
     pub recompute: bool,
     /// What each token adds of the balance of its experts, a layer, to the loss.
     pub balance: f32,
+    /// What an adapter's dropout is drawn from, where it has any.
+    pub dropout: Option<Stream>,
 }
 
 impl<B: Backend> Learner<'_, B> {
@@ -38,7 +41,8 @@ impl<B: Backend> Learner<'_, B> {
             _ => None,
         };
         let teacher = of_teacher.as_ref().map(|(decoder, hidden, view)| Teacher { decoder, hidden, view });
-        let pass = decoder.pass(packed, self.recompute)?.balanced(self.balance);
+        let keys = self.dropout.map_or_else(Vec::new, |stream| batch.keys(&stream));
+        let pass = decoder.pass_dropping(packed, &keys, self.recompute)?.balanced(self.balance);
         let spread = pass.spread().clone();
         let head = decoder.read_off(pass.hidden(), &batch.target_rows, &batch.targets, teacher.as_ref())?;
         let reading = head.reading.clone();

@@ -2,25 +2,27 @@
 
 use super::backend::Backend;
 use super::error::EngineError;
-use crate::job::memory::bytes_per_token;
-use crate::modelfile::config::ModelConfig;
-use crate::modelfile::shape;
+use crate::job::memory::{self, FEWEST_TOKENS, Pass, Shape};
+use crate::job::spec::OptimizerSpec;
 
-/// Tokens below which products are too small to be fast.
-const FEWEST: u64 = 256;
-/// Share of the free memory that activations may take; the rest is for logits, verifiers and other processes.
+/// Share of the free memory that a pass may take; the rest is for verifiers and other processes.
 const SHARE: f64 = 0.5;
+/// Numbers of tokens differ by this.
+const STEP: u64 = 64;
 
-/// Tokens for one pass, for a model whose optimizer and gradients are not in memory yet.
+/// Tokens for one pass, when weights are loaded, and gradients and moments of `trained` parameters are not there yet.
 pub fn micro_batch_tokens<B: Backend>(
-    config: &ModelConfig,
-    parameters: usize,
-    recompute: bool,
+    shape: &Shape,
+    pass: Pass,
+    (trained, optimizer): (u64, &OptimizerSpec),
     backend: &B,
 ) -> Result<u64, EngineError> {
-    let free = backend.room(parameters as u64 * size_of::<f32>() as u64)?;
-    let of_token = bytes_per_token(&shape(config, parameters as u64), recompute);
-    Ok(((free as f64 * SHARE) as u64 / of_token).clamp(FEWEST, B::MOST_TOKENS))
+    let coming = (trained * size_of::<f32>() as u64).saturating_add(optimizer.state.bytes(trained));
+    let room = (backend.available()?.saturating_sub(coming) as f64 * SHARE) as u64;
+    let fits = |tokens: &u64| memory::of_pass(shape, *tokens, pass, &B::MACHINE) <= room;
+    let all: Vec<u64> = (FEWEST_TOKENS..=B::MOST_TOKENS).step_by(STEP as usize).collect();
+    let fitting = all.partition_point(fits);
+    Ok(all[..fitting].last().copied().unwrap_or(FEWEST_TOKENS))
 }
 
 #[cfg(test)]
@@ -28,15 +30,16 @@ mod tests {
     use super::*;
     use crate::engine::backend::Storage;
     use crate::engine::cpu::Cpu;
+    use crate::job::spec::Precision;
 
     #[test]
-    fn a_small_model_takes_the_largest_batch_and_recomputing_takes_less_memory() {
+    fn a_small_model_takes_the_largest_batch_and_one_that_fills_the_memory_the_smallest() {
         let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
-        let config = crate::modelfile::inspect(&directory).unwrap().config;
-        let on_cpu = |parameters| micro_batch_tokens(&config, parameters, false, &Cpu).unwrap();
+        let shape = crate::modelfile::inspect(&directory).unwrap().shape();
+        let pass =
+            Pass { recompute: false, precision: Precision::F32, frozen: false, magnitudes: false, teacher: None };
+        let on_cpu = |trained| micro_batch_tokens(&shape, pass, (trained, &OptimizerSpec::default()), &Cpu).unwrap();
         assert_eq!(on_cpu(1 << 20), Cpu::MOST_TOKENS);
-        let of_token = |recompute| bytes_per_token(&shape(&config, 1 << 20), recompute);
-        assert!(of_token(true) < of_token(false));
-        assert_eq!(on_cpu(1 << 50), FEWEST);
+        assert_eq!(on_cpu(1 << 50), FEWEST_TOKENS);
     }
 }

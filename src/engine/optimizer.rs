@@ -2,15 +2,19 @@
 //! saved, and clipping by the global gradient norm.
 
 use std::borrow::Cow;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 
-use safetensors::{Dtype, SafeTensors, View};
+use safetensors::tensor::Metadata;
+use safetensors::{Dtype, View};
 
 use super::backend::{Backend, Moments};
 use super::cpu::Cpu;
 use super::error::EngineError;
 use super::kernels::narrow::BLOCK;
 use super::kernels::update;
-use super::model::weights::Weights;
+use super::model::weights::{Weights, little_endian};
 use super::moments::{Order, Packed};
 use crate::job::spec::{MomentState, OptimizerSpec};
 
@@ -18,6 +22,8 @@ use crate::job::spec::{MomentState, OptimizerSpec};
 const MOMENTS: [&str; 2] = ["first", "second"];
 /// What the names of their scales end with.
 const SCALES: &str = ".scales";
+/// Bytes of the header of a file with a state.
+const HEADER_LIMIT_BYTES: u64 = 100_000_000;
 
 /// The optimizer and its state.
 #[derive(Debug)]
@@ -86,14 +92,13 @@ impl<B: Backend> AdamW<B> {
         (self.taken, tensors)
     }
 
-    /// Takes over a state that was saved in a file with the given bytes.
-    pub fn restore(&mut self, weights: &Weights<B>, taken: u64, saved: &[u8]) -> Result<(), EngineError> {
-        let corrupt = |detail: String| EngineError::InvalidData { code: "checkpoint_corrupt", detail };
-        let saved = SafeTensors::deserialize(saved).map_err(|e| corrupt(format!("the optimizer's state: {e}")))?;
+    /// Takes over a state that was saved in a file.
+    pub fn restore(&mut self, weights: &Weights<B>, taken: u64, path: &Path) -> Result<(), EngineError> {
+        let saved = Saved::open(path)?;
         let known = |which: &str| -> Result<Vec<Option<Packed>>, EngineError> {
             let of = |index: usize| {
                 let name = format!("{which}.{}", weights.name(index));
-                let Some(packed) = read(&saved, &name) else { return Ok(None) };
+                let Some(packed) = saved.moments(&name)? else { return Ok(None) };
                 let (kind, len) = (self.spec.state, weights.len_of(index));
                 // A device keeps codes in blocks of its own and saves what they stand for.
                 let is_decoded = kind == MomentState::Int8 && packed.fits(MomentState::F32, len);
@@ -113,19 +118,63 @@ impl<B: Backend> AdamW<B> {
     }
 }
 
-/// The moments of a weight in a file, if it has them.
-fn read(saved: &SafeTensors<'_>, name: &str) -> Option<Packed> {
-    let tensor = saved.tensor(name).ok()?;
-    let bytes = tensor.data();
-    let floats = |bytes: &[u8]| bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-    Some(match tensor.dtype() {
-        Dtype::BF16 => Packed::Bf16(bytes.chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]])).collect()),
-        Dtype::U8 => {
-            let scales = saved.tensor(&format!("{name}{SCALES}")).ok()?;
-            Packed::Int8 { codes: bytes.to_vec(), scales: floats(scales.data()) }
+fn corrupt(detail: String) -> EngineError {
+    EngineError::InvalidData { code: "checkpoint_corrupt", detail }
+}
+
+/// A file with a state, of which one tensor at a time is read: all of them are as much as the moments themselves.
+struct Saved {
+    path: PathBuf,
+    file: File,
+    head: Metadata,
+    /// Where the tensors begin.
+    start: u64,
+}
+
+impl Saved {
+    fn open(path: &Path) -> Result<Self, EngineError> {
+        let file = File::open(path).map_err(|e| EngineError::io("opening", path, e))?;
+        let size = file.metadata().map_err(|e| EngineError::io("reading", path, e))?.len();
+        let broken = |detail: String| corrupt(format!("the optimizer's state in {}: {detail}", path.display()));
+        let mut length = [0; 8];
+        file.read_exact_at(&mut length, 0).map_err(|e| EngineError::io("reading", path, e))?;
+        let length = u64::from_le_bytes(length);
+        if length > HEADER_LIMIT_BYTES.min(size) {
+            return Err(broken(format!("a header of {length} bytes")));
         }
-        _ => Packed::F32(floats(bytes)),
-    })
+        let mut header = vec![0; length as usize];
+        file.read_exact_at(&mut header, 8).map_err(|e| EngineError::io("reading", path, e))?;
+        let head: Metadata = serde_json::from_slice(&header).map_err(|e| broken(e.to_string()))?;
+        let start = 8 + length;
+        if start + head.data_len() as u64 != size {
+            return Err(broken(String::from("it ends too early")));
+        }
+        Ok(Self { path: path.to_owned(), file, head, start })
+    }
+
+    fn tensor(&self, name: &str) -> Result<Option<(Dtype, Vec<u8>)>, EngineError> {
+        let Some(info) = self.head.info(name) else { return Ok(None) };
+        let (begin, end) = info.data_offsets;
+        let mut bytes = vec![0; end - begin];
+        let read = self.file.read_exact_at(&mut bytes, self.start + begin as u64);
+        read.map_err(|e| EngineError::io("reading", &self.path, e))?;
+        Ok(Some((info.dtype, bytes)))
+    }
+
+    /// The moments of a weight, if the file has them.
+    fn moments(&self, name: &str) -> Result<Option<Packed>, EngineError> {
+        let Some((dtype, bytes)) = self.tensor(name)? else { return Ok(None) };
+        let floats =
+            |bytes: &[u8]| bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+        Ok(Some(match dtype {
+            Dtype::BF16 => Packed::Bf16(bytes.chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]])).collect()),
+            Dtype::U8 => {
+                let Some((_, scales)) = self.tensor(&format!("{name}{SCALES}"))? else { return Ok(None) };
+                Packed::Int8 { codes: bytes, scales: floats(&scales) }
+            }
+            _ => Packed::F32(floats(&bytes)),
+        }))
+    }
 }
 
 /// Moments with their names in a file.
@@ -154,10 +203,10 @@ impl<M: Moments> View for SavedMoment<'_, M> {
     }
 
     fn data(&self) -> Cow<'_, [u8]> {
-        let floats = |values: &[f32]| values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let floats = |values: &[f32]| little_endian(values, f32::to_le_bytes);
         Cow::Owned(match &*self.moments.packed(self.index) {
             Packed::F32(values) => floats(values),
-            Packed::Bf16(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+            Packed::Bf16(values) => little_endian(values, u16::to_le_bytes),
             Packed::Int8 { scales, .. } if self.scales => floats(scales),
             Packed::Int8 { codes, .. } => codes.clone(),
         })
@@ -172,6 +221,7 @@ impl<M: Moments> View for SavedMoment<'_, M> {
 mod tests {
     use super::*;
     use crate::engine::gradients::GradientSum;
+    use crate::engine::model::weights::write_safetensors;
 
     /// AdamW in float64 from the paper's algorithm 2.
     fn reference(steps: usize, spec: &OptimizerSpec, decay: f64) -> Vec<f64> {
@@ -204,9 +254,10 @@ mod tests {
         for step in 0..20 {
             if at == Some(step) {
                 let (taken, tensors) = optimizer.state(&weights);
-                let saved = safetensors::serialize(tensors, None).unwrap();
+                let file = tempfile::NamedTempFile::new().unwrap();
+                write_safetensors(file.path(), tensors).unwrap();
                 optimizer = AdamW::new(spec);
-                optimizer.restore(&weights, taken, &saved).unwrap();
+                optimizer.restore(&weights, taken, file.path()).unwrap();
             }
             let mut sum = GradientSum::default();
             let mut taken = sum.take(0, 4);
@@ -253,7 +304,9 @@ mod tests {
         let (taken, tensors) = optimizer.state(&weights);
         let saved = safetensors::serialize(tensors, None).unwrap();
         let refused = |spec: &OptimizerSpec, weights: &Weights, saved: &[u8]| {
-            AdamW::new(spec).restore(weights, taken, saved).is_err()
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), saved).unwrap();
+            AdamW::new(spec).restore(weights, taken, file.path()).is_err()
         };
         assert!(!refused(&of(MomentState::Bf16), &weights, &saved));
         assert!(refused(&of(MomentState::Int8), &weights, &saved));

@@ -1,5 +1,6 @@
 //! Weights as operations name them: products, norms, and their places among a model's weights.
 
+use super::ops::dropout::Dropout;
 use super::ops::linear::Linear;
 
 /// A projection with the places of its weights.
@@ -20,6 +21,7 @@ pub struct LowRank {
     pub ups: Vec<Up>,
     pub rank: usize,
     pub scale: f32,
+    pub dropout: Dropout,
     /// Width of the projection's result.
     pub output: usize,
 }
@@ -30,9 +32,44 @@ pub struct Up {
     pub projection: Projection,
     /// The first of its columns in the result.
     pub first: usize,
+    /// What trains the lengths of the weight's rows, if that is done.
+    pub magnitude: Option<Magnitude>,
 }
 
+/// The places of what scales a part of a result (DoRA, arXiv 2402.09353).
+#[derive(Clone, Copy, Debug)]
+pub struct Magnitude {
+    /// The lengths that the rows shall have, among the adapter's weights.
+    pub weight: usize,
+    /// One over those that they have, among what was measured.
+    pub inverse: usize,
+    /// What is not scaled, among the model's weights.
+    pub bias: Option<usize>,
+}
+
+/// Where the numbers are that a [`Magnitude`] names.
+#[derive(Debug)]
+pub struct Lengths<'a, P> {
+    pub magnitudes: &'a P,
+    pub inverses: &'a P,
+    /// None where what is scaled has no bias in it, as a gradient.
+    pub biases: Option<&'a P>,
+}
+
+impl<P> Clone for Lengths<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for Lengths<'_, P> {}
+
 impl LowRank {
+    /// Whether lengths are trained beside it.
+    pub fn has_magnitudes(&self) -> bool {
+        self.ups.iter().any(|up| up.magnitude.is_some())
+    }
+
     /// Width of what lies between `A` and `B`.
     pub fn inner(&self) -> usize {
         self.ups.len() * self.rank

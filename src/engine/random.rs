@@ -21,6 +21,8 @@ pub enum Purpose {
     Inference = 9,
     /// Factors of a new adapter.
     Adapter = 10,
+    /// What does not reach an adapter in a training pass.
+    Dropout = 11,
 }
 
 /// A stream keyed by seed, purpose and version (for rollouts the policy version).
@@ -39,6 +41,11 @@ impl Stream {
     pub fn uniform(&self, prompt: u64, sample: u32, position: u32) -> f64 {
         let [a, b, ..] = philox([position, sample, prompt as u32, (prompt >> 32) as u32], self.key);
         (((u64::from(a) << 32) | u64::from(b)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// 32 random bits for one (sequence, position).
+    pub fn word(&self, sequence: u32, position: u32) -> u32 {
+        philox([position, sequence, 0, 0], self.key)[0]
     }
 
     /// A standard normal number (Box and Muller, 1958).

@@ -14,12 +14,16 @@ use super::backend::Backend;
 use super::error::EngineError;
 use super::evaluate::sentence;
 use super::export::{write_companions, write_texts};
+use super::model::reader::Safetensors;
 use super::model::weights::write_safetensors;
-use super::rollout;
+use super::optimizer::AdamW;
+use super::rollout::{self, RolloutGroup};
 use super::trainer::Trainer;
+use crate::job::adapter::Lora;
 use crate::job::spec::WeightDtype;
 use crate::job::{ArtifactKind, ArtifactSummary, PolicyEvaluation};
 use crate::modelfile::adapter;
+use crate::objective::Objective;
 
 const WEIGHTS: &str = "model.safetensors";
 const OPTIMIZER: &str = "optimizer.safetensors";
@@ -43,12 +47,22 @@ struct State {
     report: Map<String, Value>,
 }
 
+/// A training checkpoint that was found good.
+pub(super) struct Stored<B: Backend> {
+    state: State,
+    rollouts: Vec<RolloutGroup>,
+    objective: Box<dyn Objective>,
+    optimizer: AdamW<B>,
+    weights: Safetensors,
+}
+
 impl<B: Backend> Trainer<'_, B> {
     /// Writes a training checkpoint.
     pub(super) fn save(&self) -> Result<Saved, EngineError> {
         // A round begins at the step at which the one before it ended; its checkpoint must not replace that one's.
         let part = if self.rollouts.is_empty() { "" } else { "-rollouts" };
         let actor = &self.job.actor;
+        self.actor.weights.backend().end_phase();
         let directory = actor.directory.join(format!("training-{}-{}{part}", actor.attempt, self.step));
         artifact::save(&directory, actor.manifest(ArtifactKind::Training, self.step), |dir| {
             self.actor.weights.save(&dir.join(self.weights_file()), WeightDtype::F32)?;
@@ -70,8 +84,8 @@ impl<B: Backend> Trainer<'_, B> {
         })
     }
 
-    /// Takes over a training checkpoint after checking its digests.
-    pub(super) fn restore(&mut self, directory: &Path) -> Result<(), EngineError> {
+    /// Reads a training checkpoint after checking its digests, but for the weights, which have room in one place only.
+    pub(super) fn stored(&self, directory: &Path) -> Result<Stored<B>, EngineError> {
         artifact::verify(directory)?;
         let path = directory.join(STATE);
         let text = std::fs::read(&path).map_err(|e| EngineError::io("reading", &path, e))?;
@@ -79,17 +93,25 @@ impl<B: Backend> Trainer<'_, B> {
             code: "checkpoint_corrupt",
             detail: format!("{} cannot be read: {e}", path.display()),
         })?;
-        // Everything is read before anything is taken over.
-        let path = directory.join(OPTIMIZER);
-        let moments = std::fs::read(&path).map_err(|e| EngineError::io("reading", &path, e))?;
         let rollouts = rollout::read(&directory.join(ROLLOUTS))?;
-        self.objective.restore(&state.objective).map_err(|error| EngineError::InvalidData {
+        let own = &self.actor.weights;
+        let weights = own.stored(&directory.join(self.weights_file()))?;
+        let mut objective = self.job.spec.objective.build(&self.job.spec.train);
+        objective.restore(&state.objective).map_err(|error| EngineError::InvalidData {
             code: "checkpoint_corrupt",
             detail: format!("{}: {error}", directory.display()),
         })?;
-        self.actor.weights.restore(&directory.join(self.weights_file()))?;
-        self.optimizer.restore(&self.actor.weights, state.optimizer_steps, &moments)?;
-        drop(moments);
+        let mut optimizer = AdamW::new(&self.job.spec.optimizer);
+        optimizer.restore(own, state.optimizer_steps, &directory.join(OPTIMIZER))?;
+        Ok(Stored { state, rollouts, objective, optimizer, weights })
+    }
+
+    /// Goes on from a training checkpoint. After an error the trainer is good for nothing.
+    pub(super) fn restore(&mut self, stored: Stored<B>) -> Result<(), EngineError> {
+        let Stored { state, rollouts, objective, optimizer, weights } = stored;
+        self.actor.weights.restore(&weights)?;
+        self.actor.decoder.measure()?;
+        (self.objective, self.optimizer) = (objective, optimizer);
         self.rollouts = rollouts.into_iter().map(Arc::new).collect();
         self.step = state.step;
         self.evaluations = state.evaluations;
@@ -102,6 +124,7 @@ impl<B: Backend> Trainer<'_, B> {
     /// Writes the finished model.
     pub(super) fn export(&self) -> Result<Saved, EngineError> {
         let actor = &self.job.actor;
+        self.actor.weights.backend().end_phase();
         let directory = actor.directory.join(format!("model-{}-{}", actor.attempt, self.step));
         let dtype = self.job.spec.checkpoints.dtype;
         let dtype_name = match dtype {
@@ -112,8 +135,8 @@ impl<B: Backend> Trainer<'_, B> {
         let (tokenizer, chat) = (&self.actor.tokenizer, self.actor.chat.as_ref());
         artifact::save(&directory, actor.manifest(ArtifactKind::Inference, self.step), |dir| {
             let weights = self.weights_file();
-            self.actor.weights.save(&dir.join(weights), dtype)?;
-            if let Some(lora) = &self.job.spec.adapter {
+            let lora = self.save_finished(&dir.join(weights), dtype)?;
+            if let Some(lora) = &lora {
                 let peft = adapter::to_peft(config, lora, &actor.model.name);
                 write_json(
                     &dir.join(adapter::CONFIG),
@@ -127,6 +150,19 @@ impl<B: Backend> Trainer<'_, B> {
             write_file(&dir.join("README.md"), self.model_card(&sha256).as_bytes())?;
             Ok(ArtifactSummary::Checkpoint)
         })
+    }
+
+    /// Writes what was trained, as others read it, and says how it is read if it is an adapter.
+    fn save_finished(&self, path: &Path, dtype: WeightDtype) -> Result<Option<Lora>, EngineError> {
+        let begun = self.job.spec.adapter.as_ref();
+        if let (Some(adapter), Some(begun)) = (self.actor.decoder.adapter(), begun)
+            && let Some((weights, lora)) = adapter.finished(begun)?
+        {
+            weights.save(path, dtype)?;
+            return Ok(Some(lora));
+        }
+        self.actor.weights.save(path, dtype)?;
+        Ok(begun.cloned())
     }
 
     /// What the weights that are trained are called.

@@ -9,7 +9,7 @@ use super::error::EngineError;
 use super::learn::Learner;
 use super::measure::{self, Measured};
 use super::model::decoder::Decoder;
-use super::random::Purpose;
+use super::random::{Purpose, Stream};
 use super::report::Reporter;
 use super::rollout::{RolloutGroup, sequences};
 use super::schedule::learning_rate;
@@ -129,6 +129,7 @@ impl<B: Backend> Trainer<'_, B> {
             ("time/step_seconds", seconds),
             ("throughput/train_tokens_per_second", if idle { 0.0 } else { rows / seconds }),
         ]);
+        metrics.extend(self.actor.decoder.backend().peak().map(|bytes| ("memory/peak_bytes", bytes as f64)));
         metrics.extend(self.group_metrics(groups));
         metrics.extend(self.objective.step_report());
         Ok(metrics)
@@ -263,6 +264,7 @@ impl<B: Backend> Trainer<'_, B> {
         let norm = self.actor.weights.backend().gradient_norm(&gradients, 1.0 / normalizer)?;
         self.check_finite(loss, norm)?;
         self.optimizer.step(&self.actor.weights, &gradients, 1.0 / normalizer, norm, rate)?;
+        self.actor.decoder.measure()?;
         let mut metrics = vec![
             ("loss", loss),
             ("grad/norm", norm),
@@ -318,6 +320,7 @@ impl<B: Backend> Trainer<'_, B> {
             teacher: self.teacher.as_ref(),
             recompute: self.job.spec.train.recompute,
             balance,
+            dropout: self.dropout(),
         };
         let ranks = self.ranks();
         let mut own = Vec::new();
@@ -335,6 +338,12 @@ impl<B: Backend> Trainer<'_, B> {
             measured.extend(part);
         }
         Ok((sum, measured))
+    }
+
+    /// What the dropout of the step under way is drawn from.
+    fn dropout(&self) -> Option<Stream> {
+        let drops = self.job.spec.adapter.as_ref().is_some_and(|adapter| adapter.dropout > 0.0);
+        drops.then(|| Stream::new(self.job.actor.seed, Purpose::Dropout, self.step))
     }
 
     /// The micro-batches of some sequences that are this rank's.

@@ -65,6 +65,7 @@ fn run_on<B: Backend>(
     job: &Job,
     reporter: &mut dyn Reporter,
 ) -> Result<Option<Outcome>, EngineError> {
+    backend.forget_peak();
     reporter.phase(Phase::Loading, 0)?;
     let mut trainer = Trainer::load(job, backend)?;
     for dataset in [Some(&job.train), job.eval.as_ref()].into_iter().flatten() {
@@ -91,8 +92,9 @@ impl<B: Backend> Trainer<'_, B> {
     /// Takes over the newest intact checkpoint; a broken one is reported and passed over.
     fn resume(&mut self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
         for directory in &self.job.resume {
-            match self.restore(directory) {
-                Ok(()) => {
+            match self.stored(directory) {
+                Ok(stored) => {
+                    self.restore(stored)?;
                     let message = format!("goes on from step {} of {}", self.step, self.plan.steps);
                     return Ok(reporter.event(NewEvent::log(message, LogDetail::Resumed { step: self.step }))?);
                 }

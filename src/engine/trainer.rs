@@ -20,6 +20,7 @@ use super::rollout::{RolloutGroup, sequences};
 use super::rollout_set;
 use super::sample_log::SampleLog;
 use crate::dataset::Dataset;
+use crate::job::memory::Pass;
 use crate::job::spec::MicroBatchTokens;
 use crate::job::{PolicyEvaluation, RolloutSetId};
 use crate::modelfile::{self, Inspection};
@@ -110,8 +111,16 @@ impl<'a, B: Backend> Trainer<'a, B> {
         let micro_batch_tokens: usize = match job.spec.train.micro_batch_tokens {
             MicroBatchTokens::Tokens(count) => count as usize,
             MicroBatchTokens::Auto(_) => {
-                let (config, count) = (actor.weights.config(), actor.weights.parameter_count());
-                memory::micro_batch_tokens(config, count, job.spec.train.recompute, backend.as_ref())? as usize
+                let of = |decoder: &Decoder<B>| modelfile::shape(decoder.config());
+                let pass = Pass {
+                    recompute: job.spec.train.recompute,
+                    precision: job.actor.precision,
+                    frozen: job.spec.adapter.is_some(),
+                    magnitudes: job.spec.adapter.as_ref().is_some_and(|adapter| adapter.dora),
+                    teacher: teacher.as_ref().map(of),
+                };
+                let trained = (actor.weights.parameter_count() as u64, &job.spec.optimizer);
+                memory::micro_batch_tokens(&of(&actor.decoder), pass, trained, backend.as_ref())? as usize
             }
         };
         let ends = &actor.weights.config().eos_token_ids;
@@ -242,7 +251,7 @@ fn load_teacher<B: Backend>(
     let (spec, backend) = (student.spec, student.decoder.backend());
     if matches!(spec.training, Trained::Adapter(_)) && teacher.shares_weights(&spec.model) {
         let weights = Arc::clone(student.decoder.weights());
-        let adapter = teacher.adapter(weights.config(), backend)?;
+        let adapter = teacher.adapter(&teacher.inspect()?, backend)?;
         return spec.decoder(weights, adapter);
     }
     let inspection = modelfile::inspect(&teacher.path)?;
@@ -259,7 +268,7 @@ fn load_teacher<B: Backend>(
         });
     }
     let weights = teacher.read(&inspection, spec.computing(), false, backend)?;
-    let adapter = teacher.adapter(&inspection.config, backend)?;
+    let adapter = teacher.adapter(&inspection, backend)?;
     spec.decoder(Arc::new(weights), adapter)
 }
 

@@ -11,8 +11,9 @@ use super::ImportError;
 use super::complete::{Digester, copy};
 use super::plan::{Origin, Plan, Planned, Stamp};
 use crate::hub::{FileDigest, Hub, HubError, HubRef, RemoteFile, Snapshot};
-use crate::modelfile::{self, COMPANIONS, DOCUMENTS, Head, Inspection, ModelFileError, safetensors};
-use crate::store::{Staged, StoreError};
+use crate::modelfile::{self, COMPANIONS, DOCUMENTS, Head, Inspection, ModelFileError, adapter, safetensors};
+use crate::spec::ModelRef;
+use crate::store::{AdapterOf, Staged, StoreError};
 
 /// How often a request is tried that could not be answered, while a client waits.
 const TRIES: u32 = 3;
@@ -35,6 +36,12 @@ pub enum Source {
     Hub { reference: HubRef, snapshot: Snapshot },
 }
 
+/// Whether a repository holds an adapter and no model.
+fn has_adapter(snapshot: &Snapshot) -> bool {
+    let has = |name: &str| snapshot.file(name).is_some();
+    adapter::FILES.into_iter().all(has) && ![safetensors::SINGLE_FILE, safetensors::INDEX_FILE].into_iter().any(has)
+}
+
 /// A file that a client has sent, for a model.
 #[derive(Clone, Debug)]
 pub struct Uploaded {
@@ -50,6 +57,8 @@ pub struct Uploaded {
 pub struct Laid {
     pub(super) staged: Staged,
     pub inspection: Inspection,
+    /// What it is an adapter of, if it is one.
+    pub(super) adapter: Option<AdapterOf>,
     pub(super) plan: Plan,
     /// As the model's row names it.
     pub(super) source: String,
@@ -74,7 +83,76 @@ impl Source {
             Self::Hub { reference, snapshot } => lay_out_hub(hub, reference, snapshot, &folder)?,
         };
         let inspection = modelfile::inspect(&folder)?;
-        Ok(Laid { staged, inspection, plan, source: self.name() })
+        Ok(Laid { staged, inspection, adapter: None, plan, source: self.name() })
+    }
+
+    /// The model that it says it is an adapter of; none where it is no adapter.
+    pub fn adapts(&self, hub: &Hub) -> Result<Option<String>, ImportError> {
+        let parsed = |bytes: &[u8]| {
+            let invalid = |error: serde_json::Error| ModelFileError::ConfigInvalid {
+                file: adapter::CONFIG.to_owned(),
+                detail: format!("it is not JSON: {error}"),
+            };
+            Ok(Some(adapter::base_named(&serde_json::from_slice(bytes).map_err(invalid)?)))
+        };
+        match self {
+            Self::Disk { path, .. } => Ok(adapter::base_named_in(path)?),
+            Self::Uploads(files) => match files.iter().find(|file| file.name == adapter::CONFIG) {
+                Some(file) => parsed(&modelfile::read_limited(&file.path, modelfile::CONFIG_LIMIT_BYTES)?),
+                None => Ok(None),
+            },
+            Self::Hub { snapshot, .. } if !has_adapter(snapshot) => Ok(None),
+            Self::Hub { snapshot, .. } => match snapshot.file(adapter::CONFIG) {
+                Some(file) => parsed(&Fetching::of(hub, snapshot).checked(file, modelfile::CONFIG_LIMIT_BYTES)?),
+                None => Ok(None),
+            },
+        }
+    }
+
+    /// Lays an adapter out, for a model and what was found of that.
+    pub fn lay_out_adapter(
+        &self,
+        staged: Staged,
+        hub: &Hub,
+        model: ModelRef,
+        base: &Inspection,
+    ) -> Result<Laid, ImportError> {
+        let folder = staged.folder()?.to_owned();
+        let mut plan = Plan { origin: Origin::Disk, weights: Vec::new(), small_bytes: 0 };
+        match self {
+            Self::Disk { path, roots } => {
+                for name in adapter::FILES {
+                    let source = path.join(name);
+                    if roots.as_ref().is_some_and(|roots| !is_below(&source, roots)) {
+                        return Err(ImportError::NotAllowed(source.display().to_string()));
+                    }
+                    plan.add_disk(&folder, &source, name.to_owned(), name == adapter::WEIGHTS, None)?;
+                }
+            }
+            Self::Uploads(files) => {
+                for Uploaded { name, path, sha256 } in files {
+                    if !adapter::FILES.contains(&name.as_str()) {
+                        return Err(ImportError::UnknownFile(name.chars().take(120).collect()));
+                    }
+                    let is_weights = name == adapter::WEIGHTS;
+                    let digest = FileDigest::Sha256(sha256.clone());
+                    plan.add_disk(&folder, path, name.clone(), is_weights, Some(digest))?;
+                }
+            }
+            Self::Hub { reference, snapshot } => {
+                plan.origin = Origin::of(snapshot);
+                let from = Fetching::of(hub, snapshot);
+                let has = |name: &str| {
+                    let missing = || HubError::NotFound(format!("{name} in {}", reference.at(&snapshot.commit)));
+                    snapshot.file(name).ok_or_else(missing)
+                };
+                plan.small_bytes += from.small(has(adapter::CONFIG)?, &folder)?;
+                plan.add_remote(&from, &folder, has(adapter::WEIGHTS)?.clone())?;
+            }
+        }
+        let (inspection, lora) = adapter::inspect_beside(&folder, base)?;
+        let adapter = Some(AdapterOf { model, seed: 0, lora, chat_template: None });
+        Ok(Laid { staged, inspection, adapter, plan, source: self.name() })
     }
 }
 
@@ -164,10 +242,34 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Brings the header of a file of weights of the hub.
+    fn add_remote(&mut self, from: &Fetching<'_>, folder: &Path, file: RemoteFile) -> Result<(), ImportError> {
+        let name = file.path.rsplit('/').next().unwrap_or_default().to_owned();
+        write_head(&folder.join(&name), &name, file.bytes, |range| from.range(&file.path, range))?;
+        self.weights.push(Planned { name, bytes: file.bytes, from: file.path, digest: file.digest, stamp: None });
+        Ok(())
+    }
+}
+
+impl Origin {
+    fn of(snapshot: &Snapshot) -> Self {
+        Self::Hub { repository: snapshot.repository.clone(), commit: snapshot.commit.clone() }
+    }
+}
+
 fn lay_out_hub(hub: &Hub, reference: &HubRef, snapshot: &Snapshot, folder: &Path) -> Result<Plan, ImportError> {
-    let origin = Origin::Hub { repository: snapshot.repository.clone(), commit: snapshot.commit.clone() };
-    let mut plan = Plan { origin, weights: Vec::new(), small_bytes: 0 };
-    let from = Fetching { hub, snapshot, deadline: Instant::now() + LAY_OUT_TIME };
+    let mut plan = Plan { origin: Origin::of(snapshot), weights: Vec::new(), small_bytes: 0 };
+    let from = Fetching::of(hub, snapshot);
+    if reference.file.is_none()
+        && has_adapter(snapshot)
+        && let Some(config) = snapshot.file(adapter::CONFIG)
+    {
+        let config: serde_json::Value = from
+            .checked(config, modelfile::CONFIG_LIMIT_BYTES)
+            .map(|bytes| serde_json::from_slice(&bytes).unwrap_or_default())?;
+        return Err(ModelFileError::AdapterAlone { base: adapter::base_named(&config) }.into());
+    }
     let has = |name: &str| snapshot.file(name);
     let in_safetensors = reference.file.is_none()
         && [safetensors::SINGLE_FILE, safetensors::INDEX_FILE].iter().any(|name| has(name).is_some());
@@ -185,9 +287,7 @@ fn lay_out_hub(hub: &Hub, reference: &HubRef, snapshot: &Snapshot, folder: &Path
         (None, false) => vec![only_gguf(snapshot)?.clone()],
     };
     for file in weights {
-        let name = file.path.rsplit('/').next().unwrap_or_default().to_owned();
-        write_head(&folder.join(&name), &name, file.bytes, |range| from.range(&file.path, range))?;
-        plan.weights.push(Planned { name, bytes: file.bytes, from: file.path, digest: file.digest, stamp: None });
+        plan.add_remote(&from, folder, file)?;
     }
     Ok(plan)
 }
@@ -231,10 +331,13 @@ struct Fetching<'a> {
     deadline: Instant,
 }
 
-impl Fetching<'_> {
-    /// Brings a small file, checked.
-    fn small(&self, file: &RemoteFile, folder: &Path) -> Result<u64, ImportError> {
-        let limit_bytes = modelfile::TOKENIZER_LIMIT_BYTES;
+impl<'a> Fetching<'a> {
+    fn of(hub: &'a Hub, snapshot: &'a Snapshot) -> Self {
+        Self { hub, snapshot, deadline: Instant::now() + LAY_OUT_TIME }
+    }
+
+    /// A small file, checked.
+    fn checked(&self, file: &RemoteFile, limit_bytes: u64) -> Result<Vec<u8>, ImportError> {
         if file.bytes > limit_bytes {
             return Err(ModelFileError::TooLarge { file: file.path.clone(), limit_bytes }.into());
         }
@@ -242,6 +345,12 @@ impl Fetching<'_> {
         let mut digester = Digester::new(file.digest.as_ref(), file.bytes);
         digester.update(&bytes);
         digester.finish(&file.path)?;
+        Ok(bytes)
+    }
+
+    /// Brings a small file, checked.
+    fn small(&self, file: &RemoteFile, folder: &Path) -> Result<u64, ImportError> {
+        let bytes = self.checked(file, modelfile::TOKENIZER_LIMIT_BYTES)?;
         let path = folder.join(&file.path);
         let write = || {
             fs::write(&path, &bytes)?;

@@ -19,7 +19,7 @@ use crate::clock;
 use crate::hub::Hub;
 use crate::job::digest::sha256_hex;
 use crate::job::{ModelId, ModelStatus};
-use crate::modelfile::Format;
+use crate::modelfile::{Format, adapter, safetensors};
 use crate::store::{Location, ModelRow, RESERVE, Store, StoreError};
 
 /// How often the row is told how far it is.
@@ -34,7 +34,7 @@ pub async fn begin(
     name: Option<String>,
     status: ModelStatus,
 ) -> Result<ModelRow, ImportError> {
-    let Laid { staged, inspection, plan, source } = laid;
+    let Laid { staged, inspection, adapter, plan, source } = laid;
     has_room(store, plan.weight_bytes())?;
     // Kept until the row counts it.
     let _room = store.storage_room(plan.small_bytes + plan.weight_bytes()).await?;
@@ -61,6 +61,7 @@ pub async fn begin(
         warnings: serde_json::to_value(&inspection.warnings).unwrap_or_default(),
         plan: Some(serde_json::to_string(&plan).map_err(corrupt)?),
         last_used_at: None,
+        adapter,
     };
     staged.publish(&Location::model(id)).await?;
     if let Err(error) = store.add_model(&row).await {
@@ -232,6 +233,9 @@ fn import(
     let plan: Plan = serde_json::from_str(plan).map_err(corrupt)?;
     has_room(store, missing(folder, &plan))?;
     let sha256 = complete(folder, &plan, hub, tell)?;
+    if let Some(file) = plan.weights.iter().find(|file| file.name == adapter::WEIGHTS) {
+        safetensors::check_finite(&folder.join(&file.name))?;
+    }
     File::open(folder)
         .and_then(|folder| folder.sync_all())
         .map_err(|error| ImportError::io("syncing", folder, error))?;

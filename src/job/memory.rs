@@ -1,36 +1,73 @@
-//! How much of a device's memory a job will need, before it has run: one estimate for dry runs, for submissions and
-//! for placement.
+//! How much of a device's memory a job needs: one model, for dry runs, submissions and placement before it has run, and
+//! for the size of its passes while it runs. `tests/memory.rs` compares it with what jobs really take.
 //!
-//! With `P` parameters and f32 numbers, the sum of:
+//! What a process holds is what lasts (the program itself, weights, moments, copies of models) and what training or
+//! sampling needs beside that; both take turns, and what one has held is given back before the other begins. Numbers
+//! are f32 unless it says otherwise. With `T` parameters that are trained:
 //!
-//! * weights that are trained: `4 P`, and `4 P` in the order in which matrix products read them, with gradients, `4 P`, and
-//!   the two moments of AdamW, `8 P` or with fewer bits less;
-//! * with an adapter of `A` parameters that instead for `A`, and the weights once, as models that are only computed with;
-//! * `4 Q`, and in bf16 `2 Q`, for a model of `Q` parameters that is only computed with: of a job that trains nothing, the
-//!   reference of one that has no adapter, a teacher;
-//! * activations of one forward and backward pass of `train.micro_batch_tokens`, of the fewest that `auto` takes, with
-//!   its logits (at most one chunk of them exists, twice with a teacher);
-//! * the sampler's cache: keys and values of `sampling.batch_size` completions of full length with a short prompt, at
-//!   most the share that the sampler takes, and the logits of one pass.
-//!
-//! It is an estimate on the low side: a pass with more tokens is faster, and what is free is used.
+//! * lasting: `4 T` of weights that are trained and their moments (`8 T` with AdamW, or with fewer bits less); weights
+//!   that are only computed with in the precision of products, or in codes;
+//! * training: gradients, `4 T`, and one pass ([`of_pass`]);
+//! * sampling: the trained weights in the order in which products read them, `4 T` (on a GPU nothing), keys and values of
+//!   the completions under way, and one pass of the newest tokens with its logits;
+//! * loading, which is over when the rest begins: the largest tensor several times, as it is read and turned.
 
 use serde::Serialize;
 
-use super::spec::{MicroBatchTokens, MomentState, Precision, SamplingSpec, TrainSpec};
+use super::spec::{MicroBatchTokens, MomentState, Precision, SampledWeights, SamplingSpec, TrainSpec};
 
 /// Bytes of a number.
 const NUMBER: u64 = 4;
 /// Tokens of the smallest pass that `micro_batch_tokens: "auto"` chooses.
-const FEWEST_TOKENS: u64 = 256;
-/// Bytes of logits that exist at a time while training, for each head.
-const CHUNK_BYTES: u64 = 256 << 20;
-/// Bytes of logits that exist at a time while sampling.
-const SAMPLED_LOGITS_BYTES: u64 = 64 << 20;
-/// The most that the sampler's cache takes.
-const CACHE_BYTES: u64 = 2 << 30;
-/// Tokens that a prompt is taken to have.
-const PROMPT_TOKENS: u64 = 256;
+pub const FEWEST_TOKENS: u64 = 256;
+/// Tokens that a prompt is taken to have where none was looked at.
+pub const PROMPT_TOKENS: u64 = 256;
+/// Tokens of a block of keys and values.
+const BLOCK: u64 = 16;
+/// Bytes of the program for each token of a vocabulary: the tables of its tokenizer.
+const VOCABULARY_ENTRY: u64 = 800;
+/// What allocators keep and pages leave empty, as one part of so many of all the rest; more where many threads have a
+/// share in it, as in sampling.
+const LOST_IN_TRAINING: u64 = 25;
+const LOST_IN_SAMPLING: u64 = 12;
+/// Rows of a frozen head that its backward pass turns at a time.
+const TURNED: u64 = 8192;
+
+/// What of a device decides about memory besides its size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// What a process takes before it has a model.
+    pub program: u64,
+    /// Bytes of logits that exist at a time while training, for each head, and while sampling.
+    pub logits: u64,
+    pub sampled_logits: u64,
+    /// The most that keys and values take.
+    pub cache: u64,
+    /// Prompt tokens of a pass that samples.
+    pub prefill: u64,
+    /// Whether products read weights in an order of their own, and codes as they are.
+    pub panels: bool,
+}
+
+impl Machine {
+    pub const CPU: Self = Self {
+        program: 48 << 20,
+        logits: 256 << 20,
+        sampled_logits: 64 << 20,
+        cache: 2 << 30,
+        prefill: 512,
+        panels: true,
+    };
+    /// The driver's context and its libraries are most of the program.
+    pub const CUDA: Self = Self {
+        program: 512 << 20,
+        logits: 1 << 30,
+        sampled_logits: 1 << 30,
+        cache: u64::MAX,
+        prefill: 2048,
+        panels: false,
+    };
+}
 
 /// The sizes of a decoder that decide about its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,91 +84,186 @@ pub struct Shape {
     pub context: u64,
     /// Of a layer, in a mixture of experts.
     pub experts: u64,
+    /// Whether attention and the feed-forward part have a norm behind them.
+    pub norms_behind: bool,
+    /// What of the parameters lies in a file in codes that products read, and the bytes that these take.
+    pub coded: Coded,
+}
+
+/// Parameters in codes of few bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Coded {
+    pub parameters: u64,
+    pub bytes: u64,
 }
 
 /// What a job needs, in bytes on each of its devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MemoryNeed {
-    /// The model, with gradients and moments when it is trained.
+    /// The program and its tables, and what allocators keep.
+    pub program: u64,
+    /// The model, with moments when it is trained.
     pub model: u64,
     /// Models kept beside it.
     pub copies: u64,
-    pub activations: u64,
-    /// The sampler's.
-    pub cache: u64,
+    /// Gradients, and one pass.
+    pub training: u64,
+    /// Keys and values, one pass, and weights in another order.
+    pub sampling: u64,
+    /// What loading takes beyond all that, if it is more.
+    pub loading: u64,
 }
 
 impl MemoryNeed {
     pub fn total(&self) -> u64 {
-        self.model.saturating_add(self.copies).saturating_add(self.activations).saturating_add(self.cache)
+        let lasting = self.program.saturating_add(self.model).saturating_add(self.copies);
+        lasting.saturating_add(self.training.max(self.sampling)).saturating_add(self.loading)
     }
 }
 
 /// What decides about the memory of a training job besides its spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beside {
-    /// Parameters of all models that are kept beside the one that is trained.
-    pub parameters: u64,
     /// Parameters of the adapter that is trained in the place of the model.
     pub adapter: Option<u64>,
+    /// Parameters of factors beside it that stay as they are.
+    pub taken: u64,
+    /// It trains the lengths of the weights' rows.
+    pub magnitudes: bool,
     /// The model beside it is kept in codes of 8 bits.
     pub int8: bool,
     /// What moments are kept in.
     pub moments: MomentState,
-    /// One of them is a teacher, whose logits are made beside the policy's.
-    pub teacher: bool,
-    /// Completions are sampled, for training or for evaluation.
-    pub samples: bool,
+    /// The model that it starts from is kept once more.
+    pub reference: bool,
+    /// A model to learn from; nothing of it where it has the weights of the model.
+    pub teacher: Option<Shape>,
+    /// What is sampled, for training or for evaluation.
+    pub sampled: Option<Sampled>,
+}
+
+/// What is sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sampled {
+    /// Completions of a prompt, which share its keys and values.
+    pub group: u32,
+    /// Tokens of the longest prompt.
+    pub prompt_tokens: u64,
+}
+
+/// How a training pass is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pass {
+    pub recompute: bool,
+    pub precision: Precision,
+    /// The weights are frozen, but for an adapter.
+    pub frozen: bool,
+    /// The adapter trains the lengths of the weights' rows.
+    pub magnitudes: bool,
+    pub teacher: Option<Shape>,
 }
 
 /// What a training job needs.
-pub fn of_training(shape: &Shape, train: &TrainSpec, sampling: &SamplingSpec, beside: Beside) -> MemoryNeed {
-    let quick = sampling.weights;
-    let sampling = if beside.samples { of_sampler(shape, sampling) } else { MemoryNeed::default() };
-    let quick = quick.filter(|_| beside.samples).map_or(0, |weights| weights.bytes(shape.parameters));
-    let heads = if beside.teacher { 2 } else { 1 };
-    let tokens = tokens_of_pass(train);
-    let logits = bytes(&[tokens, shape.vocab_size]).min(CHUNK_BYTES).saturating_mul(heads);
-    let pass = tokens.saturating_mul(bytes_per_token(shape, train.recompute)).saturating_add(logits);
-    // Weights twice, gradients, two moments.
-    let trained = |parameters: u64| bytes(&[3, parameters]).saturating_add(beside.moments.bytes(parameters));
-    MemoryNeed {
-        model: match beside.adapter {
-            None => trained(shape.parameters),
-            Some(own) if beside.int8 => (shape.parameters / 8).saturating_mul(9).saturating_add(trained(own)),
-            Some(own) => computed(shape.parameters, train.precision).saturating_add(trained(own)),
-        },
-        copies: computed(beside.parameters, train.precision).saturating_add(quick),
-        // Sampling and training take turns, and share what one pass needs.
-        activations: pass.max(sampling.activations),
-        cache: sampling.cache,
-    }
+pub fn of_training(
+    shape: &Shape,
+    (train, sampling): (&TrainSpec, &SamplingSpec),
+    beside: Beside,
+    machine: &Machine,
+) -> MemoryNeed {
+    let Beside { adapter, taken, magnitudes, int8, moments, reference, teacher, sampled } = beside;
+    let trained = adapter.unwrap_or(shape.parameters);
+    let frozen = match (adapter, int8 && machine.panels) {
+        (None, _) => 0,
+        (Some(_), true) => SampledWeights::Int8.bytes(shape.parameters),
+        (Some(_), false) => computed(shape, train.precision, machine),
+    };
+    let frozen = bytes(&[taken]).saturating_add(frozen);
+    let quick = sampling.weights.filter(|_| sampled.is_some()).map_or(0, |weights| weights.bytes(shape.parameters));
+    let of = |other: Option<&Shape>| other.map_or(0, |other| computed(other, train.precision, machine));
+    let longest = sampled.map_or(0, |sampled| length(shape, sampling, sampled));
+    let tokens = tokens_of_pass(train).max(longest);
+    let (recompute, precision) = (train.recompute, train.precision);
+    let pass = Pass { recompute, precision, frozen: adapter.is_some(), magnitudes, teacher };
+    // A device computes in bf16 with a copy of the weights.
+    let copied = if machine.panels || train.precision == Precision::F32 { 0 } else { trained.saturating_mul(2) };
+    let need = MemoryNeed {
+        program: program(shape, machine),
+        model: bytes(&[trained]).saturating_add(moments.bytes(trained)).saturating_add(copied).saturating_add(frozen),
+        copies: of(reference.then_some(shape)).saturating_add(of(teacher.as_ref())).saturating_add(quick),
+        training: bytes(&[trained]).saturating_add(of_pass(shape, tokens, pass, machine)),
+        sampling: sampled.map_or(0, |sampled| {
+            let turned = if machine.panels { weights(trained, train.precision) } else { 0 };
+            of_sampler(shape, sampling, sampled, machine).saturating_add(turned)
+        }),
+        loading: 0,
+    };
+    completed(shape, need, adapter.is_some())
 }
 
 /// What a job needs that samples and trains nothing.
-pub fn of_sampling(shape: &Shape, sampling: &SamplingSpec, precision: Precision) -> MemoryNeed {
+pub fn of_sampling(
+    shape: &Shape,
+    sampling: &SamplingSpec,
+    precision: Precision,
+    sampled: Sampled,
+    machine: &Machine,
+) -> MemoryNeed {
     let model = match sampling.weights {
         Some(weights) => weights.bytes(shape.parameters),
-        None => computed(shape.parameters, precision),
+        None => computed(shape, precision, machine),
     };
-    MemoryNeed { model, ..of_sampler(shape, sampling) }
+    let sampling = of_sampler(shape, sampling, sampled, machine);
+    completed(shape, MemoryNeed { program: program(shape, machine), model, sampling, ..MemoryNeed::default() }, true)
+}
+
+/// With what is lost, and what loading takes: the largest tensor, the embedding, is read before most others, and its bytes
+/// in the file, its numbers and what is made of them are there at a time.
+fn completed(shape: &Shape, need: MemoryNeed, frozen: bool) -> MemoryNeed {
+    let embedding = shape.vocab_size.saturating_mul(shape.hidden_size);
+    let coded = frozen && shape.coded.parameters > 0;
+    let loading = if coded { embedding.saturating_mul(2) } else { bytes(&[3, embedding]) };
+    let later = need.model.saturating_add(need.copies).saturating_add(need.training.max(need.sampling));
+    let need = MemoryNeed { loading: loading.saturating_sub(later), ..need };
+    let lost = need.total() / if need.sampling > 0 { LOST_IN_SAMPLING } else { LOST_IN_TRAINING };
+    MemoryNeed { program: need.program.saturating_add(lost), ..need }
+}
+
+/// The program, with the tables of a tokenizer.
+fn program(shape: &Shape, machine: &Machine) -> u64 {
+    machine.program.saturating_add(shape.vocab_size.saturating_mul(VOCABULARY_ENTRY))
 }
 
 /// Weights that never change.
-fn computed(parameters: u64, precision: Precision) -> u64 {
+fn computed(shape: &Shape, precision: Precision, machine: &Machine) -> u64 {
+    let coded = if machine.panels { shape.coded } else { Coded::default() };
+    weights(shape.parameters.saturating_sub(coded.parameters), precision).saturating_add(coded.bytes)
+}
+
+/// Weights in the precision of products.
+fn weights(parameters: u64, precision: Precision) -> u64 {
     match precision {
         Precision::F32 => bytes(&[parameters]),
         Precision::Bf16 => bytes(&[parameters]) / 2,
     }
 }
 
-/// The sampler's cache and the pass that fills it.
-fn of_sampler(shape: &Shape, sampling: &SamplingSpec) -> MemoryNeed {
-    let length = (u64::from(sampling.max_new_tokens) + PROMPT_TOKENS).min(shape.context);
+/// Tokens of the longest sequence.
+fn length(shape: &Shape, sampling: &SamplingSpec, sampled: Sampled) -> u64 {
+    u64::from(sampling.max_new_tokens).saturating_add(sampled.prompt_tokens).min(shape.context)
+}
+
+/// Keys and values of the completions under way, and the pass that continues them.
+fn of_sampler(shape: &Shape, sampling: &SamplingSpec, sampled: Sampled, machine: &Machine) -> u64 {
     let batch = u64::from(sampling.batch_size);
-    let cache = bytes(&[2, shape.layers, shape.kv_heads, shape.head_dim, length, batch]);
-    let logits = bytes(&[batch, shape.vocab_size]).min(SAMPLED_LOGITS_BYTES);
-    MemoryNeed { activations: logits, cache: cache.min(CACHE_BYTES), ..MemoryNeed::default() }
+    let new = u64::from(sampling.max_new_tokens).min(shape.context).next_multiple_of(BLOCK).saturating_add(BLOCK);
+    let prompts = batch.div_ceil(u64::from(sampled.group.max(1)));
+    let prompt_tokens = prompts.saturating_mul(sampled.prompt_tokens.min(shape.context));
+    let tokens = batch.saturating_mul(new).saturating_add(prompt_tokens);
+    let cache = bytes(&[2, shape.layers, shape.kv_heads, shape.head_dim, tokens]).min(machine.cache);
+    let rows = batch.saturating_add(machine.prefill.min(prompt_tokens));
+    let row = 4 * shape.hidden_size + 2 * shape.projected() + shape.attended() + 3 * shape.intermediate_size;
+    let logits = bytes(&[batch, shape.vocab_size]).min(machine.sampled_logits);
+    cache.saturating_add(bytes(&[rows, row])).saturating_add(logits)
 }
 
 fn tokens_of_pass(train: &TrainSpec) -> u64 {
@@ -141,22 +273,123 @@ fn tokens_of_pass(train: &TrainSpec) -> u64 {
     }
 }
 
-/// What a forward pass keeps for each token, and the gradients of one layer beside it.
-pub fn bytes_per_token(shape: &Shape, recompute: bool) -> u64 {
-    let attended = shape.heads.saturating_mul(shape.head_dim);
-    let projected = (shape.heads + 2 * shape.kv_heads).saturating_mul(shape.head_dim);
-    let layer = 2 * shape.hidden_size + projected + attended + 2 * shape.intermediate_size;
-    let kept = if recompute {
-        shape.hidden_size.saturating_mul(shape.layers).saturating_add(layer)
-    } else {
-        layer.saturating_mul(shape.layers)
+impl Shape {
+    /// Queries, keys and values of a token.
+    fn projected(&self) -> u64 {
+        (self.heads + 2 * self.kv_heads).saturating_mul(self.head_dim)
+    }
+
+    fn attended(&self) -> u64 {
+        self.heads.saturating_mul(self.head_dim)
+    }
+
+    /// Numbers that a layer keeps of a token for its backward pass.
+    fn kept(&self) -> u64 {
+        let behind = if self.norms_behind { 2 * self.hidden_size } else { 0 };
+        let attention = self.hidden_size + self.projected() + self.attended() + self.heads;
+        attention + behind + self.hidden_size + 2 * self.intermediate_size
+    }
+}
+
+/// What one forward and backward pass over `tokens` tokens holds at most: what layers keep, and beside that the head with
+/// its logits or the backward pass of one layer, whichever is more.
+pub fn of_pass(shape: &Shape, tokens: u64, pass: Pass, machine: &Machine) -> u64 {
+    let Pass { recompute, precision, frozen, magnitudes, teacher } = pass;
+    let hidden = shape.hidden_size;
+    // Left factors in bf16 are copies; right ones are always.
+    let narrow = |numbers: u64| if precision == Precision::Bf16 { numbers / 2 } else { 0 };
+    let turned = |numbers: u64| if precision == Precision::Bf16 { numbers / 2 } else { numbers };
+    let panels = |numbers: u64| if machine.panels { weights(numbers, precision) } else { 0 };
+    let kept = if recompute { hidden } else { shape.kept() };
+    // Gradients of the stream and of the pass's states; then those of the feed-forward part, or of attention.
+    let (inner, states) = (shape.intermediate_size, 2 * hidden + turned(hidden));
+    // What a product gave before its rows got other lengths, and the gradient there.
+    let before = |numbers: u64| if magnitudes { 2 * numbers } else { 0 };
+    let feed = before(2 * inner) + (inner + turned(inner) + narrow(hidden)).max(narrow(2 * inner) + states);
+    let rows = shape.projected();
+    let attention = before(rows) + (shape.attended() + 2 * rows).max(rows + narrow(rows) + states);
+    let again = if recompute { shape.kept() + 2 * hidden } else { 0 };
+    let backward = 2 * hidden + feed.max(attention) + again;
+    let widest = (2 * shape.intermediate_size).max(shape.projected()).saturating_mul(hidden);
+    let layer = bytes(&[tokens, backward]).saturating_add(panels(widest));
+    let head = of_head(shape, tokens, precision, frozen, machine);
+    let taught = teacher.map_or(0, |teacher| {
+        let states = bytes(&[tokens, 2, teacher.hidden_size]);
+        states.saturating_add(bytes(&[tokens, teacher.vocab_size]).min(machine.logits))
+    });
+    bytes(&[tokens, kept, shape.layers]).saturating_add(layer.max(head.saturating_add(taught)))
+}
+
+/// The last norm, logits and their gradient, and the head in the orders in which its products read it.
+fn of_head(shape: &Shape, tokens: u64, precision: Precision, frozen: bool, machine: &Machine) -> u64 {
+    let of_vocabulary = bytes(&[tokens, shape.vocab_size]);
+    let logits = of_vocabulary.min(machine.logits);
+    let is_cut = of_vocabulary > machine.logits;
+    let columns = if frozen { shape.vocab_size.min(TURNED) } else { shape.vocab_size };
+    let narrowed = if precision == Precision::Bf16 { bytes(&[tokens, columns]).min(logits) / 2 } else { 0 };
+    let head = weights(shape.vocab_size.saturating_mul(shape.hidden_size), precision);
+    let panels = match (machine.panels, frozen) {
+        (false, _) => 0,
+        (true, true) => weights(shape.vocab_size.min(TURNED).saturating_mul(shape.hidden_size), precision),
+        // As the next chunk reads it, and as the gradient does.
+        (true, false) => head.saturating_mul(if is_cut { 2 } else { 1 }),
     };
-    bytes(&[kept.saturating_add(layer)])
+    let states = bytes(&[tokens, 5, shape.hidden_size]);
+    states.saturating_add(logits).saturating_add(narrowed).saturating_add(panels)
 }
 
 /// Bytes of as many numbers as the product of `sizes`, which come from a client's model.
 fn bytes(sizes: &[u64]) -> u64 {
     sizes.iter().fold(NUMBER, |product, size| product.saturating_mul(*size))
+}
+
+/// What would lower a job's need, with what it saves, the most first.
+pub fn savings(
+    shape: &Shape,
+    (train, sampling): (&TrainSpec, &SamplingSpec),
+    beside: Beside,
+    machine: &Machine,
+) -> Vec<(&'static str, u64)> {
+    let need = |train: &TrainSpec, sampling: &SamplingSpec, beside: Beside| {
+        of_training(shape, (train, sampling), beside, machine).total()
+    };
+    let whole = need(train, sampling, beside);
+    let with = |change: &dyn Fn(&mut TrainSpec, &mut SamplingSpec, &mut Beside)| {
+        let (mut train, mut sampling, mut beside) = (train.clone(), sampling.clone(), beside);
+        change(&mut train, &mut sampling, &mut beside);
+        whole.saturating_sub(need(&train, &sampling, beside))
+    };
+    let mut all = vec![
+        ("`optimizer.state: \"int8\"`", with(&|_, _, beside| beside.moments = MomentState::Int8)),
+        ("`train.precision: \"bf16\"`", with(&|train, _, _| train.precision = Precision::Bf16)),
+        ("`train.recompute: true`", with(&|train, _, _| train.recompute = true)),
+        (
+            "`train.micro_batch_tokens: 256`",
+            with(&|train, _, _| train.micro_batch_tokens = MicroBatchTokens::Tokens(FEWEST_TOKENS as u32)),
+        ),
+        ("`sampling.batch_size: 8`", with(&|_, sampling, _| sampling.batch_size = sampling.batch_size.min(8))),
+    ];
+    if beside.adapter.is_none() {
+        let rank_16 = shape.low_rank(16);
+        let adapter = with(&|_, _, beside| (beside.adapter, beside.reference) = (Some(rank_16), false));
+        all.push(("an `adapter` in the place of all weights", adapter));
+    } else if !beside.int8 {
+        all.push(("`adapter.quantize: \"int8\"`", with(&|_, _, beside| beside.int8 = true)));
+    }
+    // What saves next to nothing is no advice.
+    all.retain(|(_, saved)| *saved > whole / 50);
+    all.sort_by_key(|(_, saved)| std::cmp::Reverse(*saved));
+    all
+}
+
+impl Shape {
+    /// Parameters of an adapter of all matrices within the layers, about.
+    fn low_rank(&self, rank: u64) -> u64 {
+        let (hidden, inner) = (self.hidden_size, self.intermediate_size);
+        let attention = 4 * hidden + 2 * self.attended() + 2 * self.kv_heads.saturating_mul(self.head_dim);
+        let units = (3 * (hidden + inner)).saturating_mul(self.experts.max(1));
+        (attention + units).saturating_mul(rank).saturating_mul(self.layers)
+    }
 }
 
 #[cfg(test)]
@@ -176,6 +409,8 @@ mod tests {
             head_dim: 16,
             context: 2048,
             experts: 0,
+            norms_behind: false,
+            coded: Coded::default(),
         }
     }
 
@@ -183,46 +418,85 @@ mod tests {
     fn with(shape: Shape, beside: Beside, change: impl Fn(&mut TrainSpec, &mut SamplingSpec)) -> MemoryNeed {
         let (mut train, mut sampling) = (TrainSpec::default(), SamplingSpec::default());
         change(&mut train, &mut sampling);
-        of_training(&shape, &train, &sampling, beside)
+        of_training(&shape, (&train, &sampling), beside, &Machine::CPU)
     }
 
-    const ALONE: Beside =
-        Beside { parameters: 0, adapter: None, int8: false, moments: MomentState::F32, teacher: false, samples: true };
+    const SAMPLED: Sampled = Sampled { group: 8, prompt_tokens: 100 };
+    const ALONE: Beside = Beside {
+        adapter: None,
+        magnitudes: false,
+        taken: 0,
+        int8: false,
+        moments: MomentState::F32,
+        reference: false,
+        teacher: None,
+        sampled: Some(SAMPLED),
+    };
 
     #[test]
-    fn every_part_is_in_the_sum() {
+    fn training_and_sampling_take_turns() {
         let need = with(shape(), ALONE, |_, _| ());
-        assert_eq!((need.model, need.copies), (20_000_000, 0));
-        // Keys and values of 64 completions of 256 tokens behind as many of their prompt.
-        assert_eq!(need.cache, 4 * 2 * 4 * 2 * 16 * 512 * 64);
-        let layer = 2 * 64 + 8 * 16 + 64 + 2 * 256;
-        assert_eq!(need.activations, 256 * 4 * 5 * layer + 256 * 1000 * 4);
-        assert_eq!(need.total(), need.model + need.cache + need.activations);
+        assert_eq!((need.model, need.copies), (12_000_000, 0));
+        let lasting = need.program + need.model;
+        assert_eq!(need.total(), lasting + need.training.max(need.sampling) + need.loading);
+        // Keys and values of 64 completions of 256 tokens, and of the prompts of each 8 of them.
+        let cache = 4 * 2 * 4 * 2 * 16 * (64 * (256 + 16) + 8 * 100);
+        assert!(need.sampling > cache + 4_000_000 && need.sampling < 2 * (cache + 4_000_000));
+        assert_eq!(with(shape(), Beside { sampled: None, ..ALONE }, |_, _| ()).sampling, 0);
     }
 
     #[test]
     fn an_adapter_leaves_the_weights_once_and_in_the_precision_of_products() {
         let beside = Beside { adapter: Some(1000), ..ALONE };
-        assert_eq!(with(shape(), beside, |_, _| ()).model, 4_000_000 + 20_000);
+        assert_eq!(with(shape(), beside, |_, _| ()).model, 4_000_000 + 12_000);
         let half = with(shape(), beside, |train, _| train.precision = Precision::Bf16);
-        assert_eq!(half.model, 2_000_000 + 20_000);
+        assert_eq!(half.model, 2_000_000 + 12_000);
         let small = with(shape(), Beside { moments: MomentState::Int8, ..ALONE }, |_, _| ());
-        assert_eq!(small.model, 12_000_000 + 2_000_000 + 31_250);
+        assert_eq!(small.model, 4_000_000 + 2_000_000 + 31_250);
     }
 
     #[test]
-    fn what_a_refusal_advises_lowers_the_need() {
-        let whole = with(shape(), ALONE, |_, _| ()).total();
-        assert!(with(shape(), ALONE, |train, _| train.recompute = true).total() < whole);
-        assert!(with(shape(), ALONE, |_, sampling| sampling.batch_size = 8).total() < whole);
-        let beside = Beside { parameters: 10, teacher: true, ..ALONE };
-        assert!(with(shape(), beside, |_, _| ()).total() > whole);
-        assert!(of_sampling(&shape(), &SamplingSpec::default(), Precision::F32).total() < whole);
+    fn codes_of_a_file_are_counted_as_they_are_kept_unless_they_are_trained() {
+        let coded = Shape { coded: Coded { parameters: 900_000, bytes: 500_000 }, ..shape() };
+        let beside = Beside { adapter: Some(1000), ..ALONE };
+        assert_eq!(with(coded, beside, |_, _| ()).model, 400_000 + 500_000 + 12_000);
+        assert_eq!(with(coded, ALONE, |_, _| ()).model, 12_000_000);
+        let on_gpu = of_training(&coded, (&TrainSpec::default(), &SamplingSpec::default()), beside, &Machine::CUDA);
+        assert_eq!(on_gpu.model, 4_000_000 + 12_000);
+    }
+
+    #[test]
+    fn what_a_refusal_advises_lowers_the_need_by_as_much() {
+        let (train, sampling) = (TrainSpec::default(), SamplingSpec::default());
+        let large = Shape { parameters: 10_000_000_000, layers: 32, hidden_size: 4096, ..shape() };
+        let whole = of_training(&large, (&train, &sampling), ALONE, &Machine::CPU).total();
+        let advice = savings(&large, (&train, &sampling), ALONE, &Machine::CPU);
+        assert_eq!(advice[0].0, "an `adapter` in the place of all weights");
+        let less = Beside { moments: MomentState::Int8, ..ALONE };
+        let saved = whole - of_training(&large, (&train, &sampling), less, &Machine::CPU).total();
+        assert!(advice.contains(&("`optimizer.state: \"int8\"`", saved)), "{advice:?}");
+        assert!(advice.iter().all(|(_, saved)| *saved > 0) && advice.is_sorted_by_key(|(_, saved)| u64::MAX - saved));
+    }
+
+    #[test]
+    fn a_longer_pass_never_takes_less() {
+        let pass = Pass {
+            recompute: false,
+            precision: Precision::Bf16,
+            frozen: false,
+            magnitudes: false,
+            teacher: Some(shape()),
+        };
+        let needs: Vec<u64> = (0..100).map(|n| of_pass(&shape(), n * 1000, pass, &Machine::CPU)).collect();
+        assert!(needs.is_sorted());
+        let again = |tokens| of_pass(&shape(), tokens, Pass { recompute: true, ..pass }, &Machine::CPU);
+        assert!(again(4000) < needs[4]);
     }
 
     #[test]
     fn absurd_sizes_do_not_overflow() {
         let huge = Shape { parameters: u64::MAX, vocab_size: u64::MAX, ..shape() };
         assert_eq!(with(huge, ALONE, |_, _| ()).total(), u64::MAX);
+        assert!(savings(&huge, (&TrainSpec::default(), &SamplingSpec::default()), ALONE, &Machine::CPU).is_empty());
     }
 }

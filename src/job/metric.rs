@@ -64,6 +64,13 @@ pub const METRICS: &[Metric] = &[
         meaning: "Prompt and completion tokens of the step divided by `time/step_seconds`.",
     },
     Metric {
+        name: "memory/peak_bytes",
+        unit: "bytes",
+        when: "every step",
+        meaning: "The most memory that the job's process has held since it began, on a GPU of the device's; the plan \
+             of a dry run says beforehand what to expect.",
+    },
+    Metric {
         name: "mass/success",
         unit: "credit",
         when: "every step",

@@ -8,21 +8,25 @@ use serde_json::{Value, json};
 
 use super::architecture::{Part, Role, TensorSpec};
 use super::config::ModelConfig;
-use super::{CONFIG_LIMIT_BYTES, ModelFileError, read_json, safetensors};
+use super::{CONFIG_LIMIT_BYTES, Format, Inspection, ModelFileError, read_json, safetensors};
 pub use crate::job::adapter::WEIGHTS;
 use crate::job::adapter::{AdapterInit, Lora, MAX_RANK, Targets};
 
 pub const CONFIG: &str = "adapter_config.json";
+/// What an adapter consists of.
+pub const FILES: [&str; 2] = [CONFIG, WEIGHTS];
 /// What peft puts before the names of a model's modules.
 const PREFIX: &str = "base_model.model.";
 
-/// One of the two factors of an adapted weight.
+/// What is trained for an adapted weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Factor {
     /// `[rank, in]`.
     A,
     /// `[out, rank]`.
     B,
+    /// `[out]`: the lengths of the weight's rows (DoRA, arXiv 2402.09353).
+    Magnitude,
 }
 
 impl Factor {
@@ -30,13 +34,15 @@ impl Factor {
         match self {
             Self::A => "lora_A",
             Self::B => "lora_B",
+            Self::Magnitude => "lora_magnitude_vector",
         }
     }
 }
 
 /// The name of a factor of a weight, which itself is called `weight`.
 pub fn factor_name(weight: &str, factor: Factor) -> String {
-    format!("{PREFIX}{}.{}.weight", module(weight), factor.name())
+    let ending = if factor == Factor::Magnitude { "" } else { ".weight" };
+    format!("{PREFIX}{}.{}{ending}", module(weight), factor.name())
 }
 
 /// The module that a weight belongs to.
@@ -103,7 +109,8 @@ impl ModelConfig {
         Ok(chosen.into_iter().map(|at| inside[at].clone()).collect())
     }
 
-    /// The factors of an adapter: first each `A`, then each `B`, in the order in which the weights are laid out.
+    /// The tensors of an adapter: first each `A`, then each `B`, then each magnitude if there are any, in the order in which the
+    /// weights are laid out.
     pub fn factors(&self, lora: &Lora) -> Result<Vec<TensorSpec>, TargetError> {
         let adapted = self.adapted(&lora.targets)?;
         let rank = lora.rank as usize;
@@ -113,12 +120,14 @@ impl ModelConfig {
             shape: match factor {
                 Factor::A => vec![rank, of.shape[1]],
                 Factor::B => vec![of.shape[0], rank],
+                Factor::Magnitude => vec![of.shape[0]],
             },
-            role: Role::Matrix,
+            role: if factor == Factor::Magnitude { Role::Norm } else { Role::Matrix },
             ..of.clone()
         };
         let of = |which: Factor| adapted.iter().map(move |tensor| factor(tensor, which));
-        Ok(of(Factor::A).chain(of(Factor::B)).collect())
+        let magnitudes = of(Factor::Magnitude).filter(|_| lora.dora);
+        Ok(of(Factor::A).chain(of(Factor::B)).chain(magnitudes).collect())
     }
 
     /// Numbers that an adapter trains.
@@ -138,10 +147,10 @@ pub fn to_peft(config: &ModelConfig, lora: &Lora, base: &str) -> Result<Value, T
         "base_model_name_or_path": base,
         "r": lora.rank,
         "lora_alpha": if lora.alpha.fract() == 0.0 { json!(lora.alpha as u64) } else { json!(lora.alpha) },
-        "lora_dropout": 0.0,
+        "lora_dropout": lora.dropout,
         "target_modules": targets,
         "use_rslora": lora.rslora,
-        "use_dora": false,
+        "use_dora": lora.dora,
         "bias": "none",
         "fan_in_fan_out": false,
         "init_lora_weights": true,
@@ -151,6 +160,34 @@ pub fn to_peft(config: &ModelConfig, lora: &Lora, base: &str) -> Result<Value, T
         "rank_pattern": {},
         "alpha_pattern": {},
     }))
+}
+
+/// The model that an adapter in a directory says it belongs to; none where there is no adapter.
+pub fn base_named_in(dir: &Path) -> Result<Option<String>, ModelFileError> {
+    if !FILES.iter().all(|name| dir.join(name).is_file()) {
+        return Ok(None);
+    }
+    Ok(Some(base_named(&read_json(&dir.join(CONFIG), CONFIG_LIMIT_BYTES)?)))
+}
+
+/// The model that an `adapter_config.json` names; nothing where it names none.
+pub fn base_named(config: &Value) -> String {
+    config["base_model_name_or_path"].as_str().unwrap_or_default().chars().take(300).collect()
+}
+
+/// An adapter in a directory, as what it makes of the model that it is for.
+pub fn inspect_beside(dir: &Path, base: &Inspection) -> Result<(Inspection, Lora), ModelFileError> {
+    let lora = inspect(dir, &base.config)?;
+    let mismatch = |error: TargetError| ModelFileError::AdapterMismatch { detail: error.to_string() };
+    let inspection = Inspection {
+        format: Format::HuggingFace,
+        parameters: base.config.adapter_parameters(&lora).map_err(mismatch)?,
+        weights: vec![dir.join(WEIGHTS)],
+        files: FILES.map(|name| dir.join(name)).into(),
+        warnings: Vec::new(),
+        ..base.clone()
+    };
+    Ok((inspection, lora))
 }
 
 /// Reads the configuration of an adapter in a directory, and checks that its factors are those of an adapter for a model
@@ -191,7 +228,6 @@ fn from_peft(value: &Value) -> Result<Lora, ModelFileError> {
         return Err(invalid(format!("`peft_type` is {}; only \"LORA\" is supported", value["peft_type"])));
     }
     let unknown = [
-        "use_dora",
         "fan_in_fan_out",
         "modules_to_save",
         "layers_to_transform",
@@ -226,8 +262,10 @@ fn from_peft(value: &Value) -> Result<Lora, ModelFileError> {
             return Err(invalid(detail.chars().take(300).collect()));
         }
     };
-    let rslora = value["use_rslora"].as_bool().unwrap_or(false);
-    Ok(Lora { rank, alpha, targets, init: AdapterInit::default(), rslora, quantize: None, start: None })
+    let [rslora, dora] = ["use_rslora", "use_dora"].map(|name| value[name].as_bool().unwrap_or(false));
+    // Of interest to those who go on training it, as it was trained, alone.
+    let dropout = value["lora_dropout"].as_f64().filter(|share| (0.0..1.0).contains(share)).unwrap_or(0.0);
+    Ok(Lora { rank, alpha, targets, dropout, init: AdapterInit::default(), rslora, dora, quantize: None, start: None })
 }
 
 #[cfg(test)]
@@ -293,7 +331,7 @@ mod tests {
         assert_eq!(config.adapted(&read.targets).unwrap(), config.adapted(&lora.targets).unwrap());
         for (name, value) in [
             ("peft_type", json!("IA3")),
-            ("use_dora", json!(true)),
+            ("lora_bias", json!(true)),
             ("rank_pattern", json!({"q_proj": 8})),
             ("modules_to_save", json!(["lm_head"])),
             ("bias", json!("all")),

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Format, Inspection, ModelConfig, ModelFileError};
 use crate::job::digest::{hex, sha256_hex};
+use crate::job::memory::Coded;
 
 /// A built-in model's files.
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +93,7 @@ impl Builtin {
             tokenizer_bytes: self.file("tokenizer.json").to_owned(),
             files: Vec::new(),
             warnings: Vec::new(),
+            coded: Coded::default(),
         })
     }
 

@@ -25,7 +25,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::job::memory::Shape;
+use self::architecture::Part;
+use crate::job::memory::{Coded, Shape};
 
 pub use config::ModelConfig;
 pub use tokenizer::same_tokenizer;
@@ -73,6 +74,15 @@ pub struct Inspection {
     pub files: Vec<PathBuf>,
     /// What of the model is not as its authors trained it.
     pub warnings: Vec<Warning>,
+    /// What of the parameters is in codes that products read.
+    pub coded: Coded,
+}
+
+impl Inspection {
+    /// The sizes that decide about memory.
+    pub fn shape(&self) -> Shape {
+        Shape { coded: self.coded, ..shape(&self.config) }
+    }
 }
 
 /// What whoever brings a model should know of it.
@@ -143,6 +153,13 @@ pub enum ModelFileError {
     NotInGguf { detail: String },
     #[error("the adapter does not fit the model: {detail}")]
     AdapterMismatch { detail: String },
+    #[error(
+        "this is an adapter, to be used with the model that it was trained beside ({base}); import it with `base`, as \
+         `anneal models import DIR --base MODEL` does"
+    )]
+    AdapterAlone { base: String },
+    #[error("`{tensor}` in {file} has a number that is not finite")]
+    NotFinite { file: String, tensor: String },
     #[error("{} holds several .gguf files; give the path of one of them", path.display())]
     Ambiguous { path: PathBuf },
 }
@@ -165,6 +182,8 @@ impl ModelFileError {
             Self::PickleRefused { .. } => "pickle_refused",
             Self::NotInGguf { .. } => "not_in_gguf",
             Self::AdapterMismatch { .. } => "adapter_mismatch",
+            Self::AdapterAlone { .. } => "adapter_base_missing",
+            Self::NotFinite { .. } => "adapter_not_finite",
             Self::Ambiguous { .. } => "model_ambiguous",
         }
     }
@@ -207,17 +226,19 @@ pub fn inspect_blank(dir: &Path) -> Result<Inspection, ModelFileError> {
         tokenizer_bytes,
         files: present(dir, &COMPANIONS),
         warnings: Vec::new(),
+        coded: Coded::default(),
     })
 }
 
-/// The sizes of a model with so many parameters, as estimates of memory take them.
-pub fn shape(config: &ModelConfig, parameters: u64) -> Shape {
+/// The sizes of a model that decide about memory, but for the codes of its files.
+pub fn shape(config: &ModelConfig) -> Shape {
     // Of a token's experts each computes its part.
     let of_experts = config.architecture.experts.map_or(0, |experts| experts.active * experts.width);
     let is_dense = config.architecture.layers.iter().any(|layer| !layer.is_sparse);
     let intermediate_size = if is_dense { config.intermediate_size.max(of_experts) } else { of_experts };
+    let has = |part: Part| config.tensors().iter().any(|tensor| tensor.part == part);
     Shape {
-        parameters,
+        parameters: config.parameter_count(),
         vocab_size: config.vocab_size as u64,
         hidden_size: config.hidden_size as u64,
         intermediate_size: intermediate_size as u64,
@@ -227,6 +248,8 @@ pub fn shape(config: &ModelConfig, parameters: u64) -> Shape {
         head_dim: config.head_dim as u64,
         context: config.max_position_embeddings as u64,
         experts: config.architecture.experts.map_or(0, |experts| experts.count as u64),
+        norms_behind: has(Part::AttentionOutNorm),
+        coded: Coded::default(),
     }
 }
 
@@ -276,6 +299,9 @@ fn inspect_parts(path: &Path) -> Result<(Inspection, Option<gguf::Gguf>), ModelF
         }
         return inspect_gguf(file, present(path, DOCUMENTS));
     }
+    if let Some(base) = adapter::base_named_in(path)? {
+        return Err(ModelFileError::AdapterAlone { base });
+    }
     match listed.iter().find(|file| ["bin", "pt", "pth", "ckpt"].iter().any(|kind| has_extension(file, kind))) {
         Some(pickle) => Err(ModelFileError::PickleRefused { file: file_name(pickle) }),
         None => Err(not_found("it has neither model.safetensors, model.safetensors.index.json nor a .gguf file")),
@@ -311,6 +337,7 @@ fn inspect_hf(dir: &Path, weights: safetensors::Weights) -> Result<Inspection, M
         tokenizer_bytes: Vec::new(),
         files,
         warnings,
+        coded: Coded::default(),
     })
 }
 
@@ -328,6 +355,7 @@ fn inspect_gguf(path: &Path, mut files: Vec<PathBuf>) -> Result<(Inspection, Opt
         tokenizer_bytes: Vec::new(),
         files,
         warnings: gguf.quantized().map(|types| Warning::quantized(&types)).into_iter().collect(),
+        coded: gguf.coded(),
     };
     Ok((inspection, Some(gguf)))
 }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use serde::de::{Error as _, MapAccess, Visitor};
@@ -45,6 +46,18 @@ impl Dtype {
             Self::F32 => 4,
             Self::F16 | Self::Bf16 => 2,
             Self::F8E4m3 | Self::F8E5m2 => 1,
+        }
+    }
+
+    /// Whether all numbers are finite.
+    fn are_finite(self, bytes: &[u8]) -> bool {
+        let halves = || bytes.chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]]));
+        match self {
+            Self::F32 => bytes.chunks_exact(4).all(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]).is_finite()),
+            Self::F16 => halves().all(|bits| bits & 0x7c00 != 0x7c00),
+            Self::Bf16 => halves().all(|bits| bits & 0x7f80 != 0x7f80),
+            Self::F8E4m3 => bytes.iter().all(|byte| byte & 0x7f != 0x7f),
+            Self::F8E5m2 => bytes.iter().all(|byte| byte & 0x7c != 0x7c),
         }
     }
 
@@ -122,6 +135,21 @@ pub fn read_header(path: &Path) -> Result<Header, ModelFileError> {
     let file = File::open(path).map_err(open)?;
     let file_bytes = file.metadata().map_err(open)?.len();
     parse(file, file_bytes, &file_name(path))
+}
+
+/// Refuses a file of which a number is not finite.
+pub fn check_finite(path: &Path) -> Result<(), ModelFileError> {
+    let Header { tensors, data_start, .. } = read_header(path)?;
+    let failed = |source| ModelFileError::Io { operation: "read", path: path.to_owned(), source };
+    let file = File::open(path).map_err(failed)?;
+    for (tensor, info) in tensors {
+        let mut bytes = vec![0; (info.offsets.1 - info.offsets.0) as usize];
+        file.read_exact_at(&mut bytes, data_start + info.offsets.0).map_err(failed)?;
+        if !info.dtype.are_finite(&bytes) {
+            return Err(ModelFileError::NotFinite { file: file_name(path), tensor });
+        }
+    }
+    Ok(())
 }
 
 /// Reads the headers of a directory: `model.safetensors`, or every file that the index names.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::dataset;
+use crate::job::adapter::AdapterId;
 use crate::job::status::names;
 use crate::job::{CheckpointId, DatasetVersionId, ModelId, RolloutSetId, VerifierId};
 use crate::modelfile::builtin::Builtin;
@@ -205,8 +206,12 @@ impl Input {
     }
 
     /// The adapter that one is trained on from.
-    pub(super) fn adapter(checkpoint: CheckpointId) -> Self {
-        Self::new(Role::Adapter, InputKind::Checkpoint, checkpoint)
+    pub(super) fn adapter(id: AdapterId) -> Self {
+        let kind = match id {
+            AdapterId::Checkpoint(_) => InputKind::Checkpoint,
+            AdapterId::Model(_) => InputKind::Model,
+        };
+        Self::new(Role::Adapter, kind, id)
     }
 
     /// The checkpoint that a job goes on from although it is another job's.

@@ -44,12 +44,13 @@ pub(super) async fn in_use(
     user.map(|id| super::read("job id", &id)).transpose()
 }
 
-/// Whether a job that trained an adapter beside this model still has the finished one.
+/// Whether an adapter of this model is there: an imported one, or the finished one of a job that trained it.
 pub(super) async fn has_adapters(connection: &mut SqliteConnection, model: &str) -> Result<bool> {
     let found: Option<i64> = sqlx::query_scalar(
         "select 1 from job_input join job on job.id = job_input.job_id join artifact on artifact.job_id = job.id
          where job_input.id = $1 and role = 'model' and artifact.kind = 'inference'
                and json_extract(spec_resolved, '$.adapter') is not null
+         union all select 1 from model where base = $1
          limit 1",
     )
     .bind(model)

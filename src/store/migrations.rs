@@ -46,6 +46,7 @@ migrations! {
     "0029_finer_rollups",
     "0030_imports",
     "0031_exports",
+    "0032_adapters",
 }
 
 /// What brings a database up to date; all changes whose numbers are at most `last`.

@@ -4,8 +4,10 @@ use serde_json::Value;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
+use super::artifacts::AdapterOf;
 use super::inputs::{has_adapters, in_use};
 use super::{DEFAULT_PROJECT, Location, Page, Result, Store, StoreError, read, read_json, write_json};
+use crate::job::adapter::AdapterSpec;
 use crate::job::{Failure, ModelId, ModelStatus, Timestamp};
 
 /// A model whose files are in the data directory, or on their way there.
@@ -38,6 +40,8 @@ pub struct ModelRow {
     pub plan: Option<String>,
     /// When a job that refers to it was submitted last.
     pub last_used_at: Option<Timestamp>,
+    /// What it is an adapter of, if it is one.
+    pub adapter: Option<AdapterOf>,
 }
 
 /// All columns of a model, and when a job was submitted last that refers to it.
@@ -59,8 +63,8 @@ impl Store {
         sqlx::query(
             "insert into model (id, name, source, format, architecture, parameters, context_length, vocab_size,
                                 weights_sha256, tokenizer_sha256, bytes, created_at, project, status, bytes_done, warnings,
-                                plan)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
+                                plan, base, adapter)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
         )
         .bind(model.id.to_string())
         .bind(&model.name)
@@ -80,6 +84,8 @@ impl Store {
         .bind(model.bytes_done as i64)
         .bind(write_json(&model.warnings)?)
         .bind(&model.plan)
+        .bind(model.adapter.as_ref().map(|of| of.model.to_string()))
+        .bind(model.adapter.as_ref().map(|of| write_json(&of.lora.to_spec())).transpose()?)
         .execute(tx.connection())
         .await?;
         tx.commit_made(model.id).await
@@ -172,7 +178,7 @@ impl Store {
                 return Err(StoreError::Conflict(detail.to_owned()));
             }
             if has_adapters(tx.connection(), &id.to_string()).await? {
-                let detail = "adapters that were trained beside the model need it; delete their checkpoints first";
+                let detail = "adapters that belong to the model need it; delete them first";
                 return Err(StoreError::Conflict(detail.to_owned()));
             }
             sqlx::query("delete from model where id = $1").bind(id.to_string()).execute(tx.connection()).await?;
@@ -214,7 +220,17 @@ pub(super) fn model(row: &SqliteRow) -> Result<ModelRow> {
         warnings: read_json("warnings", row.try_get("warnings")?)?,
         plan: row.try_get("plan")?,
         last_used_at: row.try_get::<Option<i64>, _>("last_used_at")?.map(Timestamp),
+        adapter: adapter(row)?,
     })
+}
+
+fn adapter(row: &SqliteRow) -> Result<Option<AdapterOf>> {
+    let base: Option<String> = row.try_get("base")?;
+    let Some(base) = base else { return Ok(None) };
+    let spec: AdapterSpec = read_json("adapter", row.try_get("adapter")?)?;
+    let corrupt = |_| StoreError::Corrupt { what: "adapter", detail: format!("of the model {base}") };
+    let lora = spec.resolve(None).map_err(corrupt)?;
+    Ok(Some(AdapterOf { model: read("base", &base)?, seed: 0, lora, chat_template: None }))
 }
 
 #[cfg(test)]
@@ -243,6 +259,7 @@ mod tests {
             warnings: Value::Null,
             plan: None,
             last_used_at: None,
+            adapter: None,
         }
     }
 

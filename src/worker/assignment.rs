@@ -11,7 +11,7 @@ use crate::engine::collective::{Alone, Collective};
 use crate::engine::device::Device;
 use crate::engine::model::adapter::Origin;
 use crate::engine::{self, ActorSpec, EngineError, EvaluationJob, Job, Outcome, RegradingJob, Reporter, SamplingJob};
-use crate::job::adapter::Lora;
+use crate::job::adapter::{AdapterId, Lora};
 use crate::job::rollout_set::{PARTS_FOLDER, SAMPLE_FOLDER};
 use crate::job::spec::Precision;
 use crate::job::{Failure, FailureKind, GateSpec, RolloutSetId};
@@ -216,7 +216,14 @@ pub(super) async fn model(
         }
         ModelRef::Model(id) => {
             let row = store.model(id).await.map_err(failed)?;
-            (source(fetch(store, &Location::model(id)).await?, row.public_name()), None)
+            let path = fetch(store, &Location::model(id)).await?;
+            match &row.adapter {
+                None => (source(path, row.public_name()), None),
+                Some(of) => {
+                    let (base, _) = Box::pin(model(store, &of.model, of.seed)).await?;
+                    (ModelSource { adapter: Some(path), ..base }, None)
+                }
+            }
         }
         ModelRef::Checkpoint(id) => {
             let row = store.checkpoint(id).await.map_err(failed)?;
@@ -236,8 +243,13 @@ pub(super) async fn model(
 async fn trained(store: &Store, adapter: Option<&Lora>, seed: u64) -> Result<Trained, Failure> {
     let Some(lora) = adapter else { return Ok(Trained::Weights) };
     let Some(start) = lora.start else { return Ok(Trained::Adapter(Origin::New { lora: lora.clone(), seed })) };
-    let row = store.checkpoint(start).await.map_err(failed)?;
-    let directory = store.place().fetch_artifact(&row.artifact).await.map_err(unread)?;
+    let directory = match start {
+        AdapterId::Model(id) => fetch(store, &Location::model(id)).await?,
+        AdapterId::Checkpoint(id) => {
+            let row = store.checkpoint(id).await.map_err(failed)?;
+            store.place().fetch_artifact(&row.artifact).await.map_err(unread)?
+        }
+    };
     Ok(Trained::Adapter(Origin::Stored { directory, lora: Some(lora.clone()) }))
 }
 

@@ -19,6 +19,8 @@ from transformers import AutoModelForCausalLM
 from client import ended, export_of, request, trained_by
 
 FAMILIES = Path(__file__).resolve().parents[1] / "data" / "models"
+# Families whose adapters train the lengths of rows too; the first has biases.
+WITH_LENGTHS = ("tiny-qwen2", "tiny-gemma3")
 PROMPTS = ["12+7=", "a longer text, to go on with (x*y)?", "0"]
 TOKENS = 24
 TOLERANCE = 1e-4
@@ -113,7 +115,7 @@ def check(base, roots, family):
     # transformers keeps the experts of a layer as one tensor, beside which peft has no factors for single ones.
     has_experts = any("experts" in name for name, _ in model.named_parameters())
     targets = ["q_proj", "k_proj", "v_proj", "o_proj"] if has_experts else "all_linear"
-    spec["adapter"] = {"type": "lora", "rank": 4, "targets": targets, "rslora": True}
+    spec["adapter"] = {"type": "lora", "rank": 4, "targets": targets, "rslora": True, "dora": family in WITH_LENGTHS}
     spec["optimizer"] = {"learning_rate": 0.03, "warmup": 0}
     checkpoint, folder = trained_by(base, spec, roots / f"{family}-adapter")
     with warnings.catch_warnings():

@@ -1419,6 +1419,7 @@ export interface paths {
          *     and GGUF only. What the headers of its files tell is checked before the answer; then its weights come by themselves:
          *     `status` says whether they have, `bytes_done` how far they are, and `failure` why they could not be had. Jobs can name
          *     the model at once, and wait for it. A model of the hub that is here already, at the same commit, is not brought again.
+         *     An adapter becomes a model as well: `base` with the adapter.
          */
         post: operations["import_model"];
         delete?: never;
@@ -2303,13 +2304,15 @@ export interface webhooks {
 export interface components {
     schemas: {
         /**
-         * @description What the factors of a new adapter are. `B` is zero, so that training begins at the model itself.
+         * @description What the factors of a new adapter are. Training begins at the model itself: `B` is zero, or with `pissa` what both make is
+         *     taken away, but for rounding.
          *
          *     - `kaiming`: `A` uniform within `1 / sqrt(in)` (He et al., arXiv 1502.01852, with a slope of `sqrt(5)`), as peft has it.
          *     - `zero_b`: `A` normal with deviation `1 / rank`, as in LoRA's paper.
+         *     - `pissa`: Both are what is largest in the weight, by its singular values, and that much is taken from what it computes: training moves what matters most in it (PiSSA, arXiv 2404.02948). The weight stays as it is, also in codes; the finished adapter has twice the rank, for what was taken is the other half of it.
          * @enum {string}
          */
-        AdapterInit: "kaiming" | "zero_b";
+        AdapterInit: "kaiming" | "zero_b" | "pissa";
         /**
          * @description A low-rank adapter (LoRA, arXiv 2106.09685): the model is frozen, and beside each adapted weight `W: [out, in]` two
          *     factors `A: [rank, in]` and `B: [out, rank]` are trained, with which the weight is `W + scale B A`.
@@ -2318,8 +2321,8 @@ export interface components {
             type: components["schemas"]["AdapterType"];
             /**
              * Format: uint32
-             * @description Rank of the change; 16 by default. With `start` it is that of the adapter there, as are `alpha`, `targets` and
-             *     `rslora`.
+             * @description Rank of the change; 16 by default. With `start` it is that of the adapter there, as are `alpha`, `targets`,
+             *     `rslora` and `dora`.
              */
             rank?: number | null;
             /**
@@ -2333,6 +2336,13 @@ export interface components {
              */
             targets?: components["schemas"]["Targets"] | null;
             /**
+             * Format: double
+             * @description The share of the numbers that are dropped, on their way to `A`, from what an adapted weight reads in a training
+             *     pass; the others are divided by one less it (Srivastava et al., JMLR 15, 2014). Sampling, evaluation and the
+             *     reference drop nothing, so that with it ratios are not 1 at a round's first step. `start` does not decide it.
+             */
+            dropout?: number;
+            /**
              * @description What the factors are at first.
              * @default kaiming
              */
@@ -2340,11 +2350,20 @@ export interface components {
             /** @description Scale by the root of the rank (arXiv 2312.03732), so that the change does not shrink as the rank grows. */
             rslora?: boolean | null;
             /**
+             * @description Train how long the rows of adapted weights are, apart from where they point (DoRA, arXiv 2402.09353): a magnitude for
+             *     each row beside the factors. A training pass computes each adapted product once more. Not beside `init: "pissa"`; with `dropout`, what
+             *     is dropped is dropped on its way to `A` alone.
+             */
+            dora?: boolean | null;
+            /**
              * @description Keep the frozen weights in codes of 8 bits, of which 32 share a scale, as GGUF's Q8_0: 1.1 bytes a parameter on the
              *     CPU. What samples, what trains and the reference all have these weights. On a GPU they are kept as without it.
              */
             quantize?: components["schemas"]["Quantize"] | null;
-            /** @description An inference checkpoint (`ckpt_...`) of a job with an adapter for the same model, from which to go on. */
+            /**
+             * @description An adapter for the same model from which to go on: an inference checkpoint (`ckpt_...`) of a job that trained one,
+             *     or one that was imported (`mdl_...`).
+             */
             start?: string | null;
         };
         /**
@@ -4546,6 +4565,12 @@ export interface components {
             files?: {
                 [key: string]: string;
             } | null;
+            /**
+             * @description Of an adapter in the layout of peft (`adapter_config.json`, `adapter_model.safetensors`): the model that it was trained
+             *     beside, as jobs name it, which must be here. What its configuration names on the hub by default.
+             * @example hf:HuggingFaceTB/SmolLM2-135M-Instruct
+             */
+            base?: string | null;
             /** @description A name for people. */
             name?: string | null;
         };
@@ -5222,6 +5247,8 @@ export interface components {
             id: string;
             /** @constant */
             object: "model";
+            /** @description The model that it is an adapter of. */
+            base?: string | null;
             name?: string | null;
             /** @description Where it came from: a path, `hf:owner/name@commit`, `upload`, a job (`job_...`) or `builtin`. */
             source: string;
@@ -5809,27 +5836,41 @@ export interface components {
         PreflightMemory: {
             /**
              * Format: int64
-             * @description 20 for each parameter of the model: the weight, the same as matrix products read it, gradient and two moments
-             *     of AdamW, which take less with `optimizer.state`. With an adapter that for its parameters, and 4 for each of the
-             *     frozen model, 2 in bf16, or 9/8 with `adapter.quantize`.
+             * @description The program itself with the tables of the tokenizer, on a GPU the driver's context; and what allocators keep, a
+             *     part of the rest, which is larger where completions are sampled.
+             */
+            program: number;
+            /**
+             * Format: int64
+             * @description 12 for each parameter of the model: the weight, and two moments of AdamW, which take less with `optimizer.state`.
+             *     With an adapter that for its parameters, and 4 for each of the frozen model, 2 in bf16, 9/8 with
+             *     `adapter.quantize`, or on the CPU what codes of a GGUF file take.
              */
             model: number;
             /**
              * Format: int64
-             * @description 4 for each parameter of a model kept beside it, the reference or a teacher, and 2 in bf16. With an adapter the
-             *     reference takes none.
+             * @description 4 for each parameter of a model kept beside it, the reference or a teacher, 2 in bf16, or what codes take. With an
+             *     adapter the reference takes none.
              */
             copies: number;
             /**
              * Format: int64
-             * @description Of a pass with `train.micro_batch_tokens`, for `auto` with the fewest that it takes.
+             * @description 4 for the gradient of each trained parameter, and a pass with `train.micro_batch_tokens`, for `auto` with the
+             *     fewest that it takes, or with the longest sequence.
              */
-            activations: number;
+            training: number;
             /**
              * Format: int64
-             * @description The sampler's: keys and values of `sampling.batch_size` completions of full length, at most 2 GiB.
+             * @description On the CPU 4 for each trained parameter, as products read it; keys and values of `sampling.batch_size` completions
+             *     of full length, on the CPU at most 2 GiB; and the pass that continues them. Not there at the same time as
+             *     `training`.
              */
-            cache: number;
+            sampling: number;
+            /**
+             * Format: int64
+             * @description What reading the model takes beyond all that, where it is more.
+             */
+            loading: number;
         };
         /** @description What a job will do and need. */
         PreflightPlan: {
@@ -5855,12 +5896,18 @@ export interface components {
             parameters: number;
             /**
              * Format: int64
-             * @description What each of the job's devices must have: an estimate on the low side, and the sum of `memory`.
+             * @description What each of the job's devices must have: of `memory`, program, model, copies and loading, and the larger one
+             *     of training and sampling.
              */
             memory_bytes: number;
             memory: components["schemas"]["PreflightMemory"];
             /** @description Rows whose prompts were made and found to fit. */
             rows_checked: components["schemas"]["PreflightRows"];
+            /**
+             * Format: int64
+             * @description Tokens of the longest of these prompts.
+             */
+            longest_prompt_tokens: number;
             /** @description Held-out prompts that are also trained on; null when nothing is evaluated. */
             leakage?: components["schemas"]["Leakage"] | null;
         };

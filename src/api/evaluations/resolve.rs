@@ -7,7 +7,6 @@ use crate::api::imports::Finder;
 use crate::api::resolve::{self, collect};
 use crate::api::resources;
 use crate::job::FieldError;
-use crate::job::memory;
 use crate::spec::{EvaluationSpec, Resolved, RowsRef, Work};
 use crate::store::{NewJob, Store};
 use crate::verifier;
@@ -26,8 +25,8 @@ pub async fn resolve(finder: Finder<'_>, submitted: Value) -> Result<NewJob, Pro
         return Err(Problem::invalid(errors));
     };
     let shape = resources::shape(&model.files).await?.map_err(|error| Problem::invalid(vec![error]))?;
-    let need = memory::of_sampling(&shape, &spec.sampling, spec.precision);
-    errors.extend(resources::check(store, spec.resources.devices, &need).await?);
+    let need = resources::of_sampling(store, &shape, (&spec.sampling, spec.precision), spec.samples).await?;
+    errors.extend(resources::check(store, spec.resources.devices, &need, Vec::new).await?);
     if !errors.is_empty() {
         return Err(Problem::invalid(errors));
     }

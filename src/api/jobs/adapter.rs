@@ -2,10 +2,10 @@
 
 use crate::api::blocking::blocking;
 use crate::api::error::Problem;
-use crate::api::imports::Finder;
+use crate::api::imports::{self, Finder};
 use crate::api::resolve::{Model, found};
-use crate::job::adapter::{AdapterSpec, Lora};
-use crate::job::{ArtifactKind, CheckpointId, FieldError};
+use crate::job::adapter::{AdapterId, AdapterSpec, Lora};
+use crate::job::{ArtifactKind, FieldError};
 use crate::modelfile::ModelFileError;
 use crate::store::AdapterOf;
 
@@ -56,24 +56,32 @@ pub async fn check(
 /// The adapter to go on from, which must be one of the same model.
 async fn started(
     finder: Finder<'_>,
-    id: CheckpointId,
+    id: AdapterId,
     seed: u64,
     model: &Model,
 ) -> Result<Result<AdapterOf, FieldError>, Problem> {
     const POINTER: &str = "/adapter/start";
-    let row = match found(finder.store.checkpoint(id).await, POINTER)? {
-        Ok(row) => row,
-        Err(error) => return Ok(Err(error)),
+    let (store, wrong) = (finder.store, |code, detail| Ok(Err(FieldError::new(POINTER, code, detail))));
+    let of = match id {
+        AdapterId::Model(id) => match found(store.model(id).await, POINTER)? {
+            Ok(row) => imports::wanted(store, row, finder.pull).await?.adapter,
+            Err(error) => return Ok(Err(error)),
+        },
+        AdapterId::Checkpoint(id) => match found(store.checkpoint(id).await, POINTER)? {
+            Ok(row) if row.artifact.manifest.kind == ArtifactKind::Inference => store.adapter_of(&row).await?,
+            Ok(_) => None,
+            Err(error) => return Ok(Err(error)),
+        },
     };
-    let is_final = row.artifact.manifest.kind == ArtifactKind::Inference;
-    let Some(of) = finder.store.adapter_of(&row).await?.filter(|_| is_final) else {
-        let detail = format!("`{id}` is no inference checkpoint of a job with an adapter");
-        return Ok(Err(FieldError::new(POINTER, "adapter_unknown", detail)));
+    let Some(of) = of else {
+        let detail =
+            format!("`{id}` is neither an inference checkpoint of a job with an adapter nor an imported adapter");
+        return wrong("adapter_unknown", detail);
     };
     let is_drawn = matches!(of.model, crate::spec::ModelRef::Builtin(builtin) if builtin.from_scratch);
     if of.model != model.reference || (is_drawn && of.seed != seed) {
         let detail = format!("`{id}` is an adapter of `{}`, and `model` is `{}`", of.model, model.reference);
-        return Ok(Err(FieldError::new(POINTER, "adapter_base_differs", detail)));
+        return wrong("adapter_base_differs", detail);
     }
     Ok(Ok(of))
 }

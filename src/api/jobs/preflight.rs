@@ -79,11 +79,14 @@ struct Plan {
     completions: u64,
     /// Of the model.
     parameters: u64,
-    /// What each of the job's devices must have: an estimate on the low side, and the sum of `memory`.
+    /// What each of the job's devices must have: of `memory`, program, model, copies and loading, and the larger one
+    /// of training and sampling.
     memory_bytes: u64,
     memory: Memory,
     /// Rows whose prompts were made and found to fit.
     rows_checked: RowsChecked,
+    /// Tokens of the longest of these prompts.
+    longest_prompt_tokens: u64,
     /// Held-out prompts that are also trained on; null when nothing is evaluated.
     leakage: Option<Leakage>,
 }
@@ -91,17 +94,25 @@ struct Plan {
 /// The parts of a job's memory, in bytes.
 #[derive(Debug, Serialize, ToSchema)]
 struct Memory {
-    /// 20 for each parameter of the model: the weight, the same as matrix products read it, gradient and two moments
-    /// of AdamW, which take less with `optimizer.state`. With an adapter that for its parameters, and 4 for each of the
-    /// frozen model, 2 in bf16, or 9/8 with `adapter.quantize`.
+    /// The program itself with the tables of the tokenizer, on a GPU the driver's context; and what allocators keep, a
+    /// part of the rest, which is larger where completions are sampled.
+    program: u64,
+    /// 12 for each parameter of the model: the weight, and two moments of AdamW, which take less with `optimizer.state`.
+    /// With an adapter that for its parameters, and 4 for each of the frozen model, 2 in bf16, 9/8 with
+    /// `adapter.quantize`, or on the CPU what codes of a GGUF file take.
     model: u64,
-    /// 4 for each parameter of a model kept beside it, the reference or a teacher, and 2 in bf16. With an adapter the
-    /// reference takes none.
+    /// 4 for each parameter of a model kept beside it, the reference or a teacher, 2 in bf16, or what codes take. With an
+    /// adapter the reference takes none.
     copies: u64,
-    /// Of a pass with `train.micro_batch_tokens`, for `auto` with the fewest that it takes.
-    activations: u64,
-    /// The sampler's: keys and values of `sampling.batch_size` completions of full length, at most 2 GiB.
-    cache: u64,
+    /// 4 for the gradient of each trained parameter, and a pass with `train.micro_batch_tokens`, for `auto` with the
+    /// fewest that it takes, or with the longest sequence.
+    training: u64,
+    /// On the CPU 4 for each trained parameter, as products read it; keys and values of `sampling.batch_size` completions
+    /// of full length, on the CPU at most 2 GiB; and the pass that continues them. Not there at the same time as
+    /// `training`.
+    sampling: u64,
+    /// What reading the model takes beyond all that, where it is more.
+    loading: u64,
 }
 
 /// How many rows of each data set were looked at.
@@ -110,6 +121,14 @@ pub struct RowsChecked {
     train: usize,
     /// Null when nothing is evaluated.
     eval: Option<usize>,
+}
+
+/// What was found of prompts.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Checked {
+    rows: RowsChecked,
+    /// Tokens of the longest one.
+    longest: u64,
 }
 
 /// Answers a dry run of a spec that was found valid.
@@ -135,10 +154,10 @@ pub async fn preflight(store: &Store, resolution: Resolution, dry_run: DryRun) -
                 train,
                 eval,
             };
-            let rows_checked = check_prompts(store, &check).await?;
+            let checked = check_prompts(store, &check).await?;
             let planned = blocking(move || {
                 let PromptCheck { train, eval, .. } = check;
-                leakage_and_plan(&resolution, rows_checked, &train, eval.as_ref())
+                leakage_and_plan(&resolution, checked, &train, eval.as_ref())
             });
             let plan = planned.await??;
             let leaked = plan.leakage.as_ref().and_then(Leakage::warning);
@@ -200,7 +219,7 @@ impl PromptFault {
 
 impl Task for PromptCheck {
     const NAME: &'static str = "prompts";
-    type Answer = Result<RowsChecked, Vec<PromptFault>>;
+    type Answer = Result<Checked, Vec<PromptFault>>;
 
     fn perform(&self, mut tell: impl FnMut(&Self::Answer) -> io::Result<()>) -> io::Result<()> {
         let fault = |pointer, error: TextError| Err(vec![PromptFault::new(pointer, error.code(), error)]);
@@ -214,23 +233,27 @@ impl Task for PromptCheck {
             Err(error) => return tell(&fault("/dataset/format", error)),
         };
         let mut faults = Vec::new();
-        let mut check = |rows: &Rows| rows.check(&prompter, &mut faults);
-        let checked = RowsChecked { train: check(&self.train)?, eval: self.eval.as_ref().map(check).transpose()? };
-        tell(&if faults.is_empty() { Ok(checked) } else { Err(faults) })
+        let mut longest = 0;
+        let mut check = |rows: &Rows| rows.check(&prompter, &mut faults, &mut longest);
+        let rows = RowsChecked { train: check(&self.train)?, eval: self.eval.as_ref().map(check).transpose()? };
+        tell(&if faults.is_empty() { Ok(Checked { rows, longest }) } else { Err(faults) })
     }
 }
 
 impl Rows {
-    /// Makes prompts of the rows and says how many.
-    fn check(&self, prompter: &Prompter<'_>, faults: &mut Vec<PromptFault>) -> io::Result<usize> {
+    /// Makes prompts of the rows, and says how many; `longest` becomes what the longest one has of tokens, if it is more.
+    fn check(&self, prompter: &Prompter<'_>, faults: &mut Vec<PromptFault>, longest: &mut u64) -> io::Result<usize> {
         let deadline = Instant::now() + MOST_TIME;
         let dataset = self.source.open()?;
         let (mut checked, mut bad, most) = (0, 0, dataset.len().min(self.most));
         while checked < most && bad < MOST_BAD_ROWS && Instant::now() < deadline {
             let row = dataset.row(checked).map_err(io::Error::other)?;
-            if let Err(error) = prompter.render(checked, &row) {
-                faults.push(PromptFault::new(&self.pointer, error.code(), error));
-                bad += 1;
+            match prompter.render(checked, &row) {
+                Ok(prompt) => *longest = (*longest).max(prompt.tokens.len() as u64),
+                Err(error) => {
+                    faults.push(PromptFault::new(&self.pointer, error.code(), error));
+                    bad += 1;
+                }
             }
             checked += 1;
         }
@@ -239,7 +262,7 @@ impl Rows {
 }
 
 /// Has prompts made in a process of its own: templates and tokenizers are programs that come with models.
-async fn check_prompts(store: &Store, check: &PromptCheck) -> Result<RowsChecked, Problem> {
+async fn check_prompts(store: &Store, check: &PromptCheck) -> Result<Checked, Problem> {
     let model = check.model.clone();
     let inspected = blocking(move || model.inspect().map(drop)).await?;
     inspected.map_err(|error| one("/model", error.code(), error.to_string()))?;
@@ -263,7 +286,7 @@ fn field_error(PromptFault { pointer, code, detail }: PromptFault) -> FieldError
 /// Compares held-out prompts with those that are trained on, and plans. Blocks.
 fn leakage_and_plan(
     resolution: &Resolution,
-    rows_checked: RowsChecked,
+    checked: Checked,
     train: &Rows,
     eval: Option<&Rows>,
 ) -> Result<Plan, Problem> {
@@ -272,28 +295,31 @@ fn leakage_and_plan(
     let train = train.source.open()?;
     let eval = eval.map(|eval| eval.source.open()).transpose()?;
     let leakage = eval.map(|eval| leakage(&train, &eval, most, deadline)).transpose()?;
-    Ok(plan(resolution, rows_checked, leakage))
+    Ok(plan(resolution, checked, leakage))
 }
 
 fn one(pointer: &str, code: &'static str, detail: String) -> Problem {
     Problem::invalid(vec![FieldError::new(pointer, code, detail)])
 }
 
-fn plan(resolution: &Resolution, rows_checked: RowsChecked, leakage: Option<Leakage>) -> Plan {
+fn plan(resolution: &Resolution, checked: Checked, leakage: Option<Leakage>) -> Plan {
     let spec = &resolution.training;
     let objective = spec.objective.build(&spec.train);
     let (plan, needs) = (objective.plan(), objective.needs());
     let samples = !needs.completions && spec.rollouts.from.is_none();
     let fresh = if samples { plan.prompts_before(plan.rounds, &spec.train, &spec.rollouts) } else { 0 };
-    let MemoryNeed { model, copies, activations, cache } = resolution.memory;
+    let Checked { rows: rows_checked, longest: longest_prompt_tokens } = checked;
+    let need = resolution.memory(Some(longest_prompt_tokens));
+    let MemoryNeed { program, model, copies, training, sampling, loading } = need;
     Plan {
         rounds: if samples { plan.rounds } else { 0 },
         group_size: plan.group_size,
         completions: fresh * u64::from(plan.group_size),
         parameters: resolution.parameters,
-        memory_bytes: resolution.memory.total(),
-        memory: Memory { model, copies, activations, cache },
+        memory_bytes: need.total(),
+        memory: Memory { program, model, copies, training, sampling, loading },
         rows_checked,
+        longest_prompt_tokens,
         leakage,
     }
 }

@@ -8,11 +8,13 @@ use super::teacher::{self, Teacher};
 use crate::api::error::Problem;
 use crate::api::imports::Finder;
 use crate::api::resolve::{self, Model, collect};
-use crate::api::resources;
-use crate::job::memory::{self, Beside, MemoryNeed, Shape};
+use crate::api::resources::{self, Saving};
+use crate::job::adapter::AdapterInit;
+use crate::job::memory::{self, Beside, Coded, Machine, MemoryNeed, PROMPT_TOKENS, Sampled, Shape};
+use crate::job::spec::{SamplingSpec, TrainSpec};
 use crate::job::{FieldError, RolloutSetId, VerifierId};
 use crate::objective::{self, Needs, Sections};
-use crate::spec::{Attributes, Common, JobSpec, Pinned, Resolved, RowsRef, Training};
+use crate::spec::{Attributes, Common, JobSpec, ModelRef, Pinned, Resolved, RowsRef, TeacherRef, Training};
 use crate::store::{NewJob, NewRolloutSet, Store};
 use crate::verifier;
 
@@ -28,8 +30,27 @@ pub struct Resolution {
     pub model: Model,
     /// Of the model.
     pub parameters: u64,
-    /// What it needs on each of its devices.
-    pub memory: MemoryNeed,
+    /// What decides about the memory that it needs.
+    pub estimate: Estimate,
+}
+
+/// What decides about a job's memory besides its spec.
+#[derive(Clone, Copy, Debug)]
+pub struct Estimate {
+    shape: Shape,
+    beside: Beside,
+    machine: Machine,
+}
+
+impl Estimate {
+    /// What a job needs on each of its devices.
+    fn need(&self, train: &TrainSpec, sampling: &SamplingSpec) -> MemoryNeed {
+        memory::of_training(&self.shape, (train, sampling), self.beside, &self.machine)
+    }
+
+    fn savings(&self, train: &TrainSpec, sampling: &SamplingSpec) -> Vec<Saving> {
+        memory::savings(&self.shape, (train, sampling), self.beside, &self.machine)
+    }
 }
 
 /// Checks a spec, fills in its defaults and pins its references to immutable things.
@@ -73,13 +94,17 @@ pub async fn resolve(finder: Finder<'_>, submitted: Value) -> Result<Resolution,
         Some(teacher) => objective.with_teacher(teacher.reference.to_string(), teacher.sha256.clone()),
     };
     let shape = resources::shape(&model.files).await?.map_err(|error| Problem::invalid(vec![error]))?;
-    let beside = Kept { adapter: adapter.as_ref(), teacher: teacher.as_ref() };
-    let memory = memory_need(&shape, &spec, needs, held_out.is_some(), beside);
+    let kept = Kept { adapter: adapter.as_ref(), teacher: teacher.as_ref(), model: &model.reference };
+    let group = objective.build(&spec.train).plan().group_size;
+    let beside = beside(&spec, (needs, group), held_out.is_some(), kept);
+    let estimate = Estimate { shape, beside, machine: resources::machine(store).await? };
     if spec.train.router_aux_loss_coef > 0.0 && shape.experts == 0 {
         let detail = "is the weight of a loss over experts, and the model has none; leave it out";
         errors.push(FieldError::new("/train/router_aux_loss_coef", "invalid_value", detail));
     }
-    errors.extend(resources::check(store, spec.resources.devices, &memory).await?);
+    let (train, sampling) = (&spec.train, &spec.sampling);
+    let (need, savings) = (estimate.need(train, sampling), || estimate.savings(train, sampling));
+    errors.extend(resources::check(store, spec.resources.devices, &need, savings).await?);
     if !errors.is_empty() {
         return Err(Problem::invalid(errors));
     }
@@ -91,7 +116,7 @@ pub async fn resolve(finder: Finder<'_>, submitted: Value) -> Result<Resolution,
         Pinned { model: model.reference, rows, held_out, verifier: scoring.config, objective, adapter, stored };
     let (attributes, common, training) = spec.pin(pinned);
     let common = Common { prompt, ..common };
-    Ok(Resolution { submitted, attributes, common, training, verifier, model, parameters: shape.parameters, memory })
+    Ok(Resolution { submitted, attributes, common, training, verifier, model, parameters: shape.parameters, estimate })
 }
 
 /// The rows for evaluation; a built-in brings its own along.
@@ -116,23 +141,36 @@ async fn held_out_rows(
 struct Kept<'a> {
     adapter: Option<&'a Adapter>,
     teacher: Option<&'a Teacher>,
+    model: &'a ModelRef,
 }
 
-fn memory_need(shape: &Shape, spec: &JobSpec, needs: Needs, evaluates: bool, kept: Kept<'_>) -> MemoryNeed {
-    let Kept { adapter, teacher } = kept;
-    // An adapter's reference is the model without it.
-    let reference = adapter.is_none() && (needs.reference || (spec.train.track_reference && !needs.completions));
-    let copy = if reference { shape.parameters } else { 0 };
+fn beside(spec: &JobSpec, (needs, group): (Needs, u32), evaluates: bool, kept: Kept<'_>) -> Beside {
+    let Kept { adapter, teacher, model } = kept;
     let trains_on_fresh = !needs.completions && spec.rollouts.from.is_none();
-    let beside = Beside {
-        parameters: copy.saturating_add(teacher.map_or(0, |teacher| teacher.parameters)),
+    // Small groups have more prompts.
+    let groups = [trains_on_fresh.then_some(group), evaluates.then_some(spec.eval.samples)];
+    let group = groups.into_iter().flatten().min();
+    let prompt_tokens = spec.dataset.max_prompt_tokens.map_or(PROMPT_TOKENS, |most| PROMPT_TOKENS.min(most.into()));
+    // An adapter's teacher may be the model that it is beside.
+    let of_teacher = |teacher: &Teacher| match &teacher.reference {
+        TeacherRef::Model(other) if adapter.is_some() && other == model => {
+            Shape { parameters: 0, coded: Coded::default(), ..teacher.shape }
+        }
+        TeacherRef::Model(_) | TeacherRef::Path(_) => teacher.shape,
+    };
+    Beside {
         adapter: adapter.map(|adapter| adapter.parameters),
+        taken: adapter
+            .filter(|adapter| adapter.lora.init == AdapterInit::Pissa)
+            .map_or(0, |adapter| adapter.parameters),
+        magnitudes: adapter.is_some_and(|adapter| adapter.lora.dora),
         int8: adapter.is_some_and(|adapter| adapter.lora.quantize.is_some()),
         moments: spec.optimizer.state,
-        teacher: teacher.is_some(),
-        samples: trains_on_fresh || evaluates,
-    };
-    memory::of_training(shape, &spec.train, &spec.sampling, beside)
+        // An adapter's reference is the model without it.
+        reference: adapter.is_none() && (needs.reference || (spec.train.track_reference && !needs.completions)),
+        teacher: teacher.map(of_teacher),
+        sampled: group.map(|group| Sampled { group, prompt_tokens }),
+    }
 }
 
 impl Resolution {
@@ -147,6 +185,15 @@ impl Resolution {
         Sections { train, sampling: &self.common.sampling, rollouts }
     }
 
+    /// What it needs on each of its devices; with the tokens of the longest of its prompts, where they are known.
+    pub fn memory(&self, prompt_tokens: Option<u64>) -> MemoryNeed {
+        let mut estimate = self.estimate;
+        if let (Some(sampled), Some(tokens)) = (&mut estimate.beside.sampled, prompt_tokens) {
+            sampled.prompt_tokens = tokens;
+        }
+        estimate.need(&self.training.train, &self.common.sampling)
+    }
+
     /// The job to submit, with the rollout set that it fills if it keeps what it samples.
     pub fn into_job(self) -> NewJob {
         let rollout_set = self.training.rollouts.keep.then(|| NewRolloutSet {
@@ -158,7 +205,8 @@ impl Resolution {
             spec: None,
             metadata: self.attributes.metadata.clone(),
         });
-        let job = NewJob::of(self.submitted, self.attributes, self.training.of(self.common), self.memory.total());
+        let need = self.memory(None);
+        let job = NewJob::of(self.submitted, self.attributes, self.training.of(self.common), need.total());
         NewJob { rollout_set, ..job.with_verifier(self.verifier) }
     }
 }

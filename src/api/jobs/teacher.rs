@@ -10,6 +10,7 @@ use crate::api::error::Problem;
 use crate::api::imports::{Finder, allowed};
 use crate::api::resolve::{self, Model, ModelFiles};
 use crate::job::FieldError;
+use crate::job::memory::Shape;
 use crate::modelfile::builtin::Builtin;
 use crate::modelfile::{self, Inspection, ModelFileError};
 use crate::spec::TeacherRef;
@@ -28,7 +29,8 @@ pub struct Teacher {
     pub reference: TeacherRef,
     /// What its weights must have, for what is not immutable by itself.
     pub sha256: Option<String>,
-    pub parameters: u64,
+    /// The sizes of its model.
+    pub shape: Shape,
 }
 
 /// Finds the teacher `name`: a reference as in `model`, or the absolute path of a directory or GGUF file below one of
@@ -60,10 +62,10 @@ pub async fn check(
         Ok(teacher) => teacher,
         Err(error) => return Ok(Err(error)),
     };
-    let parameters = teacher.parameters;
+    let shape = teacher.shape();
     let (sha256, pinned) = match known {
         Known::Pinned(Some(digest)) => (digest.trim_start_matches("sha256:").to_owned(), false),
-        Known::Pinned(None) if named.is_none() => return Ok(Ok(Teacher { reference, sha256: None, parameters })),
+        Known::Pinned(None) if named.is_none() => return Ok(Ok(Teacher { reference, sha256: None, shape })),
         Known::Pinned(None) => {
             let detail = format!("{reference} is under way, and its digest is not known yet; leave this out, or wait");
             return Ok(Err(FieldError::new("/objective/teacher_sha256", "model_not_ready", detail)));
@@ -78,7 +80,7 @@ pub async fn check(
         return Ok(Err(FieldError::new("/objective/teacher_sha256", "teacher_changed", detail)));
     }
     let sha256 = if pinned { Some(sha256) } else { named.map(str::to_owned) };
-    Ok(Ok(Teacher { reference, sha256, parameters }))
+    Ok(Ok(Teacher { reference, sha256, shape }))
 }
 
 /// What is known of a teacher's weights.

@@ -19,6 +19,8 @@ pub struct Model {
     pub id: String,
     /// Always `model`.
     pub object: &'static str,
+    /// The model that it is an adapter of.
+    pub base: Option<String>,
     pub name: Option<String>,
     /// Where it came from: a path, `hf:owner/name@commit`, `upload`, a job (`job_...`) or `builtin`.
     pub source: String,
@@ -73,6 +75,7 @@ impl From<ModelRow> for Model {
         Self {
             id: row.id.to_string(),
             object: "model",
+            base: row.adapter.map(|of| of.model.to_string()),
             name: row.name,
             source: row.source,
             format: Some(row.format),
@@ -101,6 +104,7 @@ impl From<&Builtin> for Model {
         Self {
             id: builtin.name.to_owned(),
             object: "model",
+            base: None,
             name: Some(builtin.summary.to_owned()),
             source: String::from("builtin"),
             format: None,
@@ -131,6 +135,7 @@ impl From<CheckpointRow> for Model {
         Self {
             id: row.id.to_string(),
             object: "model",
+            base: None,
             name: None,
             source: manifest.job.to_string(),
             format: Some(String::from("safetensors")),

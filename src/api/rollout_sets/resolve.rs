@@ -6,7 +6,6 @@ use crate::api::error::Problem;
 use crate::api::imports::Finder;
 use crate::api::resolve::{self, collect};
 use crate::api::resources;
-use crate::job::memory;
 use crate::job::{FieldError, RolloutSetId};
 use crate::spec::{Common, Resolved, RolloutSetSpec, Work};
 use crate::store::{NewJob, NewRolloutSet};
@@ -34,8 +33,8 @@ pub async fn resolve(finder: Finder<'_>, submitted: Value) -> Result<NewJob, Pro
         return Err(Problem::invalid(errors));
     };
     let shape = resources::shape(&model.files).await?.map_err(|error| Problem::invalid(vec![error]))?;
-    let need = memory::of_sampling(&shape, &spec.sampling, spec.precision);
-    errors.extend(resources::check(store, spec.resources.devices, &need).await?);
+    let need = resources::of_sampling(store, &shape, (&spec.sampling, spec.precision), spec.group_size).await?;
+    errors.extend(resources::check(store, spec.resources.devices, &need, Vec::new).await?);
     if !errors.is_empty() {
         return Err(Problem::invalid(errors));
     }

@@ -1,13 +1,11 @@
 //! `DELETE /v1/sessions/current`
 
-use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use crate::api::access::Access;
 use crate::api::credential;
 use crate::api::error::Problem;
-use crate::api::extract::drain_little;
 
 /// Sign out
 ///
@@ -18,9 +16,7 @@ use crate::api::extract::drain_little;
     tag = "sessions",
     responses((status = 204, description = "Signed out"))
 )]
-pub async fn end_session(Access(app): Access, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
-    // It may answer before a body that nobody wants is here, which would end the connection.
-    drain_little(body).await;
+pub async fn end_session(Access(app): Access, headers: HeaderMap) -> Result<Response, Problem> {
     if let Some(secret) = credential::session(&headers) {
         app.store.end_session(&secret).await?;
     }

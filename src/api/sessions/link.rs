@@ -1,6 +1,5 @@
 //! `POST /v1/sessions/links`
 
-use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::{Extension, Json};
 use serde::Serialize;
@@ -8,7 +7,6 @@ use utoipa::ToSchema;
 
 use crate::api::access::{Access, Caller};
 use crate::api::error::Problem;
-use crate::api::extract::drain_little;
 use crate::clock;
 
 /// A link that opens the page, signed in.
@@ -37,9 +35,7 @@ pub async fn create_session_link(
     Access(app): Access,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
-    body: Body,
 ) -> Result<(StatusCode, Json<SessionLink>), Problem> {
-    drain_little(body).await;
     // It would outlive its 12 hours.
     if caller.key.is_some() && !headers.contains_key(header::AUTHORIZATION) {
         let detail = "a session makes no links; use the key itself, as `anneal ui` does";

@@ -6,6 +6,8 @@ use std::time::Instant;
 use anyhow::Context;
 use rayon::prelude::*;
 
+use crate::engine::backend::Storage;
+use crate::engine::cpu::Cpu;
 use crate::engine::kernels::gemm::{Left, Panels, Precision, View, library_product, product};
 
 /// Rows, columns and inner dimension of products like those of a small model's layers.
@@ -102,10 +104,7 @@ pub fn cpu() -> String {
 
 /// The most memory that the process has held so far.
 pub fn peak_memory_bytes() -> anyhow::Result<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").context("cannot read /proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    Ok(kibibytes.context("/proc/self/status does not tell the peak memory (VmHWM)")? * 1024)
+    Cpu.peak().context("/proc/self/status does not tell the peak memory (VmHWM)")
 }
 
 #[cfg(test)]

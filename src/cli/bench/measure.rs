@@ -256,7 +256,7 @@ impl<B: Backend> Bench<'_, B> {
         recompute: bool,
         optimizer: &mut AdamW<B>,
     ) -> anyhow::Result<()> {
-        let learner = Learner { decoder: &self.subject.decoder, teacher: None, recompute, balance: 0.0 };
+        let learner = Learner { decoder: &self.subject.decoder, teacher: None, recompute, balance: 0.0, dropout: None };
         let mut gradients = B::Gradients::default();
         for batch in pack(sequences, rows) {
             learner.micro_batch(objective, &batch, &mut gradients)?;

@@ -88,8 +88,18 @@ impl<B: Backend> Subject<B> {
         let weights = Arc::new(Weights::read(backend, config, usage, reader)?);
         let adapter = lora.map(|rank| {
             let (alpha, targets, init) = (f64::from(rank), Targets::ALL, AdapterInit::default());
-            let lora = Lora { rank, alpha, targets, init, rslora: false, quantize: None, start: None };
-            Adapter::load(backend, config, &Origin::New { lora, seed: SEED })
+            let lora = Lora {
+                rank,
+                alpha,
+                targets,
+                dropout: 0.0,
+                init,
+                rslora: false,
+                dora: false,
+                quantize: None,
+                start: None,
+            };
+            Adapter::load(backend, config, &Origin::New { lora, seed: SEED }, &mut &*reader)
         });
         let longest = config.max_position_embeddings;
         let decoder = Decoder::for_sequences(Arc::clone(&weights), adapter.transpose()?, precision, longest)?;

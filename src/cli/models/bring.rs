@@ -12,13 +12,14 @@ use serde_json::{Value, json};
 
 use super::HowArgs;
 use crate::api::error::Problem;
-use crate::api::imports;
+use crate::api::imports::{self, Finder, Pull, Sources};
 use crate::api::models::Model;
+use crate::api::models::import::{Wanted, bring as bring_model};
 use crate::cli::checkpoints::bar_of_bytes;
 use crate::cli::client::{Client, escape};
 use crate::cli::output::{Output, member};
 use crate::config::Config;
-use crate::hub::HubRef;
+use crate::hub::{self, HubRef};
 use crate::import::{self, ImportError, Source};
 use crate::job::ModelStatus;
 use crate::modelfile::ModelFileError;
@@ -51,9 +52,13 @@ pub fn bring(config: &Config, how: &HowArgs, what: &What) -> anyhow::Result<Exit
 /// Asks the server to bring it.
 fn bring_by(client: &Client, output: Output, how: &HowArgs, what: &What) -> anyhow::Result<ExitCode> {
     let body = match what {
-        What::Path(path) => json!({"path": std::path::absolute(path)?, "name": how.name}),
-        What::Hub(reference) => json!({"source": reference.to_string(), "name": how.name}),
+        What::Path(path) => json!({"path": std::path::absolute(path)?, "base": how.base, "name": how.name}),
+        What::Hub(reference) => json!({"source": reference.to_string(), "base": how.base, "name": how.name}),
     };
+    // The base of an adapter comes first.
+    if let Some(base) = how.base.as_deref().filter(|base| base.starts_with(hub::PREFIX)) {
+        follow(client, client.post("/v1/models", &json!({"source": base}))?)?;
+    }
     let model = client.post("/v1/models", &body)?;
     let model = if how.no_wait { model } else { follow(client, model)? };
     output.answer(&model, || described(&model, &format!("by {}", client.base())));
@@ -107,6 +112,10 @@ fn bring_into(config: &Config, output: Output, how: &HowArgs, what: &What) -> an
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let store = Store::open(&config.data_dir).await?;
+        if let Some(base) = how.base.as_deref().filter(|base| base.starts_with(hub::PREFIX)) {
+            let row = imports::bring(&store, &config.hub(), &base.parse()?, None, "").await.map_err(refused)?;
+            complete(config, &store, row).await?;
+        }
         let row = begin(config, &store, how, what).await.map_err(refused)?;
         let row = complete(config, &store, row).await?;
         let answer = serde_json::to_value(Model::from(row))?;
@@ -117,16 +126,17 @@ fn bring_into(config: &Config, output: Output, how: &HowArgs, what: &What) -> an
 
 /// The model, laid out and tried if it is not there, as a server does it.
 async fn begin(config: &Config, store: &Store, how: &HowArgs, what: &What) -> Result<ModelRow, Problem> {
-    let hub = config.hub();
-    match what {
+    let wanted = match what {
         What::Path(path) => {
             let unreadable = |source| ModelFileError::Io { operation: "open", path: path.clone(), source };
             let path = path.canonicalize().map_err(unreadable).map_err(ImportError::from)?;
-            let source = Source::Disk { path, roots: None };
-            imports::begin(store, &hub, source, how.name.clone(), ModelStatus::Importing).await
+            Wanted::Here(Source::Disk { path, roots: None })
         }
-        What::Hub(reference) => imports::bring(store, &hub, reference, how.name.as_deref(), "").await,
-    }
+        What::Hub(reference) => Wanted::Hub(reference.clone()),
+    };
+    let sources = Sources { roots: Vec::new(), hub: config.hub() };
+    let finder = Finder { store, sources: &sources, pull: Pull::Begin };
+    bring_model(finder, wanted, how.base.as_deref(), how.name.clone()).await
 }
 
 fn refused(problem: Problem) -> anyhow::Error {

@@ -100,6 +100,9 @@ struct PullArgs {
 /// How a model is brought.
 #[derive(Debug, clap::Args)]
 struct HowArgs {
+    /// Of an adapter (peft): the model that it was trained beside, as jobs name it; else what its configuration names
+    #[arg(long)]
+    base: Option<String>,
     /// A name for people
     #[arg(long)]
     name: Option<String>,

@@ -22,7 +22,7 @@ use crate::cli::output::Output;
 use crate::cli::remote::RemoteArgs;
 use crate::config::Config;
 use crate::job::digest::{hex, sha256_hex};
-use crate::modelfile;
+use crate::modelfile::{self, ModelFileError, adapter};
 
 /// Bytes of a part.
 const PART_BYTES: u64 = 32 << 20;
@@ -33,6 +33,9 @@ const FILE_SECONDS: u64 = 2 * 86_400;
 pub struct PushArgs {
     /// A Hugging Face directory (config.json, *.safetensors, tokenizer.json) or a GGUF file
     path: PathBuf,
+    /// Of an adapter: the model that it was trained beside, which the server has
+    #[arg(long)]
+    base: Option<String>,
     /// A name for people
     #[arg(long)]
     name: Option<String>,
@@ -67,18 +70,17 @@ struct SentFile {
 fn push(client: &Client, output: Output, args: &PushArgs) -> anyhow::Result<ExitCode> {
     let path = args.path.canonicalize().with_context(|| format!("cannot open {}", args.path.display()))?;
     // What the server would refuse is not sent to it.
-    let inspection = modelfile::inspect(&path).map_err(|error| anyhow::anyhow!("{error} ({})", error.code()))?;
+    let files = files_of(&path).map_err(|error| anyhow::anyhow!("{error} ({})", error.code()))?;
     let state = state_file(&args.remote, client, &path)?;
     if args.restart {
         drop(fs::remove_file(&state));
     }
     let mut sent: Sent =
         fs::read(&state).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-    let sizes =
-        inspection.files.iter().map(|file| Ok(file.metadata()?.len())).collect::<std::io::Result<Vec<u64>>>()?;
+    let sizes = files.iter().map(|file| Ok(file.metadata()?.len())).collect::<std::io::Result<Vec<u64>>>()?;
     let bar = bar_of_bytes();
     bar.set_length(sizes.iter().sum());
-    for (file, bytes) in inspection.files.iter().zip(sizes) {
+    for (file, bytes) in files.iter().zip(sizes) {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         bar.set_message(name.clone());
         let known = sent.files.remove(&name).unwrap_or_default();
@@ -90,10 +92,10 @@ fn push(client: &Client, output: Output, args: &PushArgs) -> anyhow::Result<Exit
     }
     bar.finish_and_clear();
     // What was sent at an earlier try and is no longer in the folder is not of this model.
-    let names: Vec<_> = inspection.files.iter().filter_map(|file| file.file_name()?.to_str()).collect();
+    let names: Vec<_> = files.iter().filter_map(|file| file.file_name()?.to_str()).collect();
     let of_model = sent.files.iter().filter(|(name, _)| names.contains(&name.as_str()));
     let ids: BTreeMap<&String, &Option<String>> = of_model.map(|(name, file)| (name, &file.file)).collect();
-    let model = client.post("/v1/models", &json!({"files": ids, "name": args.name}))?;
+    let model = client.post("/v1/models", &json!({"files": ids, "base": args.base, "name": args.name}))?;
     let model = follow(client, model)?;
     // The model has them, and nobody needs the others.
     for file in sent.files.values().filter_map(|file| file.file.as_deref()) {
@@ -102,6 +104,15 @@ fn push(client: &Client, output: Output, args: &PushArgs) -> anyhow::Result<Exit
     drop(fs::remove_file(&state));
     output.answer(&model, || described(&model, &format!("by {}", client.base())));
     Ok(ExitCode::SUCCESS)
+}
+
+/// The files of a model, or of an adapter, which the server compares with its base.
+fn files_of(path: &Path) -> Result<Vec<PathBuf>, ModelFileError> {
+    match modelfile::inspect(path) {
+        Ok(inspection) => Ok(inspection.files),
+        Err(ModelFileError::AdapterAlone { .. }) => Ok(adapter::FILES.map(|name| path.join(name)).into()),
+        Err(error) => Err(error),
+    }
 }
 
 /// A file on its way.

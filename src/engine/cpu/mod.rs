@@ -1,5 +1,6 @@
 //! The decoder's operations on the CPU: those of `ops`, over numbers in memory.
 
+mod memory;
 mod parameters;
 
 use std::borrow::Cow;
@@ -7,23 +8,26 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::backend::{Attention, CachedRows, Head, Limits, Narrowed, Operations, Output, PackedRows, Storage};
+use super::backend::{Attention, CachedRows, Head, How, Limits, Narrowed, Operations, Output, PackedRows, Storage};
 use super::choice::{Choice, choose};
 use super::error::EngineError;
 use super::gradients::GradientSum;
-use super::kernels::buffer::Buffer;
+use super::kernels::buffer::{Buffer, release_free};
 use super::kernels::gemm::{Strip, View};
 use super::kernels::pages::zeros;
 use super::ops;
 use super::ops::attention::{Attended, Heads, Seen, attend, packed_attention, packed_attention_backward};
 use super::ops::bias;
+use super::ops::dropout::{add_dropped, dropped};
 use super::ops::embedding::{gather, scatter_add};
 use super::ops::gate::{gated, gated_backward};
 use super::ops::logprob::{Reading, logits_gradient, read_pairs, read_rows};
+use super::ops::magnitude::{self, Columns, magnitude_gradient, scale_columns};
 use super::ops::norm::{Normed, rms_norm_rows, rms_norm_rows_again, rms_norm_rows_backward, rms_norm_weight_gradient};
 use super::ops::rotary::Rotary;
-use super::projection::{LowRank, Norm, NormOf, Projection};
+use super::projection::{Lengths, LowRank, Magnitude, Norm, NormOf, Projection, Up};
 use super::rows::{CachedRow, Packed};
+use crate::job::memory::Machine;
 use crate::job::spec::SamplingSpec;
 use crate::modelfile::architecture::Activation;
 use crate::modelfile::rope::Rotation;
@@ -57,32 +61,35 @@ impl Storage for Cpu {
     type Moments = CpuMoments;
 
     const IS_ASYNCHRONOUS: bool = false;
-    const LOGITS_BYTES: usize = 256 << 20;
+    const MACHINE: Machine = Machine::CPU;
     const MOST_TOKENS: u64 = 4096;
 
     fn limits(&self) -> Result<Limits> {
-        Ok(Limits::default())
+        let limits = Limits::default();
+        // Others may need the rest.
+        let most = self.available()? / 2;
+        Ok(Limits { cache_bytes: limits.cache_bytes.min(usize::try_from(most).unwrap_or(usize::MAX)), ..limits })
     }
 
-    fn room(&self, model: u64) -> Result<u64> {
-        // Gradients, two moments, and the weights as products read them.
-        Ok(available().map_or(u64::MAX / 2, |free| free.saturating_sub(4 * model)))
+    fn available(&self) -> Result<u64> {
+        Ok(memory::available().unwrap_or(u64::MAX))
+    }
+
+    fn peak(&self) -> Option<u64> {
+        memory::peak()
+    }
+
+    fn forget_peak(&self) {
+        memory::forget_peak();
+    }
+
+    fn end_phase(&self) {
+        release_free();
     }
 
     fn check(&self) -> Result<()> {
         Ok(())
     }
-}
-
-/// Bytes that may still be taken: what the kernel calls available, or what a container's limit leaves.
-fn available() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let machine = line.split_whitespace().next()?.parse::<u64>().ok()? * 1024;
-    let number =
-        |name: &str| std::fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse::<u64>().ok();
-    let container = number("memory.max").map(|limit| limit.saturating_sub(number("memory.current").unwrap_or(0)));
-    Some(container.map_or(machine, |left| left.min(machine)))
 }
 
 impl Operations for Cpu {
@@ -239,13 +246,13 @@ impl Operations for Cpu {
         parameters: &Parameters,
         x: &Buffer,
         out: &mut Buffer,
-        keep: bool,
+        how: How<'_>,
     ) -> Result<()> {
-        let inner = parameters.inner(change, x, keep);
+        let inner = parameters.inner(change, &kept_of(x, change, how.keys), how.keep);
         for (which, up) in change.ups.iter().enumerate() {
             let own = View::new(&inner, change.inner()).columns(which * change.rank, change.rank);
             let target = Strip { values: &mut out[..], width: change.output, first: up.first };
-            parameters.with(&up.projection, |b| up.projection.linear.forward_into(own, b, keep, target, true));
+            parameters.with(&up.projection, |b| up.projection.linear.forward_into(own, b, how.keep, target, true));
         }
         Ok(())
     }
@@ -256,12 +263,21 @@ impl Operations for Cpu {
         parameters: &Parameters,
         dy: &Buffer,
         dx: &mut Buffer,
+        keys: &[u32],
     ) -> Result<()> {
         let of_inner = parameters.inner_gradient(change, dy);
-        let (down, target) = (&change.down.linear, Strip::whole(dx, change.down.linear.input));
-        parameters.with(&change.down, |a| {
-            down.input_gradient_into(View::new(&of_inner, change.inner()), a, target, true);
-        });
+        let (down, width) = (&change.down.linear, change.down.linear.input);
+        let into = |out: &mut Buffer, add: bool| {
+            let of_inner = View::new(&of_inner, change.inner());
+            parameters.with(&change.down, |a| down.input_gradient_into(of_inner, a, Strip::whole(out, width), add));
+        };
+        if keys.is_empty() {
+            into(dx, true);
+        } else {
+            let mut own = Buffer::new(dx.len());
+            into(&mut own, false);
+            add_dropped(dx, &own, width, keys, change.dropout);
+        }
         Ok(())
     }
 
@@ -269,10 +285,11 @@ impl Operations for Cpu {
         &self,
         change: &LowRank,
         parameters: &Parameters,
-        x: &Buffer,
+        (x, keys): (&Buffer, &[u32]),
         dy: &Buffer,
         sums: &mut GradientSum,
     ) -> Result<()> {
+        let x = &*kept_of(x, change, keys);
         let (width, is_empty) = (change.inner(), dy.is_empty());
         let inner = if is_empty { Buffer::default() } else { parameters.inner(change, x, false) };
         for (which, up) in change.ups.iter().enumerate() {
@@ -289,6 +306,35 @@ impl Operations for Cpu {
         self.weight_gradients(&change.down, parameters, (x, 0), &of_inner, sums)
     }
 
+    fn scale_columns(&self, change: &LowRank, lengths: Lengths<'_, Parameters>, out: &mut Buffer) -> Result<()> {
+        for Up { first, magnitude, .. } in &change.ups {
+            let Some(magnitude) = magnitude else { continue };
+            let columns = Columns { width: change.output, first: *first };
+            with_lengths(*magnitude, lengths, |lengths| scale_columns(out, columns, lengths));
+        }
+        Ok(())
+    }
+
+    fn magnitude_gradients(
+        &self,
+        change: &LowRank,
+        lengths: Lengths<'_, Parameters>,
+        (y, dy): (&Buffer, &Buffer),
+        sums: &mut GradientSum,
+    ) -> Result<()> {
+        for Up { first, magnitude, .. } in &change.ups {
+            let Some(magnitude) = magnitude else { continue };
+            let columns = Columns { width: change.output, first: *first };
+            with_lengths(*magnitude, lengths, |of| {
+                lengths.magnitudes.sum(&[magnitude.weight], sums, |targets| {
+                    let targets = targets.iter_mut();
+                    targets.for_each(|(sum, add)| magnitude_gradient((y, dy), columns, of, (&mut **sum, *add)));
+                });
+            });
+        }
+        Ok(())
+    }
+
     fn gated(&self, rows: &Buffer, width: usize, activation: Activation) -> Result<Buffer> {
         Ok(gated(rows, width, activation))
     }
@@ -297,6 +343,27 @@ impl Operations for Cpu {
         gated_backward(rows, grad, width, activation);
         Ok(())
     }
+}
+
+/// Calls `f` with the numbers that a magnitude names.
+fn with_lengths<T>(
+    magnitude: Magnitude,
+    lengths: Lengths<'_, Parameters>,
+    f: impl FnOnce(magnitude::Lengths<'_>) -> T,
+) -> T {
+    let Lengths { magnitudes, inverses, biases } = lengths;
+    let (magnitudes, inverses) = (magnitudes.values(magnitude.weight), inverses.values(magnitude.inverse));
+    let bias = biases.zip(magnitude.bias).map(|(biases, bias)| biases.values(bias));
+    let bias = bias.as_ref().map(|bias| &bias[..]);
+    f(magnitude::Lengths { magnitudes: &magnitudes, inverses: &inverses, bias })
+}
+
+/// What of `x` reaches a low-rank change.
+fn kept_of<'a>(x: &'a Buffer, change: &LowRank, keys: &[u32]) -> Narrowed<'a, Buffer> {
+    if keys.is_empty() {
+        return Narrowed::Same(x);
+    }
+    Narrowed::Own(dropped(x, change.down.linear.input, keys, change.dropout))
 }
 
 impl Attention for Cpu {

@@ -7,13 +7,13 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rayon::prelude::*;
 
 use super::Cpu;
-use crate::engine::backend::{Moments, Tensor, Tensors, Training, Usage};
+use crate::engine::backend::{Moments, Source, Tensor, Tensors, Training, Usage};
 use crate::engine::collective::Collective;
 use crate::engine::error::EngineError;
 use crate::engine::gradients::GradientSum;
 use crate::engine::kernels::buffer::Buffer;
+use crate::engine::kernels::codes::Codes;
 use crate::engine::kernels::gemm::{Kept, Panels, Strip, View};
-use crate::engine::kernels::int8::Int8;
 use crate::engine::kernels::pages::moved;
 use crate::engine::kernels::update::AdamW;
 use crate::engine::moments::{self, Noise, Order, Packed};
@@ -213,21 +213,22 @@ impl Training for Cpu {
         _config: &ModelConfig,
         specs: &[TensorSpec],
         usage: Usage,
-        read: &mut dyn FnMut(&TensorSpec) -> Result<Vec<f32>>,
+        source: &mut dyn Source,
     ) -> Result<Parameters> {
         let mut specs: Vec<&TensorSpec> = specs.iter().collect();
         specs.sort_by(|a, b| a.name.cmp(&b.name));
         let mut weights = Vec::with_capacity(specs.len());
         for spec in specs {
-            let (name, shape, values) = (spec.name.clone(), spec.shape.clone(), read(spec)?);
+            let (name, shape) = (spec.name.clone(), spec.shape.clone());
             let frozen = match (usage, &shape[..]) {
-                (Usage::Computing(precision), [_, columns]) => {
-                    Some(Kept::Panels(Panels::transposed(&[&values], *columns, precision)))
-                }
-                (Usage::Coded(_), [_, columns]) => Some(Kept::Int8(Int8::coded(&values, *columns))),
+                (Usage::Computing(precision), [_, columns]) => Some(match source.blocks(spec)? {
+                    Some((kind, bytes)) => Kept::Codes(Codes::of_blocks(kind, &bytes, *columns)),
+                    None => Kept::Panels(Panels::transposed(&[&source.read(spec)?], *columns, precision)),
+                }),
+                (Usage::Coded(_), [_, columns]) => Some(Kept::Codes(Codes::of_matrix(&source.read(spec)?, *columns))),
                 _ => None,
             };
-            let values = if frozen.is_some() { Vec::new() } else { moved(values) };
+            let values = if frozen.is_some() { Vec::new() } else { moved(source.read(spec)?) };
             weights.push(Weight { name, shape, values: RwLock::new(values), frozen });
         }
         Ok(Parameters { weights, version: AtomicU64::new(0) })

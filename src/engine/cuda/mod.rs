@@ -36,6 +36,7 @@ pub use peaks::Peaks;
 
 use super::backend::{Limits, Storage};
 use super::error::EngineError;
+use crate::job::memory::Machine;
 use crate::job::spec::Precision;
 use crate::modelfile::config::ModelConfig;
 
@@ -123,7 +124,7 @@ impl Cuda {
     }
 
     /// Bytes that may still be taken.
-    fn available(&self) -> Result<u64> {
+    fn left(&self) -> Result<u64> {
         Ok(self.driver.memory()?.0 + self.pool().free_bytes())
     }
 
@@ -202,19 +203,23 @@ impl Storage for Cuda {
 
     const IS_ASYNCHRONOUS: bool = true;
     /// Products with a large vocabulary want some thousand rows.
-    const LOGITS_BYTES: usize = 1 << 30;
+    const MACHINE: Machine = Machine::CUDA;
     const MOST_TOKENS: u64 = 16_384;
 
     fn limits(&self) -> std::result::Result<Limits, EngineError> {
         // A device has nothing else to do meanwhile.
-        let cache_bytes = (self.available()? as f64 * 0.6) as usize;
-        Ok(Limits { cache_bytes, prefill_tokens: 2048, logits_bytes: 1 << 30 })
+        let cache_bytes = (self.left()? as f64 * 0.6) as usize;
+        let Machine { prefill, sampled_logits, .. } = Machine::CUDA;
+        Ok(Limits { cache_bytes, prefill_tokens: prefill as usize, logits_bytes: sampled_logits as usize })
     }
 
-    fn room(&self, model: u64) -> std::result::Result<u64, EngineError> {
-        // Gradients and two moments, and logits.
-        let taken = 3 * model + Self::LOGITS_BYTES as u64 * 2;
-        Ok(self.available()?.saturating_sub(taken))
+    fn available(&self) -> std::result::Result<u64, EngineError> {
+        Ok(self.left()?)
+    }
+
+    fn peak(&self) -> Option<u64> {
+        // What was taken is kept.
+        self.driver.memory().ok().map(|(free, total)| total.saturating_sub(free))
     }
 
     fn check(&self) -> std::result::Result<(), EngineError> {

@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use super::parameters::{Gradients, Parameters};
 use super::{Cuda, Grid, Indices, Memory, THREADS, at, maybe, number};
-use crate::engine::backend::{Narrowed, Operations, Output, PackedRows};
+use crate::engine::backend::{How, Narrowed, Operations, Output, PackedRows};
 use crate::engine::driver::{self, Argument, Kind, Pointer, Product};
 use crate::engine::error::EngineError;
+use crate::engine::ops::dropout::Dropout;
 use crate::engine::ops::norm::Normed;
-use crate::engine::projection::{LowRank, NormOf, Projection, Up};
+use crate::engine::projection::{Lengths, LowRank, Magnitude, NormOf, Projection, Up};
 use crate::modelfile::architecture::Activation;
 
 type Result<T> = std::result::Result<T, EngineError>;
@@ -80,7 +81,7 @@ impl Cuda {
     fn inner_gradient(&self, change: &LowRank, parameters: &Parameters, dy: &Memory) -> Result<Memory> {
         let rows = dy.len() / change.output;
         let mut grad = self.activations(rows * change.inner())?;
-        for (which, Up { projection, first }) in change.ups.iter().enumerate() {
+        for (which, Up { projection, first, .. }) in change.ups.iter().enumerate() {
             self.multiply(&Product {
                 m: change.rank,
                 n: rows,
@@ -95,6 +96,33 @@ impl Cuda {
         }
         self.scale(&mut grad, change.scale)?;
         Ok(grad)
+    }
+
+    /// What of `x` reaches a low-rank change.
+    fn kept_of<'a>(&self, x: &'a Memory, change: &LowRank, keys: &[u32]) -> Result<Narrowed<'a, Memory>> {
+        if keys.is_empty() {
+            return Ok(Narrowed::Same(x));
+        }
+        let out = self.memory(x.kind(), x.len())?;
+        self.drop_out(&out, x, (change.down.linear.input, keys), change.dropout, false)?;
+        Ok(Narrowed::Own(out))
+    }
+
+    /// Writes rows of which some numbers are dropped, or adds them.
+    fn drop_out(
+        &self,
+        out: &Memory,
+        x: &Memory,
+        (width, keys): (usize, &[u32]),
+        dropout: Dropout,
+        add: bool,
+    ) -> Result<()> {
+        let rows = keys.len();
+        let keys = self.upload(Kind::U32, keys)?;
+        let [n, width_of, add, place, threshold] =
+            [rows as u32, width as u32, u32::from(add), dropout.place, dropout.threshold()].map(Argument::U32);
+        let arguments = [at(out), at(x), at(&keys), n, width_of, add, place, threshold, Argument::F32(dropout.scale())];
+        Ok(self.rows_for(x.kind(), "drop_out", rows, width, &arguments)?)
     }
 
     fn multiply(&self, product: &Product) -> Result<()> {
@@ -159,6 +187,12 @@ impl Cuda {
 /// What kernels for a kind of number are called by.
 fn suffix(kind: Kind) -> &'static str {
     if kind == Kind::Bf16 { "bf16" } else { "f32" }
+}
+
+/// What kernels read that scale columns, besides magnitudes.
+fn of_lengths(magnitude: Magnitude, lengths: Lengths<'_, Parameters>) -> [Argument; 2] {
+    let bias = lengths.biases.zip(magnitude.bias).map(|(biases, bias)| biases.vector(bias));
+    [lengths.inverses.vector(magnitude.inverse), bias.unwrap_or(maybe(None))]
 }
 
 impl Operations for Cuda {
@@ -394,13 +428,13 @@ impl Operations for Cuda {
         parameters: &Parameters,
         x: &Memory,
         out: &mut Memory,
-        _keep: bool,
+        how: How<'_>,
     ) -> Result<()> {
         if x.is_empty() {
             return Ok(());
         }
-        let inner = self.inner(change, parameters, x)?;
-        for (which, Up { projection, first }) in change.ups.iter().enumerate() {
+        let inner = self.inner(change, parameters, &*self.kept_of(x, change, how.keys)?)?;
+        for (which, Up { projection, first, .. }) in change.ups.iter().enumerate() {
             self.multiply(&Product {
                 m: projection.linear.output,
                 n: inner.len() / change.inner(),
@@ -422,30 +456,39 @@ impl Operations for Cuda {
         parameters: &Parameters,
         dy: &Memory,
         dx: &mut Memory,
+        keys: &[u32],
     ) -> Result<()> {
         if dy.is_empty() {
             return Ok(());
         }
         let of_inner = self.inner_gradient(change, parameters, dy)?;
         let input = change.down.linear.input;
-        self.multiply(&Product {
-            m: input,
-            n: of_inner.len() / change.inner(),
-            k: change.inner(),
-            a: (parameters.matrix(change.down.weights[0]), input, false),
-            b: (of_inner.pointer(), change.inner(), false),
-            c: (dx.pointer(), input),
-            factors: self.kind,
-            result: dx.kind(),
-            add: true,
-        })
+        let into = |out: &Memory, add: bool| {
+            self.multiply(&Product {
+                m: input,
+                n: of_inner.len() / change.inner(),
+                k: change.inner(),
+                a: (parameters.matrix(change.down.weights[0]), input, false),
+                b: (of_inner.pointer(), change.inner(), false),
+                c: (out.pointer(), input),
+                factors: self.kind,
+                result: out.kind(),
+                add,
+            })
+        };
+        if keys.is_empty() {
+            return into(dx, true);
+        }
+        let own = self.memory(dx.kind(), dx.len())?;
+        into(&own, false)?;
+        self.drop_out(dx, &own, (input, keys), change.dropout, true)
     }
 
     fn change_weight_gradients(
         &self,
         change: &LowRank,
         parameters: &Parameters,
-        x: &Memory,
+        (x, keys): (&Memory, &[u32]),
         dy: &Memory,
         sums: &mut Gradients,
     ) -> Result<()> {
@@ -453,8 +496,9 @@ impl Operations for Cuda {
             // The gradients of an expert that no token went to are zeros, as all are at first.
             return Ok(sums.of(parameters).map(|_zeros| ())?);
         }
+        let x = &*self.kept_of(x, change, keys)?;
         let inner = self.inner(change, parameters, x)?;
-        for (which, Up { projection, first }) in change.ups.iter().enumerate() {
+        for (which, Up { projection, first, .. }) in change.ups.iter().enumerate() {
             self.multiply(&Product {
                 m: change.rank,
                 n: projection.linear.output,
@@ -470,6 +514,45 @@ impl Operations for Cuda {
         drop(inner);
         let of_inner = self.inner_gradient(change, parameters, dy)?;
         self.weight_gradients(&change.down, parameters, (x, 0), &of_inner, sums)
+    }
+
+    fn scale_columns(&self, change: &LowRank, lengths: Lengths<'_, Parameters>, out: &mut Memory) -> Result<()> {
+        let rows = out.len() / change.output;
+        if rows == 0 {
+            return Ok(());
+        }
+        for Up { projection, first, magnitude } in &change.ups {
+            let Some(magnitude) = magnitude else { continue };
+            let (count, places) = (projection.linear.output, [rows, change.output, *first, projection.linear.output]);
+            let magnitudes = lengths.magnitudes.vector(magnitude.weight);
+            let arguments =
+                [&[at(out), magnitudes][..], &of_lengths(*magnitude, lengths), &places.map(number)].concat();
+            self.rows_for(out.kind(), "scale_columns", rows, count, &arguments)?;
+        }
+        Ok(())
+    }
+
+    fn magnitude_gradients(
+        &self,
+        change: &LowRank,
+        lengths: Lengths<'_, Parameters>,
+        (y, dy): (&Memory, &Memory),
+        sums: &mut Gradients,
+    ) -> Result<()> {
+        let (rows, sums) = (dy.len() / change.output, sums.of(lengths.magnitudes)?);
+        if rows == 0 {
+            return Ok(());
+        }
+        for Up { projection, first, magnitude } in &change.ups {
+            let Some(magnitude) = magnitude else { continue };
+            let (count, parts) = (projection.linear.output, PARTS.min(rows));
+            let partial = self.memory(Kind::F32, parts * count)?;
+            let places = [rows, change.output, *first, count, parts].map(number);
+            let arguments = [&[at(&partial), at(y), at(dy)][..], &of_lengths(*magnitude, lengths), &places].concat();
+            self.run("magnitude_sums", [count.div_ceil(128), parts], &arguments)?;
+            self.sum_parts(sums.at(magnitude.weight), &partial, parts, count)?;
+        }
+        Ok(())
     }
 
     fn gated(&self, rows: &Memory, width: usize, activation: Activation) -> Result<Memory> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::layout::{Flat, Layout};
 use super::moments::{CudaMoments, copy_at};
 use super::{Cuda, Memory};
-use crate::engine::backend::{Tensors, Training, Usage};
+use crate::engine::backend::{Source, Tensors, Training, Usage};
 use crate::engine::collective::Collective;
 use crate::engine::driver::{Argument, Kind, Pointer, Result};
 use crate::engine::error::EngineError;
@@ -106,14 +106,14 @@ impl Training for Cuda {
         config: &ModelConfig,
         specs: &[TensorSpec],
         usage: Usage,
-        read: &mut dyn FnMut(&TensorSpec) -> Result<Vec<f32>, EngineError>,
+        source: &mut dyn Source,
     ) -> Result<Parameters, EngineError> {
         Self::check_shape(config)?;
         let parameters = Parameters::new(self, specs, usage)?;
         let mut sorted: Vec<&TensorSpec> = specs.iter().collect();
         sorted.sort_by(|a, b| a.name.cmp(&b.name));
         for (index, spec) in sorted.into_iter().enumerate() {
-            parameters.write(index, &read(spec)?)?;
+            parameters.write(index, &source.read(spec)?)?;
         }
         Ok(parameters)
     }

@@ -6,46 +6,12 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::buffer::Buffer;
-use super::int8::{self, Int8};
+use super::codes::Codes;
+use super::dispatched;
 use super::lanes::Lanes;
 pub use super::lanes::PANEL;
-use super::{Instructions, dispatched, instructions};
-use crate::job::spec;
-
-/// What factors are rounded to before they are multiplied; sums are f32 always.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Precision {
-    #[default]
-    F32,
-    /// bf16, two inner steps to a word; without the processor's instruction the rounded values are multiplied in f32.
-    Bf16,
-}
-
-impl From<spec::Precision> for Precision {
-    fn from(precision: spec::Precision) -> Self {
-        match precision {
-            spec::Precision::F32 => Self::F32,
-            spec::Precision::Bf16 => Self::Bf16,
-        }
-    }
-}
-
-impl Precision {
-    /// Whether the processor multiplies numbers of this kind itself.
-    pub fn is_native(self) -> bool {
-        self == Self::F32 || self.is_paired()
-    }
-
-    /// Whether words hold pairs of bf16.
-    fn is_paired(self) -> bool {
-        self == Self::Bf16 && instructions() == Instructions::Avx512Bf16
-    }
-
-    /// Words for `depth` inner steps.
-    pub(super) fn words(self, depth: usize) -> usize {
-        if self.is_paired() { depth.div_ceil(2) } else { depth }
-    }
-}
+pub use super::precision::Precision;
+use super::precision::bf16_bits;
 
 /// A matrix of f32 whose rows begin `stride` apart.
 #[derive(Clone, Copy, Debug)]
@@ -167,6 +133,7 @@ impl Panels {
             if count < PANEL {
                 panel.fill(0.0);
             }
+            let mut tile = Tile::new(first..first + count);
             let rows = rows.chunks(if paired { 2 } else { 1 });
             for (rows, out) in rows.zip(panel.chunks_exact_mut(PANEL)) {
                 let out = &mut out[..count];
@@ -179,42 +146,15 @@ impl Panels {
                         let words = one.of_row(row).iter().step_by(PANEL).skip(first);
                         out.iter_mut().zip(words).for_each(|(out, word)| *out = *word);
                     }
-                    ((Kept::Int8(one), row), other) => {
-                        let low = one.read_block(row, first);
-                        let high = other.and_then(|(kept, row)| kept.block_of_row(*row, first));
+                    ((Kept::Codes(one), row), other) => {
+                        let low = tile.row(one, row);
+                        let high = other.and_then(|(kept, row)| kept.codes().map(|codes| tile.row(codes, *row)));
                         if paired {
                             interleave(&low[..count], high.as_ref().map(|high| &high[..count]), out);
                         } else {
                             out.iter_mut().zip(low).for_each(|(out, x)| *out = precision.round(x));
                         }
                     }
-                }
-            }
-        });
-        panels
-    }
-
-    /// The factor `M^T` of a matrix in codes.
-    pub fn decoded(coded: &Int8, precision: Precision) -> Self {
-        let (depth, blocks) = (coded.depth, coded.depth.div_ceil(int8::BLOCK));
-        let mut panels = Self::new(depth, coded.columns, precision);
-        let paired = panels.paired;
-        panels.fill(|first, panel| {
-            let codes = &coded.codes[first * depth..][..depth * PANEL];
-            let scales = &coded.scales[first * blocks..][..blocks * PANEL];
-            let step = |step: usize| {
-                let (codes, scales) = (&codes[step * PANEL..][..PANEL], &scales[step / int8::BLOCK * PANEL..][..PANEL]);
-                codes.iter().zip(scales).map(|(code, scale)| f32::from(*code) * scale)
-            };
-            for (word, out) in panel.chunks_exact_mut(PANEL).enumerate() {
-                if !paired {
-                    out.iter_mut().zip(step(word)).for_each(|(out, x)| *out = precision.round(x));
-                    continue;
-                }
-                out.iter_mut().zip(step(2 * word)).for_each(|(out, x)| *out = f32::from_bits(bf16_bits(x)));
-                if 2 * word + 1 < depth {
-                    let high = out.iter_mut().zip(step(2 * word + 1));
-                    high.for_each(|(out, x)| *out = f32::from_bits(out.to_bits() | bf16_bits(x) << 16));
                 }
             }
         });
@@ -251,25 +191,6 @@ impl Panels {
             self.words.par_chunks_mut(size).enumerate().for_each(|(i, panel)| fill(i * PANEL, panel));
         }
     }
-}
-
-impl Precision {
-    /// The nearest representable number.
-    #[inline]
-    fn round(self, x: f32) -> f32 {
-        match self {
-            Self::F32 => x,
-            Self::Bf16 => f32::from_bits(bf16_bits(x) << 16),
-        }
-    }
-}
-
-/// The sixteen bits of the nearest bf16, ties to even; what is not a number stays so.
-#[inline(always)]
-fn bf16_bits(x: f32) -> u32 {
-    let bits = x.to_bits();
-    let rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-    if x.is_nan() { (bits >> 16) | 0x40 } else { rounded }
 }
 
 /// One or two numbers as a word; the first in the low half.
@@ -322,21 +243,48 @@ unsafe fn interleave_body<S: Lanes>(low: &[f32], high: Option<&[f32]>, out: &mut
 pub enum Kept {
     /// In the precision of its products.
     Panels(Panels),
-    Int8(Int8),
+    Codes(Codes),
+}
+
+/// Some steps of one panel of a matrix in codes, decoded when the first of its rows is asked for.
+struct Tile<'a> {
+    of: Option<(&'a Codes, usize)>,
+    steps: Range<usize>,
+    numbers: [f32; PANEL * PANEL],
+}
+
+impl<'a> Tile<'a> {
+    fn new(steps: Range<usize>) -> Self {
+        Self { of: None, steps, numbers: [0.0; PANEL * PANEL] }
+    }
+
+    /// The numbers of row `row` of the matrix; zeros behind the steps.
+    fn row(&mut self, codes: &'a Codes, row: usize) -> [f32; PANEL] {
+        let panel = row / PANEL;
+        if self.of.is_none_or(|(of, known)| !std::ptr::eq(of, codes) || known != panel) {
+            let numbers = &mut self.numbers[..self.steps.len() * PANEL];
+            codes.fill(panel, self.steps.clone(), Precision::F32, numbers);
+            self.of = Some((codes, panel));
+        }
+        let mut out = [0.0; PANEL];
+        let own = self.numbers[row % PANEL..].iter().step_by(PANEL);
+        out.iter_mut().zip(own).for_each(|(out, number)| *out = *number);
+        out
+    }
 }
 
 impl Kept {
     pub fn depth(&self) -> usize {
         match self {
             Self::Panels(panels) => panels.depth,
-            Self::Int8(codes) => codes.depth,
+            Self::Codes(codes) => codes.depth,
         }
     }
 
     pub fn columns(&self) -> usize {
         match self {
             Self::Panels(panels) => panels.columns,
-            Self::Int8(codes) => codes.columns,
+            Self::Codes(codes) => codes.columns,
         }
     }
 
@@ -344,21 +292,21 @@ impl Kept {
     pub fn read_row(&self, row: usize, out: &mut [f32]) {
         match self {
             Self::Panels(panels) => panels.read_row(row, out),
-            Self::Int8(codes) => codes.read_row(row, out),
+            Self::Codes(codes) => codes.read_row(row, out),
         }
     }
 
     fn words_of_row(&self, row: usize) -> Option<&[f32]> {
         match self {
             Self::Panels(panels) => Some(panels.of_row(row)),
-            Self::Int8(_) => None,
+            Self::Codes(_) => None,
         }
     }
 
-    fn block_of_row(&self, row: usize, first: usize) -> Option<[f32; PANEL]> {
+    fn codes(&self) -> Option<&Codes> {
         match self {
             Self::Panels(_) => None,
-            Self::Int8(codes) => Some(codes.read_block(row, first)),
+            Self::Codes(codes) => Some(codes),
         }
     }
 }
@@ -421,6 +369,13 @@ impl<'a> Left<'a> {
             }
         });
         Self { words: Words::Converted(words), step_stride: rows, ..base }
+    }
+
+    /// Its last word is there; it has one.
+    pub(super) fn check(&self) {
+        let depth = self.precision.words(self.depth);
+        let last = (self.rows - 1) * self.row_stride + (depth - 1) * self.step_stride;
+        assert!(last < self.words().len(), "the left factor is too short");
     }
 
     pub(super) fn words(&self) -> &[f32] {

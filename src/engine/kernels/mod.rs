@@ -7,14 +7,16 @@
 
 pub mod attention;
 pub mod buffer;
+pub mod codes;
 mod factors;
 pub mod gemm;
-pub mod int8;
 mod lanes;
 pub mod narrow;
 pub mod pages;
+mod precision;
 pub mod rows;
 pub mod update;
+mod words;
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

@@ -4,11 +4,11 @@
 
 use super::decoder::{Activations, Decoder, Fed, Final, Rows};
 use super::layers::{Adapted, Layer, Norms};
-use crate::engine::backend::{Backend, Narrowed, PackedRows};
+use crate::engine::backend::{Backend, How, Narrowed, Output, PackedRows};
 use crate::engine::error::EngineError;
 use crate::engine::ops::attention::Attended;
 use crate::engine::ops::experts::Spread;
-use crate::engine::projection::Norm;
+use crate::engine::projection::{Lengths, Norm};
 use crate::engine::rows::Packed;
 
 /// A block as the backward pass finds it.
@@ -36,6 +36,8 @@ pub(super) struct Whole<'a, B: Backend> {
     pub boundaries: &'a [usize],
     /// What each token adds of the balance of its experts, a layer, to the loss.
     pub balance: f32,
+    /// What decides, row by row, what is dropped on its way to an adapter; nothing where nothing is.
+    pub keys: &'a [u32],
 }
 
 impl<B: Backend> Whole<'_, B> {
@@ -66,6 +68,16 @@ impl<B: Backend> Pass<'_, B> {
 impl<B: Backend> Decoder<B> {
     /// Runs whole sequences forward and keeps what the backward pass needs; with `recompute` only the blocks' inputs.
     pub fn pass<'a>(&self, packed: Packed<'a>, recompute: bool) -> Result<Pass<'a, B>, EngineError> {
+        self.pass_dropping(packed, &[], recompute)
+    }
+
+    /// The same with an adapter whose dropout is decided by the `keys` of the rows.
+    pub fn pass_dropping<'a>(
+        &self,
+        packed: Packed<'a>,
+        keys: &'a [u32],
+        recompute: bool,
+    ) -> Result<Pass<'a, B>, EngineError> {
         self.check_tokens(packed.tokens)?;
         let boundaries = packed.boundaries;
         let packed = self.backend.packed(packed)?;
@@ -73,14 +85,14 @@ impl<B: Backend> Decoder<B> {
         let (mut layers, mut spread) = (Vec::with_capacity(self.layers.len()), Spread::default());
         for layer in &self.layers {
             let input = if recompute { Some(self.backend.copy(&x)?) } else { None };
-            let (activations, result) = self.packed_block(layer, x, &packed, false)?;
+            let (activations, result) = self.packed_block(layer, x, &packed, How { keep: false, keys })?;
             if let Fed::Experts { routes, .. } = &activations.fed {
                 spread.add_layer(routes);
             }
             layers.push(input.map_or_else(|| Kept::Whole(Box::new(activations)), Kept::Input));
             x = result;
         }
-        Ok(Pass { whole: Whole { packed, boundaries, balance: 0.0 }, layers, last: self.finish(x)?, spread })
+        Ok(Pass { whole: Whole { packed, boundaries, balance: 0.0, keys }, layers, last: self.finish(x)?, spread })
     }
 
     /// Adds to `sums` the gradients of all weights that are trained but the head's own share, for `grad: [N, hidden]`,
@@ -97,7 +109,10 @@ impl<B: Backend> Decoder<B> {
         for (layer, kept) in self.layers.iter().zip(layers).rev() {
             let activations = match kept {
                 Kept::Whole(activations) => *activations,
-                Kept::Input(input) => self.packed_block(layer, input, &whole.packed, false)?.0,
+                Kept::Input(input) => {
+                    let how = How { keep: false, keys: whole.keys };
+                    self.packed_block(layer, input, &whole.packed, how)?.0
+                }
             };
             self.block_backward(layer, activations, &whole, &mut dx, sums)?;
         }
@@ -127,14 +142,14 @@ impl<B: Backend> Decoder<B> {
         drop((grad, feed.input));
 
         let dy = self.behind_backward(attention.out, &layer.attention_norms, (dx, whole.tokens()), sums)?;
-        let grad = self.input_gradient(&layer.output, &dy)?;
-        self.weight_gradients(&layer.output, &attended.out, &dy, sums)?;
+        let grad = self.input_gradient(&layer.output, &dy, whole.keys)?;
+        self.weight_gradients(&layer.output, (&attended.out, whole.keys), &dy, sums)?;
         drop(dy);
         let of_rows = self.queries_backward(layer, rows, &attended, &grad, &whole.packed, sums)?;
         drop((attended, grad));
-        let grad = self.input_gradient(&layer.attention, &of_rows)?;
+        let grad = self.input_gradient(&layer.attention, &of_rows, whole.keys)?;
         let states = self.states_again(&attention.input, attention.inverses.as_ref(), &layer.attention_norms)?;
-        self.weight_gradients(&layer.attention, &states, &of_rows, sums)?;
+        self.weight_gradients(&layer.attention, (&states, whole.keys), &of_rows, sums)?;
         drop(states);
         let (input, inverses) = (&attention.input, attention.inverses.as_ref());
         self.before_backward(input, inverses, &layer.attention_norms, &grad, dx, sums)
@@ -245,23 +260,49 @@ impl<B: Backend> Decoder<B> {
         self.adapter.is_none().then_some(sums)
     }
 
-    pub(super) fn input_gradient(&self, projection: &Adapted, dy: &B::Array) -> Result<B::Array, EngineError> {
+    pub(super) fn input_gradient(
+        &self,
+        projection: &Adapted,
+        dy: &B::Array,
+        keys: &[u32],
+    ) -> Result<B::Array, EngineError> {
+        let dy = &*self.before_lengths(projection, dy)?;
         let mut dx = self.backend.input_gradient(&projection.base, self.weights.parameters(), dy)?;
         if let Some((change, parameters)) = self.change(projection) {
-            self.backend.change_input_gradient(change, parameters, dy, &mut dx)?;
+            self.backend.change_input_gradient(change, parameters, dy, &mut dx, keys)?;
+        }
+        if let Some((taken, parameters)) = self.taken(projection) {
+            self.backend.change_input_gradient(taken, parameters, dy, &mut dx, &[])?;
         }
         Ok(dx)
+    }
+
+    /// The gradient of a projection's result before an adapter gave its weights' rows other lengths.
+    fn before_lengths<'a>(
+        &self,
+        projection: &Adapted,
+        dy: &'a B::Array,
+    ) -> Result<Narrowed<'a, B::Array>, EngineError> {
+        let Some((change, lengths)) = self.lengths(projection) else { return Ok(Narrowed::Same(dy)) };
+        let mut own = self.backend.copy(dy)?;
+        self.backend.scale_columns(change, Lengths { biases: None, ..lengths }, &mut own)?;
+        Ok(Narrowed::Own(own))
     }
 
     pub(super) fn weight_gradients(
         &self,
         projection: &Adapted,
-        x: &B::Array,
+        (x, keys): (&B::Array, &[u32]),
         dy: &B::Array,
         sums: &mut B::Gradients,
     ) -> Result<(), EngineError> {
+        if let Some((change, lengths)) = self.lengths(projection) {
+            let y = self.product(projection, x, Output::Activation, How { keep: false, keys })?;
+            self.backend.magnitude_gradients(change, lengths, (&y, dy), sums)?;
+        }
+        let dy = &*self.before_lengths(projection, dy)?;
         if let Some((change, parameters)) = self.change(projection) {
-            self.backend.change_weight_gradients(change, parameters, x, dy, sums)?;
+            self.backend.change_weight_gradients(change, parameters, (x, keys), dy, sums)?;
         }
         match self.of_base(sums) {
             Some(sums) => self.backend.weight_gradients(&projection.base, self.weights.parameters(), (x, 0), dy, sums),

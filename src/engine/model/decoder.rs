@@ -12,7 +12,7 @@ use super::adapter::Adapter;
 use super::cache::KvCache;
 use super::layers::{Adapted, Layer, Norms, layers, norm, projection};
 use super::weights::Weights;
-use crate::engine::backend::{Backend, CachedRows, Narrowed, Output, PackedRows};
+use crate::engine::backend::{Backend, CachedRows, How, Narrowed, Output, PackedRows};
 use crate::engine::cpu::Cpu;
 use crate::engine::error::EngineError;
 use crate::engine::kernels::attention::BLOCK;
@@ -20,11 +20,14 @@ use crate::engine::kernels::gemm::Precision;
 use crate::engine::ops::attention::{Attended, Heads};
 use crate::engine::ops::experts::Routes;
 use crate::engine::ops::norm::Normed;
-use crate::engine::projection::{LowRank, Norm, NormOf};
+use crate::engine::projection::{Lengths, LowRank, Norm, NormOf};
 use crate::engine::rows::{CachedRow, Packed};
 use crate::modelfile::architecture::Part;
 use crate::modelfile::config::ModelConfig;
 use crate::modelfile::rope::RopeConfig;
+
+/// How passes are computed that sample.
+pub(super) const SAMPLING: How<'static> = How { keep: true, keys: &[] };
 
 /// A decoder over weights that it shares with others; it follows every change of them.
 #[derive(Debug)]
@@ -120,7 +123,7 @@ impl<B: Backend> Decoder<B> {
         let head = if config.tie_word_embeddings { Part::Embedding } else { Part::Head };
         let context = config.max_position_embeddings;
         let rotary = |rope: &RopeConfig| backend.rotary(rope.rotation(longest), context);
-        Ok(Self {
+        let decoder = Self {
             heads,
             embedding: weights.outside(Part::Embedding)?,
             layers: layers(&weights, adapter.as_ref(), heads, precision)?,
@@ -128,12 +131,15 @@ impl<B: Backend> Decoder<B> {
             head: Adapted {
                 base: projection(&weights, vec![weights.outside(head)?], Vec::new(), config.hidden_size, precision),
                 change: None,
+                taken: None,
             },
             rotary: config.architecture.rope.iter().map(rotary).collect::<Result<_, EngineError>>()?,
             weights,
             adapter,
             backend,
-        })
+        };
+        decoder.measure_first()?;
+        Ok(decoder)
     }
 
     pub fn config(&self) -> &ModelConfig {
@@ -168,7 +174,7 @@ impl<B: Backend> Decoder<B> {
         let packed = self.backend.packed(packed)?;
         let mut x = self.embed(&packed.tokens)?;
         for layer in &self.layers {
-            x = self.packed_block(layer, x, &packed, false)?.1;
+            x = self.packed_block(layer, x, &packed, How::default())?.1;
         }
         Ok(self.finish(x)?.normed.out)
     }
@@ -205,20 +211,24 @@ impl<B: Backend> Decoder<B> {
         let mut x = self.embed(&rows.tokens)?;
         for (layer, cached) in self.layers.iter().zip(&mut cache.layers) {
             let attention = |states: &B::Array| {
-                let (ready, _) = self.queries(layer, states, &rows.tokens, true)?;
+                let (ready, _) = self.queries(layer, states, &rows.tokens, SAMPLING)?;
                 let out = self.backend.cached_attention(&ready, layer.heads, rows, cached)?;
                 Ok((Rows::Ready(ready), Attended { out, log_sums: () }))
             };
-            x = self.block(layer, x, true, attention)?.1;
+            x = self.block(layer, x, SAMPLING, attention)?.1;
         }
         Ok(self.finish(x)?.normed.out)
     }
 
     /// Gives back the memory of weights that were packed for sampling.
     pub fn release(&self) {
-        let projections =
-            self.layers.iter().flat_map(|l| [&l.attention, &l.output].into_iter().chain(l.feed.projections()));
-        projections.chain([&self.head]).for_each(Adapted::release);
+        self.projections().for_each(Adapted::release);
+    }
+
+    pub(super) fn projections(&self) -> impl Iterator<Item = &Adapted> {
+        let layers = self.layers.iter();
+        let inside = layers.flat_map(|l| [&l.attention, &l.output].into_iter().chain(l.feed.projections()));
+        inside.chain([&self.head])
     }
 
     /// Every token has a row in the embedding.
@@ -253,10 +263,10 @@ impl<B: Backend> Decoder<B> {
         layer: &Layer,
         x: B::Array,
         packed: &PackedRows<'_, B>,
-        keep: bool,
+        how: How<'_>,
     ) -> Result<Computed<B::Array>, EngineError> {
-        self.block(layer, x, keep, |states| {
-            let (ready, raw) = self.queries(layer, states, &packed.tokens, keep)?;
+        self.block(layer, x, how, |states| {
+            let (ready, raw) = self.queries(layer, states, &packed.tokens, how)?;
             let attended = self.backend.packed_attention(&ready, layer.heads, packed)?;
             Ok((raw.unwrap_or(Rows::Ready(ready)), attended))
         })
@@ -268,9 +278,9 @@ impl<B: Backend> Decoder<B> {
         layer: &Layer,
         states: &B::Array,
         tokens: &B::Tokens<'_>,
-        keep: bool,
+        how: How<'_>,
     ) -> Result<Queries<B::Array>, EngineError> {
-        let rows = self.project(&layer.attention, states, Output::Activation, keep)?;
+        let rows = self.project(&layer.attention, states, Output::Activation, how)?;
         let Some(norms) = layer.head_norms else {
             let mut rows = rows;
             self.rotate(layer, &mut rows, tokens, false)?;
@@ -301,17 +311,17 @@ impl<B: Backend> Decoder<B> {
         &self,
         layer: &Layer,
         mut input: B::Array,
-        keep: bool,
+        how: How<'_>,
         attention: impl FnOnce(&B::Array) -> Result<(Rows<B::Array>, Attended<B::Array, S>), EngineError>,
     ) -> Result<Computed<B::Array, S>, EngineError> {
         let (states, inverses) = self.enter(&mut input, None, &layer.attention_norms)?;
         let (rows, attended) = attention(&states)?;
         drop(states);
-        let out = self.project(&layer.output, &attended.out, Output::Sum, keep)?;
+        let out = self.project(&layer.output, &attended.out, Output::Sum, how)?;
         let (mut middle, out) = self.leave(out, &layer.attention_norms)?;
         let (states, feed_inverses) = self.enter(&mut middle, Some(&input), &layer.feed_norms)?;
         let attention = Around { input, inverses, out };
-        let (out, fed) = self.feed(&layer.feed, &states, keep)?;
+        let (out, fed) = self.feed(&layer.feed, &states, how)?;
         drop(states);
         let (mut result, out) = self.leave(out, &layer.feed_norms)?;
         self.backend.add(&mut result, &middle)?;
@@ -361,17 +371,49 @@ impl<B: Backend> Decoder<B> {
         projection: &Adapted,
         x: &B::Array,
         into: Output,
-        keep: bool,
+        how: How<'_>,
     ) -> Result<B::Array, EngineError> {
-        let mut out = self.backend.project(&projection.base, self.weights.parameters(), x, into, keep)?;
+        let mut out = self.product(projection, x, into, how)?;
+        if let Some((change, lengths)) = self.lengths(projection) {
+            self.backend.scale_columns(change, lengths, &mut out)?;
+        }
+        Ok(out)
+    }
+
+    /// The same before an adapter gives the weights' rows other lengths.
+    pub(super) fn product(
+        &self,
+        projection: &Adapted,
+        x: &B::Array,
+        into: Output,
+        how: How<'_>,
+    ) -> Result<B::Array, EngineError> {
+        let mut out = self.backend.project(&projection.base, self.weights.parameters(), x, into, how.keep)?;
         if let Some((change, parameters)) = self.change(projection) {
-            self.backend.change(change, parameters, x, &mut out, keep)?;
+            self.backend.change(change, parameters, x, &mut out, how)?;
+        }
+        if let Some((taken, parameters)) = self.taken(projection) {
+            self.backend.change(taken, parameters, x, &mut out, How { keys: &[], ..how })?;
         }
         Ok(out)
     }
 
     /// What the adapter changes of a projection, with its weights.
     pub(super) fn change<'a>(&'a self, projection: &'a Adapted) -> Option<(&'a LowRank, &'a B::Parameters)> {
-        projection.change.as_ref().zip(self.adapter.as_ref().map(|adapter| adapter.weights().parameters()))
+        projection.change.as_deref().zip(self.adapter.as_ref().map(|adapter| adapter.weights().parameters()))
+    }
+
+    /// What gives the rows of a projection's weights other lengths.
+    pub(super) fn lengths<'a>(&'a self, projection: &'a Adapted) -> Option<(&'a LowRank, Lengths<'a, B::Parameters>)> {
+        let change = projection.change.as_deref().filter(|change| change.has_magnitudes())?;
+        let adapter = self.adapter.as_ref()?;
+        let (magnitudes, inverses) = (adapter.weights().parameters(), adapter.lengths()?.inverses().parameters());
+        Some((change, Lengths { magnitudes, inverses, biases: Some(self.weights.parameters()) }))
+    }
+
+    /// What the adapter takes from a projection in exchange, with its weights.
+    pub(super) fn taken<'a>(&'a self, projection: &'a Adapted) -> Option<(&'a LowRank, &'a B::Parameters)> {
+        let weights = self.adapter.as_ref().and_then(Adapter::taken);
+        projection.taken.as_deref().zip(weights.map(|weights| weights.parameters()))
     }
 }

@@ -5,9 +5,14 @@
 use super::backward::Whole;
 use super::decoder::{Decoder, Fed};
 use super::layers::{Feed, Gated};
-use crate::engine::backend::{Backend, Output};
+use crate::engine::backend::{Backend, How, Output};
 use crate::engine::error::EngineError;
 use crate::engine::ops::experts::{Routes, Visit};
+
+/// The keys of some rows, where rows have keys.
+fn keys_of(keys: &[u32], rows: &[u32]) -> Vec<u32> {
+    rows.iter().filter_map(|row| keys.get(*row as usize).copied()).collect()
+}
 
 impl<B: Backend> Decoder<B> {
     /// What is added to the residual stream for `states: [N, hidden]`.
@@ -15,17 +20,17 @@ impl<B: Backend> Decoder<B> {
         &self,
         feed: &Feed,
         states: &B::Array,
-        keep: bool,
+        how: How<'_>,
     ) -> Result<(B::Array, Fed<B::Array>), EngineError> {
         let (router, experts, kind) = match feed {
             Feed::Dense(unit) => {
-                let (out, gate_up) = self.gated(unit, states, Output::Sum, keep)?;
+                let (out, gate_up) = self.gated(unit, states, Output::Sum, how)?;
                 return Ok((out, Fed::Dense(gate_up)));
             }
             Feed::Experts { router, experts, kind } => (router, experts, kind),
         };
         let (backend, hidden) = (&self.backend, self.config().hidden_size);
-        let logits = backend.to_host(&self.project(router, states, Output::Sum, keep)?)?;
+        let logits = backend.to_host(&self.project(router, states, Output::Sum, how)?)?;
         let routes = Routes::new(&logits, *kind);
         let mut sum = backend.zeros(logits.len() / kind.count * hidden)?;
         let mut gate_ups = Vec::with_capacity(experts.len());
@@ -35,7 +40,8 @@ impl<B: Backend> Decoder<B> {
                 continue;
             }
             let own = backend.gather(states, hidden, &rows)?;
-            let (mut out, gate_up) = self.gated(unit, &own, Output::Activation, keep)?;
+            let how = How { keys: &keys_of(how.keys, &rows), ..how };
+            let (mut out, gate_up) = self.gated(unit, &own, Output::Activation, how)?;
             backend.scale_rows(&mut out, hidden, &weights)?;
             backend.scatter_add(&mut sum, &out, hidden, &rows)?;
             gate_ups.push(Some(gate_up));
@@ -49,11 +55,11 @@ impl<B: Backend> Decoder<B> {
         unit: &Gated,
         states: &B::Array,
         into: Output,
-        keep: bool,
+        how: How<'_>,
     ) -> Result<(B::Array, B::Array), EngineError> {
-        let gate_up = self.project(&unit.gate_up, states, Output::Activation, keep)?;
+        let gate_up = self.project(&unit.gate_up, states, Output::Activation, how)?;
         let gated = self.backend.gated(&gate_up, unit.width, self.config().architecture.activation)?;
-        Ok((self.project(&unit.down, &gated, into, keep)?, gate_up))
+        Ok((self.project(&unit.down, &gated, into, how)?, gate_up))
     }
 
     /// The gradient of `states` for `dy`, that of the result; those of the weights are added to `sums`.
@@ -68,12 +74,12 @@ impl<B: Backend> Decoder<B> {
         let activation = self.config().architecture.activation;
         match (feed, fed) {
             (Feed::Dense(unit), Fed::Dense(mut gate_up)) => {
-                let mut gated = self.input_gradient(&unit.down, dy)?;
+                let mut gated = self.input_gradient(&unit.down, dy, whole.keys)?;
                 self.backend.gated_backward(&mut gate_up, &mut gated, unit.width, activation)?;
-                self.weight_gradients(&unit.down, &gated, dy, sums)?;
+                self.weight_gradients(&unit.down, (&gated, whole.keys), dy, sums)?;
                 drop(gated);
-                let grad = self.input_gradient(&unit.gate_up, &gate_up)?;
-                self.weight_gradients(&unit.gate_up, &states()?, &gate_up, sums)?;
+                let grad = self.input_gradient(&unit.gate_up, &gate_up, whole.keys)?;
+                self.weight_gradients(&unit.gate_up, (&states()?, whole.keys), &gate_up, sums)?;
                 Ok(grad)
             }
             (Feed::Experts { router, experts, .. }, Fed::Experts { routes, gate_ups }) => {
@@ -85,20 +91,21 @@ impl<B: Backend> Decoder<B> {
                         (backend.gather(&states, hidden, &visit.rows)?, backend.gather(dy, hidden, &visit.rows)?);
                     let Some(mut gate_up) = gate_up else {
                         // Nothing, but a gradient.
-                        self.weight_gradients(&unit.down, &own, &dy, sums)?;
-                        self.weight_gradients(&unit.gate_up, &own, &dy, sums)?;
+                        self.weight_gradients(&unit.down, (&own, &[]), &dy, sums)?;
+                        self.weight_gradients(&unit.gate_up, (&own, &[]), &dy, sums)?;
                         continue;
                     };
-                    let mut gated = self.input_gradient(&unit.down, &dy)?;
+                    let keys = keys_of(whole.keys, &visit.rows);
+                    let mut gated = self.input_gradient(&unit.down, &dy, &keys)?;
                     let result = backend.gated(&gate_up, unit.width, activation)?;
                     visit.give(&backend.row_products(&gated, &result, unit.width)?, &mut of_weights);
                     drop(result);
                     backend.scale_rows(&mut gated, unit.width, &visit.weights)?;
                     backend.scale_rows(&mut dy, hidden, &visit.weights)?;
                     backend.gated_backward(&mut gate_up, &mut gated, unit.width, activation)?;
-                    self.weight_gradients(&unit.down, &gated, &dy, sums)?;
-                    let grad = self.input_gradient(&unit.gate_up, &gate_up)?;
-                    self.weight_gradients(&unit.gate_up, &own, &gate_up, sums)?;
+                    self.weight_gradients(&unit.down, (&gated, &keys), &dy, sums)?;
+                    let grad = self.input_gradient(&unit.gate_up, &gate_up, &keys)?;
+                    self.weight_gradients(&unit.gate_up, (&own, &keys), &gate_up, sums)?;
                     backend.scatter_add(&mut sum, &grad, hidden, &visit.rows)?;
                 }
                 let mut of_logits = routes.logits_gradient(&of_weights);
@@ -106,8 +113,8 @@ impl<B: Backend> Decoder<B> {
                     routes.add_balance(&mut of_logits, whole.boundaries, whole.balance);
                 }
                 let of_logits = self.owned(backend.brought(&of_logits)?)?;
-                self.weight_gradients(router, &states, &of_logits, sums)?;
-                backend.add(&mut sum, &self.input_gradient(router, &of_logits)?)?;
+                self.weight_gradients(router, (&states, whole.keys), &of_logits, sums)?;
+                backend.add(&mut sum, &self.input_gradient(router, &of_logits, whole.keys)?)?;
                 self.owned(sum)
             }
             _ => Err(EngineError::Internal(String::from("a layer was computed as another kind of layer"))),

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::cache::KvCache;
-use super::decoder::Decoder;
+use super::decoder::{Decoder, SAMPLING};
 use crate::engine::backend::{Backend, CachedRows, Output};
 use crate::engine::choice::{Choice, Draws, most_probable};
 use crate::engine::error::EngineError;
@@ -163,7 +163,7 @@ impl<B: Backend> Decoder<B> {
     /// Logits `[rows, vocabulary]` of the given rows of `hidden`.
     pub fn row_logits(&self, hidden: &B::Array, rows: &[u32]) -> Result<B::Array, EngineError> {
         let states = self.backend.gather(hidden, self.config().hidden_size, rows)?;
-        self.project(&self.head, &states, Output::Sum, true)
+        self.project(&self.head, &states, Output::Sum, SAMPLING)
     }
 
     /// The most probable tokens after each of the given rows of `hidden: [N, hidden]`, at most `count`, as draws by `spec`
@@ -211,7 +211,7 @@ impl<B: Backend> Decoder<B> {
             let replayed = cache.recorded(|cache, recordings, spare| {
                 let logits = |rows: &CachedRows<'_, B>| {
                     let hidden = self.run_cached(cache, rows)?;
-                    self.project(&self.head, &hidden, Output::Sum, true)
+                    self.project(&self.head, &hidden, Output::Sum, SAMPLING)
                 };
                 self.backend.replay(recordings, (rows, spare), draws, logits, &mut meanwhile)
             })?;

@@ -55,14 +55,16 @@ pub struct Gated {
 #[derive(Debug)]
 pub struct Adapted {
     pub base: Projection,
-    pub change: Option<LowRank>,
+    pub change: Option<Box<LowRank>>,
+    /// What the adapter takes from it in exchange.
+    pub taken: Option<Box<LowRank>>,
 }
 
 impl Adapted {
     /// Gives back the memory of weights that were packed for sampling.
     pub fn release(&self) {
         self.base.linear.release();
-        if let Some(LowRank { down, ups, .. }) = &self.change {
+        for LowRank { down, ups, .. } in self.change.as_deref().into_iter().chain(self.taken.as_deref()) {
             down.linear.release();
             ups.iter().for_each(|up| up.projection.linear.release());
         }
@@ -168,8 +170,10 @@ impl<B: Backend> Builder<'_, B> {
         if own.is_empty() || !(biases.is_empty() || biases.len() == own.len()) {
             return Err(EngineError::Internal(format!("layer {layer} has no weights for {parts:?}")));
         }
-        let change = self.adapter.map(|adapter| adapter.change(self.weights, &own, self.precision)).transpose()?;
+        let changes =
+            self.adapter.map(|adapter| adapter.changes(self.weights, (&own, &biases), self.precision)).transpose()?;
+        let [change, taken] = changes.unwrap_or_default().map(|change| change.map(Box::new));
         let base = projection(self.weights, own, biases, input, self.precision);
-        Ok(Adapted { base, change: change.flatten() })
+        Ok(Adapted { base, change, taken })
     }
 }

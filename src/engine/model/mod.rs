@@ -7,6 +7,9 @@ pub mod decoder;
 mod feed;
 pub mod head;
 mod layers;
+mod lengths;
+mod magnitudes;
+mod principal;
 pub mod reader;
 pub mod weights;
 

@@ -7,16 +7,17 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use candle_core::Device;
 use candle_core::quantized::{GgmlDType, QStorage, QTensor};
-use candle_core::{Device, Tensor as Candle};
 use half::{bf16, f16};
 use rayon::prelude::*;
 
-use crate::engine::backend::Tensor;
+use crate::engine::backend::{Blocks, Source, Tensor};
 use crate::engine::error::EngineError;
 use crate::engine::random::{Purpose, Stream};
 use crate::modelfile::architecture::{Part, Role, TensorSpec};
 use crate::modelfile::config::ModelConfig;
+use crate::modelfile::gguf::blocks::BlockKind;
 use crate::modelfile::safetensors::{self as header, TensorInfo};
 use crate::modelfile::{Format, Inspection, gguf};
 
@@ -76,6 +77,30 @@ impl<'a> Reader<'a> {
             }
         }
     }
+
+    /// The blocks of a matrix, where the file has such that products read.
+    pub fn blocks(&self, spec: &TensorSpec) -> Result<Option<Blocks>, EngineError> {
+        let Self::Gguf { config, path, head, file } = self else { return Ok(None) };
+        let kind = head.tensor(&spec.gguf_name).and_then(|info| BlockKind::of(info.ggml_type));
+        let Some(kind) = kind.filter(|kind| spec.shape.len() == 2 && spec.shape[1].is_multiple_of(kind.size())) else {
+            return Ok(None);
+        };
+        let (_, mut bytes) = read_bytes((path, head, file), spec)?;
+        if let Some(heads) = paired_heads(config, spec.part) {
+            bytes = halves(&bytes, heads, spec.shape[0] / heads);
+        }
+        Ok(Some((kind, bytes)))
+    }
+}
+
+impl Source for &Reader<'_> {
+    fn read(&mut self, spec: &TensorSpec) -> Result<Vec<f32>, EngineError> {
+        Reader::read(self, spec)
+    }
+
+    fn blocks(&mut self, spec: &TensorSpec) -> Result<Option<Blocks>, EngineError> {
+        Reader::blocks(self, spec)
+    }
 }
 
 fn draw(config: &ModelConfig, stream: &Stream, spec: &TensorSpec) -> Vec<f32> {
@@ -118,6 +143,10 @@ impl Safetensors {
         let of_other =
             |name: &&str| name.strip_suffix(header::SCALE_SUFFIX).is_none_or(|of| !self.tensors.contains_key(of));
         self.tensors.keys().map(String::as_str).filter(of_other)
+    }
+
+    pub fn shape(&self, name: &str) -> Option<&Vec<usize>> {
+        self.tensors.get(name).map(|(_, info, _)| &info.shape)
     }
 
     /// A tensor as f32, multiplied by its scales where it has any.
@@ -181,12 +210,12 @@ fn to_f32(bytes: &[u8], dtype: header::Dtype) -> Vec<f32> {
     }
 }
 
-fn read_gguf(
-    config: &ModelConfig,
+/// A tensor of a GGUF file as it stands there.
+fn read_bytes(
     (path, head, file): (&Path, &gguf::Gguf, &File),
     spec: &TensorSpec,
-) -> Result<Vec<f32>, EngineError> {
-    let TensorSpec { part, expert, role, gguf_name, shape, .. } = spec;
+) -> Result<(u32, Vec<u8>), EngineError> {
+    let TensorSpec { part, expert, gguf_name, .. } = spec;
     let missing = || EngineError::Internal(format!("`{gguf_name}` vanished between inspection and loading"));
     let info = head.tensor(gguf_name).ok_or_else(missing)?;
     // The experts of a layer stand one after the other.
@@ -195,44 +224,59 @@ fn read_gguf(
     let mut bytes = vec![0_u8; size as usize];
     file.read_exact_at(&mut bytes, head.data_start + info.offset + *expert as u64 * size)
         .map_err(|e| EngineError::io("reading", path, e))?;
-    let mut tensor = dequantized(bytes, info.ggml_type, shape.clone())?;
-    // Some families have the rotated pairs of a head next to each other; Hugging Face keeps halves.
-    let heads = match part {
+    Ok((info.ggml_type, bytes))
+}
+
+/// The heads of a weight of which a file has the rotated pairs next to each other, as some families do. Hugging Face keeps
+/// halves.
+fn paired_heads(config: &ModelConfig, part: Part) -> Option<usize> {
+    match part {
         Part::Query if config.family.gguf_has_pairs => Some(config.num_attention_heads),
         Part::Key if config.family.gguf_has_pairs => Some(config.num_key_value_heads),
         _ => None,
-    };
-    if let Some(heads) = heads {
-        tensor = halves(&tensor, heads)?;
     }
-    let mut values = tensor.flatten_all()?.to_vec1::<f32>()?;
-    if *role == Role::Norm && config.architecture.norm_offset != 0.0 {
+}
+
+fn read_gguf(
+    config: &ModelConfig,
+    source: (&Path, &gguf::Gguf, &File),
+    spec: &TensorSpec,
+) -> Result<Vec<f32>, EngineError> {
+    let (ggml_type, bytes) = read_bytes(source, spec)?;
+    let mut values = dequantized(bytes, ggml_type, spec.shape.clone())?;
+    if let Some(heads) = paired_heads(config, spec.part) {
+        values = halves(&values, heads, spec.shape[0] / heads);
+    }
+    if spec.role == Role::Norm && config.architecture.norm_offset != 0.0 {
         // The format has what a norm multiplies by.
         values.iter_mut().for_each(|value| *value -= config.architecture.norm_offset);
     }
     Ok(values)
 }
 
-/// Reorders the output rows of each head from `(0, h), (1, h + 1), ...` pairs to first and second half.
-fn halves(weight: &Candle, heads: usize) -> candle_core::Result<Candle> {
-    let (shape, out) = (weight.dims().to_vec(), weight.dims()[0]);
-    let pairs = weight.reshape((heads, out / heads / 2, 2, weight.elem_count() / out))?;
-    pairs.transpose(1, 2)?.contiguous()?.reshape(shape)
+/// Reorders the output rows of each head of `width` coordinates from `(0, h), (1, h + 1), ...` pairs to first and second
+/// half.
+fn halves<T: Copy>(weight: &[T], heads: usize, width: usize) -> Vec<T> {
+    reordered(weight, heads, width, |at| at % (width / 2) * 2 + at / (width / 2))
 }
 
 /// Reorders the output rows of each head of `width` coordinates from first and second half to pairs, side by side: the way
 /// back from how such a file is read.
 pub fn pairs(weight: &[f32], heads: usize, width: usize) -> Vec<f32> {
-    let (row, half) = (weight.len() / heads / width, width / 2);
-    let source = |head: usize, at: usize| head * width + at / 2 + at % 2 * half;
-    let rows = (0..heads).flat_map(|head| (0..width).map(move |at| source(head, at)));
-    rows.flat_map(|from| weight[from * row..][..row].to_vec()).collect()
+    reordered(weight, heads, width, |at| at / 2 + at % 2 * (width / 2))
+}
+
+/// Rows of heads, each in the place where `source` says which of its head's it is.
+fn reordered<T: Copy>(weight: &[T], heads: usize, width: usize, source: impl Fn(usize) -> usize) -> Vec<T> {
+    let row = weight.len() / heads / width;
+    let rows = (0..heads * width).map(|at| at / width * width + source(at % width));
+    rows.flat_map(|from| &weight[from * row..][..row]).copied().collect()
 }
 
 /// The numbers that the blocks of a GGUF tensor stand for.
-fn dequantized(blocks: Vec<u8>, ggml_type: u32, shape: Vec<usize>) -> Result<Candle, EngineError> {
+fn dequantized(blocks: Vec<u8>, ggml_type: u32, shape: Vec<usize>) -> Result<Vec<f32>, EngineError> {
     let storage = QStorage::from_data(Cow::Owned(blocks), &Device::Cpu, ggml_dtype(ggml_type)?)?;
-    Ok(QTensor::new(storage, shape)?.dequantize(&Device::Cpu)?)
+    Ok(QTensor::new(storage, shape)?.dequantize(&Device::Cpu)?.flatten_all()?.to_vec1()?)
 }
 
 /// The block formats of GGUF by their number in the file (ggml's `enum ggml_type`).
@@ -297,16 +341,15 @@ mod tests {
             let bytes = |at: usize| u8::from_str_radix(&blocks[at..at + 2], 16).unwrap();
             let blocks = (0..blocks.len()).step_by(2).map(bytes).collect();
             let read = dequantized(blocks, r#type, vec![1, values.len()]).unwrap();
-            let read: Vec<f32> = read.flatten_all().unwrap().to_vec1().unwrap();
             assert_eq!(read.len(), values.len(), "{name}");
             for (read, value) in read.iter().zip(&values) {
                 assert!((read - value).abs() <= 1e-6 * value.abs().max(1.0), "{name}: {read} and {value}");
             }
         }
         let halves = dequantized(vec![0x00, 0x3e, 0x00, 0xc0], 1, vec![1, 2]).unwrap();
-        assert_eq!(halves.flatten_all().unwrap().to_vec1::<f32>().unwrap(), [1.5, -2.0]);
+        assert_eq!(halves, [1.5, -2.0]);
         let short = dequantized(vec![0xc0, 0x3f, 0x00, 0xc0], 30, vec![1, 2]).unwrap();
-        assert_eq!(short.flatten_all().unwrap().to_vec1::<f32>().unwrap(), [1.5, -2.0]);
+        assert_eq!(short, [1.5, -2.0]);
     }
 
     #[test]

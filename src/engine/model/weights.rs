@@ -8,8 +8,8 @@ use std::sync::{Arc, RwLockWriteGuard};
 use half::bf16;
 use safetensors::{Dtype, View};
 
-use super::reader::{Reader, load_safetensors};
-use crate::engine::backend::{Backend, Storage, Tensors, Training, Usage};
+use super::reader::{Reader, Safetensors};
+use crate::engine::backend::{Backend, Source, Storage, Tensors, Training, Usage};
 use crate::engine::cpu::{Cpu, Values};
 use crate::engine::error::EngineError;
 use crate::job::spec::WeightDtype;
@@ -46,7 +46,7 @@ impl Weights {
         let (config, specs) = (self.config, self.specs);
         let tensors = self.parameters.into_tensors();
         let mut tensors: HashMap<_, _> = tensors.into_iter().map(|tensor| (tensor.name, tensor.values)).collect();
-        Weights::of_tensors(backend, &config, specs, Usage::Training, &mut |spec| {
+        Weights::of_tensors(backend, &config, specs, Usage::Training, &mut |spec: &TensorSpec| {
             tensors.remove(&spec.name).ok_or_else(|| EngineError::Internal(format!("no tensor `{}`", spec.name)))
         })
     }
@@ -72,7 +72,7 @@ impl Weights {
         let config = crate::modelfile::inspect(&directory).expect("the built-in model is complete").config;
         let spec = TensorSpec { name: name.to_owned(), shape: shape.to_vec(), ..config.tensors()[0].clone() };
         let mut values = Some(values);
-        Self::of_tensors(&Arc::new(Cpu), &config, vec![spec], Usage::Training, &mut |_| {
+        Self::of_tensors(&Arc::new(Cpu), &config, vec![spec], Usage::Training, &mut |_: &TensorSpec| {
             Ok(values.take().unwrap_or_default())
         })
         .expect("the CPU has room for a tensor")
@@ -85,9 +85,9 @@ impl<B: Training> Weights<B> {
         backend: &Arc<B>,
         config: &ModelConfig,
         purpose: Usage,
-        reader: &Reader<'_>,
+        mut reader: &Reader<'_>,
     ) -> Result<Self, EngineError> {
-        Self::of_tensors(backend, config, config.tensors(), purpose, &mut |spec| reader.read(spec))
+        Self::of_tensors(backend, config, config.tensors(), purpose, &mut reader)
     }
 
     /// Tensors beside a model or of it; what is one product stands side by side in `specs`.
@@ -96,11 +96,11 @@ impl<B: Training> Weights<B> {
         config: &ModelConfig,
         specs: Vec<TensorSpec>,
         purpose: Usage,
-        read: &mut dyn FnMut(&TensorSpec) -> Result<Vec<f32>, EngineError>,
+        source: &mut dyn Source,
     ) -> Result<Self, EngineError> {
         let mut tensors: Vec<_> = specs.iter().map(|spec| (spec.name.clone(), spec.shape.clone())).collect();
         tensors.sort();
-        let parameters = backend.parameters(config, &specs, purpose, read)?;
+        let parameters = backend.parameters(config, &specs, purpose, source)?;
         Ok(Self { config: config.clone(), tensors, specs, backend: Arc::clone(backend), parameters })
     }
 
@@ -163,16 +163,23 @@ impl<B: Training> Weights<B> {
         self.backend.check()
     }
 
-    /// Takes over the values of a file that [`Self::save`] wrote in f32.
-    pub fn restore(&self, path: &Path) -> Result<(), EngineError> {
-        let mut tensors = load_safetensors(&[path.to_owned()])?;
-        for (index, (name, shape)) in self.tensors.iter().enumerate() {
-            let tensor = tensors.remove(name).filter(|tensor| tensor.shape == *shape);
-            let tensor = tensor.ok_or_else(|| EngineError::InvalidData {
+    /// A file that [`Self::save`] wrote in f32, with all tensors in the right shapes.
+    pub fn stored(&self, path: &Path) -> Result<Safetensors, EngineError> {
+        let file = Safetensors::open(&[path.to_owned()])?;
+        let is_missing = |(name, shape): &&(String, Vec<usize>)| file.shape(name) != Some(shape);
+        match self.tensors.iter().find(is_missing) {
+            None => Ok(file),
+            Some((name, _)) => Err(EngineError::InvalidData {
                 code: "checkpoint_corrupt",
                 detail: format!("{} has no tensor `{name}` of the right shape", path.display()),
-            })?;
-            self.backend.write(&self.parameters, index, &tensor.values)?;
+            }),
+        }
+    }
+
+    /// Takes over the values of such a file, tensor by tensor.
+    pub fn restore(&self, file: &Safetensors) -> Result<(), EngineError> {
+        for (index, (name, _)) in self.tensors.iter().enumerate() {
+            self.backend.write(&self.parameters, index, &file.read(name)?.values)?;
         }
         Ok(())
     }
@@ -214,9 +221,16 @@ impl<T: Tensors> View for TensorView<'_, T> {
 /// Numbers as they stand in a file, little-endian.
 pub fn encoded(values: &[f32], dtype: WeightDtype) -> Vec<u8> {
     match dtype {
-        WeightDtype::F32 => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
-        WeightDtype::Bf16 => values.iter().flat_map(|value| bf16::from_f32(*value).to_le_bytes()).collect(),
+        WeightDtype::F32 => little_endian(values, |value| value.to_le_bytes()),
+        WeightDtype::Bf16 => little_endian(values, |value| bf16::from_f32(value).to_le_bytes()),
     }
+}
+
+/// The bytes of numbers, in one piece from the beginning: what grows is there twice.
+pub fn little_endian<T: Copy, const N: usize>(values: &[T], bytes_of: impl Fn(T) -> [u8; N]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(N * values.len());
+    values.iter().for_each(|value| bytes.extend_from_slice(&bytes_of(*value)));
+    bytes
 }
 
 /// Writes one safetensors file; the caller syncs it.

@@ -5,9 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::fallback;
 use crate::engine::kernels::buffer::Buffer;
-use crate::engine::kernels::gemm::{
-    FEW_ROWS, Kept, Left, Panels, Precision, Right, Strip, View, product, product_into,
-};
+use crate::engine::kernels::gemm::{Kept, Left, Panels, Precision, Right, Strip, View, product, product_into};
 
 /// A projection without its weights: what is kept between passes.
 #[derive(Debug)]
@@ -52,28 +50,18 @@ impl Linear {
 
     /// The same into columns of a matrix, or with `add` added to them.
     pub fn forward_into(&self, x: View<'_>, weights: Matrices<'_>, keep: bool, out: Strip<'_>, add: bool) {
-        let (rows, left) = (x.rows(), Left::rows(x, self.precision));
+        let left = Left::rows(x, self.precision);
         match weights {
             Matrices::Changing { values, version } => {
                 product_into(&left, &[Right::Panels(&self.panels(values, version, keep))], out, add);
             }
             Matrices::Frozen(kept) => {
-                let decoded: Vec<Option<Panels>> = kept.iter().map(|kept| self.decoded(kept, rows)).collect();
-                let factors = kept.iter().zip(&decoded).map(|(kept, decoded)| match (kept, decoded) {
-                    (_, Some(panels)) | (Kept::Panels(panels), None) => Right::Panels(panels),
-                    (Kept::Int8(codes), None) => Right::Int8(codes, self.precision),
+                let factors = kept.iter().map(|kept| match kept {
+                    Kept::Panels(panels) => Right::Panels(panels),
+                    Kept::Codes(codes) => Right::Codes(codes, self.precision),
                 });
                 product_into(&left, &factors.collect::<Vec<_>>(), out, add);
             }
-        }
-    }
-
-    /// Codes in the form of products that cannot read them, or would decode them again and again for many rows.
-    fn decoded(&self, kept: &Kept, rows: usize) -> Option<Panels> {
-        let reads = self.precision == Precision::F32 || (self.precision.is_native() && rows <= FEW_ROWS);
-        match kept {
-            Kept::Int8(codes) if !reads => Some(Panels::decoded(codes, self.precision)),
-            Kept::Int8(_) | Kept::Panels(_) => None,
         }
     }
 
@@ -141,8 +129,12 @@ impl Linear {
 
 #[cfg(test)]
 mod tests {
+    use candle_core::quantized::{GgmlDType, QTensor};
+    use candle_core::{Device, Tensor};
+
     use super::*;
-    use crate::engine::kernels::int8::Int8;
+    use crate::engine::kernels::codes::Codes;
+    use crate::modelfile::gguf::blocks::BlockKind;
 
     fn wave(count: usize, speed: f64) -> Vec<f32> {
         (0..count).map(|i| (i as f64 * speed).sin() as f32).collect()
@@ -252,11 +244,29 @@ mod tests {
     /// Codes give the bits of the matrix that they stand for, whatever the number of rows.
     #[test]
     fn coded_weights_compute_what_the_decoded_ones_do() {
+        let of_blocks = |w: &[f32], input: usize, form: BlockKind, kind: GgmlDType| {
+            let matrix = Tensor::from_slice(w, (w.len() / input, input), &Device::Cpu).unwrap();
+            Codes::of_blocks(form, &QTensor::quantize(&matrix, kind).unwrap().data().unwrap(), input)
+        };
+        let kinds =
+            [(BlockKind::Q4_0, GgmlDType::Q4_0), (BlockKind::Q5K, GgmlDType::Q5K), (BlockKind::Q6K, GgmlDType::Q6K)];
         for precision in [Precision::F32, Precision::Bf16] {
-            for (rows, input, outputs) in [(1, 5, &[4, 2][..]), (29, 41, &[33, 7, 31]), (40, 300, &[96, 32, 32])] {
+            for (rows, input, outputs) in [
+                (1, 5, &[4, 2][..]),
+                (29, 41, &[33, 7, 31]),
+                (40, 300, &[96, 32, 32]),
+                (169, 70, &[40, 3]),
+                (1, 256, &[33, 5, 32]),
+                (30, 512, &[96, 32]),
+                (400, 256, &[5, 33]),
+            ] {
                 let output = outputs.iter().sum();
                 let w: Vec<Vec<f32>> = outputs.iter().map(|n| wave(n * input, 0.9 + *n as f64)).collect();
-                let coded: Vec<Kept> = w.iter().map(|w| Kept::Int8(Int8::coded(w, input))).collect();
+                let code = |(at, w): (usize, &Vec<f32>)| match kinds.get(at) {
+                    Some((form, kind)) if input.is_multiple_of(form.size()) => of_blocks(w, input, *form, *kind),
+                    _ => Codes::of_matrix(w, input),
+                };
+                let coded: Vec<Kept> = w.iter().enumerate().map(|w| Kept::Codes(code(w))).collect();
                 let kept: Vec<&Kept> = coded.iter().collect();
                 let decoded: Vec<Vec<f32>> = coded
                     .iter()

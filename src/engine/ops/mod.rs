@@ -4,12 +4,14 @@
 
 pub mod attention;
 pub mod bias;
+pub mod dropout;
 pub mod embedding;
 pub mod experts;
 pub mod fallback;
 pub mod gate;
 pub mod linear;
 pub mod logprob;
+pub mod magnitude;
 pub mod norm;
 pub mod rotary;
 

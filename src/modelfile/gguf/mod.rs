@@ -3,6 +3,7 @@
 //! Every count and length is checked against what is left of the file before memory is taken for it, and the whole
 //! header has a limit of its own, so a hostile file costs no more than its size. Tensor data is not read here.
 
+pub mod blocks;
 mod config;
 pub mod mixture;
 mod tokenizer;
@@ -14,7 +15,9 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use self::blocks::BlockKind;
 use super::{Head, ModelFileError, file_name};
+use crate::job::memory::Coded;
 
 pub use config::{Described, describe, read as configuration};
 pub use tokenizer::tokenizer_json;
@@ -87,6 +90,18 @@ pub struct Gguf {
 impl Gguf {
     pub fn tensor(&self, name: &str) -> Option<&TensorInfo> {
         self.tensors.iter().find(|tensor| tensor.name == name)
+    }
+
+    /// The parameters in blocks that products read, and what these take in memory.
+    pub fn coded(&self) -> Coded {
+        let of = |tensor: &TensorInfo| {
+            let kind = BlockKind::of(tensor.ggml_type)?;
+            Some((kind, tensor.shape.iter().product::<usize>()))
+        };
+        self.tensors.iter().filter_map(of).fold(Coded::default(), |sum, (kind, count)| Coded {
+            parameters: sum.parameters + count as u64,
+            bytes: sum.bytes + (count / kind.size() * kind.kept()) as u64,
+        })
     }
 
     /// The types that hold fewer bits than numbers were trained with, each with its share of the numbers; none if all are

@@ -61,7 +61,18 @@
 // add_bias_T(T* rows, const float* bias, u32 n, u32 width)
 //     grid (n), R(width) threads, shared 0
 //
+// scale_columns_T(T* rows, const float* magnitudes, const float* inverses, const float* bias, u32 n, u32 width, u32 first,
+//         u32 count)
+//     grid (n), R(count) threads, shared 0
+//
+// magnitude_sums_T(float* partial, const T* y, const T* dy, const float* inverses, const float* bias, u32 n, u32 width,
+//         u32 first, u32 count, u32 parts)
+//     grid (ceil(count / 128), parts), 256 threads, shared 0
+//
 // scale_rows_T(T* rows, const float* factors, u32 n, u32 width)
+//     grid (n), R(width) threads, shared 0
+//
+// drop_out_T(T* out, const T* x, const u32* keys, u32 n, u32 width, u32 add, u32 place, u32 threshold, float scale)
 //     grid (n), R(width) threads, shared 0
 //
 // row_products_T(float* out, const T* a, const T* b, u32 n, u32 width)

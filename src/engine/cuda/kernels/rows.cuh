@@ -4,6 +4,13 @@
 #pragma once
 #include "simt.cuh"
 
+// A number that depends on its place alone, in all bits (the constants are Chris Wellons' "lowbias32").
+DEVICE u32 mixed(u32 place) {
+    u32 x = (place ^ (place >> 16)) * 0x7feb352du;
+    x = (x ^ (x >> 15)) * 0x846ca68bu;
+    return x ^ (x >> 16);
+}
+
 // Walks the row in steps of eight values a thread.
 #define FOR_EIGHTS(column, width)                                                                                      \
     for (u32 column = 8 * threadIdx.x; column < (width); column += 8 * blockDim.x)
@@ -244,6 +251,39 @@ template <class T> DEVICE void add_bias(T* rows, const float* bias, u32 width) {
     }
 }
 
+// rows[i] = (rows[i] - bias) * (magnitudes * inverses) + bias, in `count` columns from the given one on; bias may be missing
+template <class T>
+DEVICE void scale_columns(T* rows, const float* magnitudes, const float* inverses, const float* bias, u32 width,
+                          u32 first, u32 count) {
+    T* row = rows + u64(blockIdx.x) * width + first;
+    FOR_EIGHTS(c, count) {
+        Eight v = load8(row + c), m = load8(magnitudes + c), inverse = load8(inverses + c), b = {};
+        if (bias) b = load8(bias + c);
+        UNROLL for (int i = 0; i < 8; i++) v[i] = (v[i] - b[i]) * (m[i] * inverse[i]) + b[i];
+        store8(row + c, v);
+    }
+}
+
+// partial[p][c] = sum over the p-th range of rows of dy (y - bias) inverses, in `count` columns from the given one on
+template <class T>
+DEVICE void magnitude_sums(float* partial, const T* y, const T* dy, const float* inverses, const float* bias, u32 n,
+                           u32 width, u32 first, u32 count, u32 parts) {
+    u32 each = ceil_div(n, parts), begin = least(n, blockIdx.y * each), end = least(n, begin + each);
+    u32 column = 128 * blockIdx.x + 4 * (threadIdx.x % 32);
+    Four sum = {{0, 0, 0, 0}};
+    if (column < count) {
+        Four inverse = load4(inverses + column), b = {{0, 0, 0, 0}};
+        if (bias) b = load4(bias + column);
+        for (u32 row = begin + threadIdx.x / 32; row < end; row += 8) {
+            u64 place = u64(row) * width + first + column;
+            Four v = load4(y + place), grad = load4(dy + place);
+            UNROLL for (int i = 0; i < 4; i++) sum[i] += grad[i] * (v[i] - b[i]) * inverse[i];
+        }
+    }
+    sum = sum_of_warps<8>(sum);
+    if (threadIdx.x < 32 && column < count) store4(partial + u64(blockIdx.y) * count + column, sum);
+}
+
 // rows[i] *= factors[i]
 template <class T> DEVICE void scale_rows(T* rows, const float* factors, u32 width) {
     T* row = rows + u64(blockIdx.x) * width;
@@ -252,6 +292,23 @@ template <class T> DEVICE void scale_rows(T* rows, const float* factors, u32 wid
         Eight v = load8(row + c);
         UNROLL for (int i = 0; i < 8; i++) v[i] *= factor;
         store8(row + c, v);
+    }
+}
+
+// out[i] = x[i], or is added to it, without the numbers for which the row's key, the column and the place say so
+template <class T>
+DEVICE void drop_out(T* out, const T* x, const u32* keys, u32 width, u32 add, u32 place, u32 threshold, float scale) {
+    u64 row = u64(blockIdx.x) * width;
+    u32 key = keys[blockIdx.x];
+    FOR_EIGHTS(c, width) {
+        Eight v = load8(x + row + c), sum = v;
+        if (add) sum = load8(out + row + c);
+        UNROLL for (int i = 0; i < 8; i++) {
+            bool is_dropped = mixed(key ^ mixed(place ^ mixed(c + i))) < threshold;
+            float kept = is_dropped ? 0.0f : v[i] * scale;
+            v[i] = add ? sum[i] + kept : kept;
+        }
+        store8(out + row + c, v);
     }
 }
 
@@ -428,8 +485,25 @@ KERNELS(column_sums, 256, (float* partial, const T* x, u32 n, u32 width, u32 par
 // launch: grid (n), R(width) threads, shared 0
 KERNELS(add_bias, 256, (T* rows, const float* bias, u32 n, u32 width), (rows, bias, width))
 
+// launch: grid (n), R(count) threads, shared 0
+KERNELS(scale_columns, 256,
+        (T* rows, const float* magnitudes, const float* inverses, const float* bias, u32 n, u32 width, u32 first,
+         u32 count),
+        (rows, magnitudes, inverses, bias, width, first, count))
+
+// launch: grid (ceil(count / 128), parts), 256 threads, shared 0
+KERNELS(magnitude_sums, 256,
+        (float* partial, const T* y, const T* dy, const float* inverses, const float* bias, u32 n, u32 width, u32 first,
+         u32 count, u32 parts),
+        (partial, y, dy, inverses, bias, n, width, first, count, parts))
+
 // launch: grid (n), R(width) threads, shared 0
 KERNELS(scale_rows, 256, (T* rows, const float* factors, u32 n, u32 width), (rows, factors, width))
+
+// launch: grid (n), R(width) threads, shared 0
+KERNELS(drop_out, 256,
+        (T* out, const T* x, const u32* keys, u32 n, u32 width, u32 add, u32 place, u32 threshold, float scale),
+        (out, x, keys, width, add, place, threshold, scale))
 
 // launch: grid (n), R(width) threads, shared 0
 KERNELS(row_products, 256, (float* out, const T* a, const T* b, u32 n, u32 width), (out, a, b, width))

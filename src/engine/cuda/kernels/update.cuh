@@ -56,13 +56,6 @@ KERNELS(adamw, 256,
          float step_size, float root_correction, float eps, float keep),
         (w, copy, m, v, g, n, {scale, beta1, beta2, step_size, root_correction, eps, keep}))
 
-// A number that depends on its place alone, in all bits (the constants are Chris Wellons' "lowbias32").
-DEVICE u32 mixed(u32 place) {
-    u32 x = (place ^ (place >> 16)) * 0x7feb352du;
-    x = (x ^ (x >> 15)) * 0x846ca68bu;
-    return x ^ (x >> 16);
-}
-
 // bf16, up or down with the probability with which the mean stays what it is; key and place decide.
 DEVICE u16 round_at_random(float x, u32 place, u32 key) {
     u32 bits = float_bits(x);

@@ -16,12 +16,13 @@ use crate::job::spec::Precision;
 use crate::modelfile::ModelConfig;
 
 /// The same weights frozen, with an adapter.
-fn adapted<B: Backend>(config: &ModelConfig, precision: Precision, backend: &Arc<B>) -> Decoder<B> {
+fn adapted<B: Backend>(config: &ModelConfig, precision: Precision, dora: bool, backend: &Arc<B>) -> Decoder<B> {
     let usage = Usage::Computing(precision.into());
     let weights = Weights::read(backend, config, usage, &Reader::random(config, 3)).unwrap();
-    let spec: AdapterSpec = serde_json::from_value(json!({"type": "lora", "rank": 8})).unwrap();
+    let spec: AdapterSpec =
+        serde_json::from_value(json!({"type": "lora", "rank": 8, "dropout": 0.2, "dora": dora})).unwrap();
     let origin = Origin::New { lora: spec.resolve(None).unwrap(), seed: 4 };
-    let adapter = Adapter::load(backend, config, &origin).unwrap();
+    let adapter = Adapter::load(backend, config, &origin, &mut &Reader::random(config, 3)).unwrap();
     let own = adapter.weights();
     for index in (0..own.count()).filter(|index| own.name(*index).contains("lora_B")) {
         let small: Vec<f32> = wave(own.len_of(index), 0.7).into_iter().map(|x| 0.1 * x).collect();
@@ -33,10 +34,12 @@ fn adapted<B: Backend>(config: &ModelConfig, precision: Precision, backend: &Arc
 #[test]
 fn adapters_are_those_of_the_cpu() {
     for precision in [Precision::F32, Precision::Bf16] {
-        for config in families() {
-            let (cpu, gpu) =
-                (adapted(&config, precision, &Arc::new(Cpu)), adapted(&config, precision, &device(precision)));
-            for recompute in [false, true] {
+        for (config, dora) in families().into_iter().flat_map(|config| [(config.clone(), false), (config, true)]) {
+            let (cpu, gpu) = (
+                adapted(&config, precision, dora, &Arc::new(Cpu)),
+                adapted(&config, precision, dora, &device(precision)),
+            );
+            for recompute in if dora { vec![false] } else { vec![false, true] } {
                 let (loss, wanted) = gradients(&cpu, None, recompute);
                 let (got_loss, got) = gradients(&gpu, None, recompute);
                 let near = 4.0 * tolerance(precision);

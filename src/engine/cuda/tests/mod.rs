@@ -187,8 +187,10 @@ fn gradients<B: Probe>(
 ) -> (f64, Vec<Vec<f32>>) {
     let (teacher, config) = teacher.map_or((None, json!({"type": "sft"})), |(teacher, config)| (Some(teacher), config));
     let (objective, mut sums, mut loss) = (objective(config), B::Gradients::default(), 0.0);
+    // Of interest to adapters alone.
+    let dropout = decoder.adapter().map(|_| Stream::new(1, Purpose::Dropout, 2));
     for batch in pack(&sequences(), 100) {
-        let learner = Learner { decoder, teacher, recompute, balance: 0.0 };
+        let learner = Learner { decoder, teacher, recompute, balance: 0.0, dropout };
         loss += learner.micro_batch(objective.as_ref(), &batch, &mut sums).unwrap().0;
     }
     let read = |index: usize| decoder.backend().gradient(&sums, index);
@@ -413,7 +415,7 @@ fn optimized<B: Backend>(backend: &Arc<B>, state: MomentState, resume: bool) -> 
     for step in 0..3 {
         let mut sums = B::Gradients::default();
         for batch in pack(&sequences()[step..step + 3], 1000) {
-            let learner = Learner { decoder: &decoder, teacher: None, recompute: false, balance: 0.0 };
+            let learner = Learner { decoder: &decoder, teacher: None, recompute: false, balance: 0.0, dropout: None };
             learner.micro_batch(objective.as_ref(), &batch, &mut sums).unwrap();
         }
         let norm = backend.gradient_norm(&sums, 0.1).unwrap();
@@ -423,7 +425,7 @@ fn optimized<B: Backend>(backend: &Arc<B>, state: MomentState, resume: bool) -> 
             let path = folder.path().join("optimizer.safetensors");
             write_safetensors(&path, tensors).unwrap();
             optimizer = AdamW::new(&spec);
-            optimizer.restore(&weights, taken, &std::fs::read(path).unwrap()).unwrap();
+            optimizer.restore(&weights, taken, &path).unwrap();
         }
     }
     let path = folder.path().join("model.safetensors");

@@ -27,12 +27,16 @@ class ImportModel:
                 `hf:owner/name/file.gguf`.
             files (ImportModelFilesType0 | None | Unset): Files that were uploaded (`POST /v1/uploads`, `POST /v1/files`),
                 by their names in the model's directory.
+            base (None | str | Unset): Of an adapter in the layout of peft (`adapter_config.json`,
+                `adapter_model.safetensors`): the model that it was trained
+                beside, as jobs name it, which must be here. What its configuration names on the hub by default.
             name (None | str | Unset): A name for people.
      """
 
     path: None | str | Unset = UNSET
     source: None | str | Unset = UNSET
     files: ImportModelFilesType0 | None | Unset = UNSET
+    base: None | str | Unset = UNSET
     name: None | str | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,6 +61,12 @@ class ImportModel:
         else:
             files = self.files
 
+        base: None | str | Unset
+        if isinstance(self.base, Unset):
+            base = UNSET
+        else:
+            base = self.base
+
         name: None | str | Unset
         if isinstance(self.name, Unset):
             name = UNSET
@@ -73,6 +83,8 @@ class ImportModel:
             field_dict["source"] = source
         if files is not UNSET:
             field_dict["files"] = files
+        if base is not UNSET:
+            field_dict["base"] = base
         if name is not UNSET:
             field_dict["name"] = name
 
@@ -117,6 +129,15 @@ class ImportModel:
 
         files = _parse_files(d.pop("files", UNSET))
 
+        def _parse_base(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        base = _parse_base(d.pop("base", UNSET))
+
         def _parse_name(data: object) -> None | str | Unset:
             if data is None:
                 return data
@@ -130,6 +151,7 @@ class ImportModel:
             path=path,
             source=source,
             files=files,
+            base=base,
             name=name,
         )
 

@@ -33,6 +33,7 @@ class Model:
             created_at (int): Unix seconds; 0 for a built-in.
             created (int): The same, as OpenAI clients read it.
             owned_by (str): `import`, `anneal` for a built-in, or the job that made it.
+            base (None | str | Unset): The model that it is an adapter of.
             name (None | str | Unset):
             format_ (None | str | Unset): `safetensors` or `gguf`.
             architecture (None | str | Unset):
@@ -55,6 +56,7 @@ class Model:
     created_at: int
     created: int
     owned_by: str
+    base: None | str | Unset = UNSET
     name: None | str | Unset = UNSET
     format_: None | str | Unset = UNSET
     architecture: None | str | Unset = UNSET
@@ -90,6 +92,12 @@ class Model:
         created = self.created
 
         owned_by = self.owned_by
+
+        base: None | str | Unset
+        if isinstance(self.base, Unset):
+            base = UNSET
+        else:
+            base = self.base
 
         name: None | str | Unset
         if isinstance(self.name, Unset):
@@ -177,6 +185,8 @@ class Model:
             "created": created,
             "owned_by": owned_by,
         })
+        if base is not UNSET:
+            field_dict["base"] = base
         if name is not UNSET:
             field_dict["name"] = name
         if format_ is not UNSET:
@@ -231,6 +241,15 @@ class Model:
         created = d.pop("created")
 
         owned_by = d.pop("owned_by")
+
+        def _parse_base(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        base = _parse_base(d.pop("base", UNSET))
 
         def _parse_name(data: object) -> None | str | Unset:
             if data is None:
@@ -357,6 +376,7 @@ class Model:
             created_at=created_at,
             created=created,
             owned_by=owned_by,
+            base=base,
             name=name,
             format_=format_,
             architecture=architecture,

@@ -15,39 +15,56 @@ class PreflightMemory:
     """ The parts of a job's memory, in bytes.
 
         Attributes:
-            model (int): 20 for each parameter of the model: the weight, the same as matrix products read it, gradient and
-                two moments
-                of AdamW, which take less with `optimizer.state`. With an adapter that for its parameters, and 4 for each of the
-                frozen model, 2 in bf16, or 9/8 with `adapter.quantize`.
-            copies (int): 4 for each parameter of a model kept beside it, the reference or a teacher, and 2 in bf16. With an
-                adapter the
-                reference takes none.
-            activations (int): Of a pass with `train.micro_batch_tokens`, for `auto` with the fewest that it takes.
-            cache (int): The sampler's: keys and values of `sampling.batch_size` completions of full length, at most 2 GiB.
+            program (int): The program itself with the tables of the tokenizer, on a GPU the driver's context; and what
+                allocators keep, a
+                part of the rest, which is larger where completions are sampled.
+            model (int): 12 for each parameter of the model: the weight, and two moments of AdamW, which take less with
+                `optimizer.state`.
+                With an adapter that for its parameters, and 4 for each of the frozen model, 2 in bf16, 9/8 with
+                `adapter.quantize`, or on the CPU what codes of a GGUF file take.
+            copies (int): 4 for each parameter of a model kept beside it, the reference or a teacher, 2 in bf16, or what
+                codes take. With an
+                adapter the reference takes none.
+            training (int): 4 for the gradient of each trained parameter, and a pass with `train.micro_batch_tokens`, for
+                `auto` with the
+                fewest that it takes, or with the longest sequence.
+            sampling (int): On the CPU 4 for each trained parameter, as products read it; keys and values of
+                `sampling.batch_size` completions
+                of full length, on the CPU at most 2 GiB; and the pass that continues them. Not there at the same time as
+                `training`.
+            loading (int): What reading the model takes beyond all that, where it is more.
      """
 
+    program: int
     model: int
     copies: int
-    activations: int
-    cache: int
+    training: int
+    sampling: int
+    loading: int
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
+        program = self.program
+
         model = self.model
 
         copies = self.copies
 
-        activations = self.activations
+        training = self.training
 
-        cache = self.cache
+        sampling = self.sampling
+
+        loading = self.loading
 
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({
+            "program": program,
             "model": model,
             "copies": copies,
-            "activations": activations,
-            "cache": cache,
+            "training": training,
+            "sampling": sampling,
+            "loading": loading,
         })
 
         return field_dict
@@ -55,19 +72,25 @@ class PreflightMemory:
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         d = dict(src_dict)
+        program = d.pop("program")
+
         model = d.pop("model")
 
         copies = d.pop("copies")
 
-        activations = d.pop("activations")
+        training = d.pop("training")
 
-        cache = d.pop("cache")
+        sampling = d.pop("sampling")
+
+        loading = d.pop("loading")
 
         preflight_memory = cls(
+            program=program,
             model=model,
             copies=copies,
-            activations=activations,
-            cache=cache,
+            training=training,
+            sampling=sampling,
+            loading=loading,
         )
 
         preflight_memory.additional_properties = d

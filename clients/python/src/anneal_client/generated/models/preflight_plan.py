@@ -27,10 +27,12 @@ class PreflightPlan:
             group_size (int): Completions per prompt.
             completions (int): Completions to sample for training in all; 0 when it learns from stored ones.
             parameters (int): Of the model.
-            memory_bytes (int): What each of the job's devices must have: an estimate on the low side, and the sum of
-                `memory`.
+            memory_bytes (int): What each of the job's devices must have: of `memory`, program, model, copies and loading,
+                and the larger one
+                of training and sampling.
             memory (PreflightMemory): The parts of a job's memory, in bytes.
             rows_checked (PreflightRows): How many rows of each data set were looked at.
+            longest_prompt_tokens (int): Tokens of the longest of these prompts.
             leakage (Leakage | None | Unset): Held-out prompts that are also trained on; null when nothing is evaluated.
      """
 
@@ -41,6 +43,7 @@ class PreflightPlan:
     memory_bytes: int
     memory: PreflightMemory
     rows_checked: PreflightRows
+    longest_prompt_tokens: int
     leakage: Leakage | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -62,6 +65,8 @@ class PreflightPlan:
 
         rows_checked = self.rows_checked.to_dict()
 
+        longest_prompt_tokens = self.longest_prompt_tokens
+
         leakage: dict[str, Any] | None | Unset
         if isinstance(self.leakage, Unset):
             leakage = UNSET
@@ -80,6 +85,7 @@ class PreflightPlan:
             "memory_bytes": memory_bytes,
             "memory": memory,
             "rows_checked": rows_checked,
+            "longest_prompt_tokens": longest_prompt_tokens,
         })
         if leakage is not UNSET:
             field_dict["leakage"] = leakage
@@ -106,6 +112,8 @@ class PreflightPlan:
 
         rows_checked = PreflightRows.from_dict(d.pop("rows_checked"))
 
+        longest_prompt_tokens = d.pop("longest_prompt_tokens")
+
         def _parse_leakage(data: object) -> Leakage | None | Unset:
             if data is None:
                 return data
@@ -131,6 +139,7 @@ class PreflightPlan:
             memory_bytes=memory_bytes,
             memory=memory,
             rows_checked=rows_checked,
+            longest_prompt_tokens=longest_prompt_tokens,
             leakage=leakage,
         )
 

@@ -122,6 +122,7 @@ def sync_detailed(
     had. Jobs can name
     the model at once, and wait for it. A model of the hub that is here already, at the same commit, is
     not brought again.
+    An adapter becomes a model as well: `base` with the adapter.
 
     Args:
         idempotency_key (str | Unset):
@@ -164,6 +165,7 @@ def sync(
     had. Jobs can name
     the model at once, and wait for it. A model of the hub that is here already, at the same commit, is
     not brought again.
+    An adapter becomes a model as well: `base` with the adapter.
 
     Args:
         idempotency_key (str | Unset):
@@ -201,6 +203,7 @@ async def asyncio_detailed(
     had. Jobs can name
     the model at once, and wait for it. A model of the hub that is here already, at the same commit, is
     not brought again.
+    An adapter becomes a model as well: `base` with the adapter.
 
     Args:
         idempotency_key (str | Unset):
@@ -243,6 +246,7 @@ async def asyncio(
     had. Jobs can name
     the model at once, and wait for it. A model of the hub that is here already, at the same commit, is
     not brought again.
+    An adapter becomes a model as well: `base` with the adapter.
 
     Args:
         idempotency_key (str | Unset):

@@ -1,0 +1,58 @@
+//! What numbers are rounded to before they are multiplied.
+
+use super::{Instructions, instructions};
+use crate::job::spec;
+
+/// What factors are rounded to before they are multiplied; sums are f32 always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    #[default]
+    F32,
+    /// bf16, two inner steps to a word; without the processor's instruction the rounded values are multiplied in f32.
+    Bf16,
+}
+
+impl From<spec::Precision> for Precision {
+    fn from(precision: spec::Precision) -> Self {
+        match precision {
+            spec::Precision::F32 => Self::F32,
+            spec::Precision::Bf16 => Self::Bf16,
+        }
+    }
+}
+
+impl Precision {
+    /// Whether the processor multiplies numbers of this kind itself.
+    pub fn is_native(self) -> bool {
+        self == Self::F32 || self.is_paired()
+    }
+
+    /// Whether words hold pairs of bf16.
+    pub(super) fn is_paired(self) -> bool {
+        self == Self::Bf16 && instructions() == Instructions::Avx512Bf16
+    }
+
+    /// Words for `depth` inner steps.
+    pub(super) fn words(self, depth: usize) -> usize {
+        if self.is_paired() { depth.div_ceil(2) } else { depth }
+    }
+}
+
+impl Precision {
+    /// The nearest representable number.
+    #[inline]
+    pub(super) fn round(self, x: f32) -> f32 {
+        match self {
+            Self::F32 => x,
+            Self::Bf16 => f32::from_bits(bf16_bits(x) << 16),
+        }
+    }
+}
+
+/// The sixteen bits of the nearest bf16, ties to even; what is not a number stays so.
+#[inline(always)]
+pub(super) fn bf16_bits(x: f32) -> u32 {
+    let bits = x.to_bits();
+    let rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+    if x.is_nan() { (bits >> 16) | 0x40 } else { rounded }
+}
