@@ -6,7 +6,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{Server, data_dir, signal, small_spec};
+use common::{PATIENCE, Server, data_dir, signal, small_spec};
 use serde_json::{Value, json};
 
 const WEIGHTS: &str = "adapter_model.safetensors";
@@ -133,6 +133,75 @@ fn killed_jobs_end_with_the_same_adapter() {
     }
 }
 
+/// Waits until as many jobs have the only device together.
+fn until_together(server: &Server, count: usize) {
+    let deadline = std::time::Instant::now() + PATIENCE;
+    loop {
+        let device = server.get("/v1/devices").json()["data"][0].clone();
+        if device["jobs"].as_array().unwrap().len() == count {
+            return;
+        }
+        assert!(std::time::Instant::now() < deadline, "{device:#}");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+/// Jobs that have the frozen weights together: each with its own end, and with the bytes that it has alone.
+#[test]
+fn jobs_beside_others_on_one_base_end_with_the_bytes_that_they_have_alone() {
+    let mut long = spec(json!({"type": "grpo", "group_size": 4, "kl_coef": 0.1}));
+    long["train"]["steps"] = json!(24);
+    long["checkpoints"] = json!({"every_steps": 2});
+    let mut other = long.clone();
+    (other["objective"], other["seed"], other["adapter"]["rank"]) =
+        (json!({"type": "p3o", "group_size": 4}), json!(5), json!(2));
+    let wanted = {
+        let data = data_dir();
+        let server = Server::start(data.path());
+        [&long, &other].map(|spec| sha256(&finished(&server, &run(&server, spec)), WEIGHTS).to_owned())
+    };
+    for spec in [&mut long, &mut other] {
+        spec["resources"] = json!({"share_base": true});
+    }
+    let measuring = json!({"model": "builtin:arith-tiny", "dataset": "builtin:arithmetic", "verifier": {"type": "numeric"},
+        "prompts": 64, "samples": 4, "sampling": {"max_new_tokens": 5}, "resources": {"share_base": true}});
+    for kill_worker in [false, true] {
+        let data = data_dir();
+        let server = Server::start(data.path());
+        let worker = server.worker_pid();
+        let mut forever = long.clone();
+        forever["train"]["steps"] = json!(100_000);
+        let jobs = [server.submit(&long), server.submit(&other)];
+        let endless = server.submit(&forever);
+        until_together(&server, 3);
+        let evaluation = server.post("/v1/evaluations", &measuring).json();
+        let evaluation = evaluation["job"].as_str().unwrap_or_else(|| panic!("{evaluation}"));
+        let mut alone = spec(json!({"type": "sft"}));
+        alone["train"]["steps"] = json!(1);
+        if kill_worker {
+            server.wait_until(&jobs[0], |job| job["step"].as_u64().unwrap_or(0) >= 3);
+            signal(worker, "KILL");
+        } else {
+            // What shares nothing waits until nobody has the device.
+            let alone = server.submit(&alone);
+            server.wait(evaluation);
+            assert_eq!(server.job(&alone)["status"], "queued");
+        }
+        assert_eq!(server.post(&format!("/v1/jobs/{endless}/cancel"), &json!({})).status, 200);
+        for (id, wanted) in jobs.iter().zip(&wanted) {
+            let job = server.wait(id);
+            assert_eq!(job["status"], "succeeded", "{job}");
+            assert_eq!(job["attempt"].as_u64() > Some(1), kill_worker, "{job}");
+            assert_eq!(sha256(&finished(&server, &job), WEIGHTS), wanted, "{}", job["spec"]["objective"]);
+            if !kill_worker {
+                assert_eq!(series(&server, &job, "logprob/max_abs_diff")[0], 0.0);
+            }
+        }
+        assert_eq!(server.wait(&endless)["status"], "cancelled");
+        assert_eq!(server.wait(evaluation)["status"], "succeeded");
+    }
+}
+
 #[test]
 fn an_adapter_is_a_model_to_evaluate_to_ask_to_go_on_from_and_to_learn_from() {
     let data = data_dir();
@@ -250,7 +319,7 @@ fn what_cannot_be_adapted_is_refused_and_a_base_stays_while_adapters_need_it() {
         let error = answer.json()["errors"][0].clone();
         (error["pointer"].as_str().unwrap().to_owned(), error["code"].as_str().unwrap().to_owned())
     };
-    let cases: [(Change, &str, &str); 8] = [
+    let cases: [(Change, &str, &str); 10] = [
         (&|spec| spec["adapter"]["targets"] = json!(["q_proj", "w1"]), "/adapter/targets", "adapter_target_unknown"),
         (&|spec| spec["adapter"]["targets"] = json!(["lm_head"]), "/adapter/targets", "adapter_target_unsupported"),
         (&|spec| spec["adapter"]["rank"] = json!(0), "/adapter/rank", "out_of_range"),
@@ -258,6 +327,15 @@ fn what_cannot_be_adapted_is_refused_and_a_base_stays_while_adapters_need_it() {
         (&|spec| spec["adapter"]["start"] = adapter["id"].clone(), "/adapter/start", "adapter_base_differs"),
         (&|spec| spec["adapter"]["start"] = json!("ckpt_0"), "/adapter/start", "invalid_value"),
         (&|spec| spec["model"] = adapter["id"].clone(), "/model", "adapter_of_adapter"),
+        (
+            &|spec| {
+                spec["adapter"] = Value::Null;
+                spec["resources"] = json!({"share_base": true});
+            },
+            "/resources/share_base",
+            "conflict",
+        ),
+        (&|spec| spec["resources"] = json!({"share_base": true, "devices": 2}), "/resources/share_base", "conflict"),
         (
             &|spec| {
                 spec["model"] = model["id"].clone();

@@ -10,13 +10,13 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use anneal::dataset::read_messages;
-use anneal::engine::actor::ModelSource;
 use anneal::engine::export::Written;
 use anneal::engine::gradients::GradientSum;
 use anneal::engine::kernels::attention::BLOCK;
 use anneal::engine::kernels::buffer::Buffer;
 use anneal::engine::kernels::gemm::Precision;
 use anneal::engine::kernels::rows::normaliser;
+use anneal::engine::loading::ModelSource;
 use anneal::engine::model::decoder::Decoder;
 use anneal::engine::model::weights::Weights;
 use anneal::engine::random::{Purpose, Stream};

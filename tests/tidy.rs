@@ -71,7 +71,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // What goes in and out.
         "verify", "artifact", "report", "sample_log",
         // Jobs.
-        "actor", "export", "responder", "rollout_set", "regrade", "sample", "trainer", "evaluate", "evaluation", "step", "variance",
+        "loading", "actor", "export", "responder", "rollout_set", "regrade", "sample", "trainer", "evaluate", "evaluation", "step", "variance",
         "state", "train",
     ]),
     ("store", &[

@@ -9,7 +9,7 @@ use super::access::Access;
 use super::error::Problem;
 use super::extract::List;
 use crate::clock;
-use crate::job::{DeviceProcess, DeviceStatus, Timestamp};
+use crate::job::{DeviceProcess, DeviceStatus, JobId, Timestamp};
 use crate::store::{DeviceRow, Reserved};
 
 /// A device that this server uses.
@@ -40,7 +40,9 @@ pub struct Device {
     /// it.
     #[schema(example = "idle")]
     status: &'static str,
-    /// The job that holds it, or that it is reserved for; null where that is another project's.
+    /// The jobs that hold it, but those of other projects; several where they share the weights of their model.
+    jobs: Vec<String>,
+    /// The first of them, or the job that it is reserved for; null where that is another project's.
     job: Option<String>,
     /// Why it takes no jobs.
     fault: Option<String>,
@@ -87,7 +89,8 @@ impl Device {
             object: "device",
             index: row.number,
             status: status.as_str(),
-            job: row.job.or(kept.map(|kept| kept.job)).map(|job| job.to_string()),
+            job: kept.map(|kept| kept.job.to_string()),
+            jobs: row.jobs.iter().map(JobId::to_string).collect(),
             worker: row.worker.map(|(id, _, _)| id.to_string()),
             pid: row.worker.map(|(_, pid, _)| pid),
             started_at: row.worker.map(|(_, _, started_at)| started_at.unix_seconds()),
@@ -113,10 +116,12 @@ pub async fn devices(app: &App) -> Result<Vec<Device>, Problem> {
     let now = clock::now();
     let (rows, reserved) = (app.store.devices(now).await?, app.store.reserved(now).await?);
     let mut devices: Vec<Device> = rows.into_iter().map(|row| Device::of(row, &reserved)).collect();
-    let jobs: Vec<String> = devices.iter().filter_map(|device| device.job.clone()).collect();
+    let jobs = devices.iter().flat_map(|device| device.jobs.iter().chain(&device.job)).cloned().collect();
     let own = app.store.own_jobs(jobs).await?;
     for device in &mut devices {
+        device.jobs.retain(|job| own.contains(job));
         device.job.take_if(|job| !own.contains(job));
+        device.job = device.jobs.first().cloned().or(device.job.take());
     }
     Ok(devices)
 }

@@ -74,23 +74,26 @@ struct Candidate {
     device: String,
     /// As in `GET /v1/devices`.
     status: &'static str,
-    /// The job that holds it; null where that is another project's.
+    /// The jobs that hold it, but those of other projects.
+    jobs: Vec<String>,
+    /// The first of them; null where there is none.
     job: Option<String>,
     memory_total: u64,
     memory_free: u64,
-    /// Unix seconds at which its job will probably have ended.
+    /// Unix seconds at which its jobs will probably have ended.
     free_at: Option<i64>,
 }
 
 impl From<placement::Waiting> for Waiting {
     fn from(waiting: placement::Waiting) -> Self {
         let candidates = waiting.candidates.into_iter().map(|slot| Candidate {
-            device: slot.name,
             status: slot.status.as_str(),
-            job: slot.job.map(|job| job.to_string()),
+            jobs: slot.holders.iter().map(|holder| holder.job.to_string()).collect(),
+            job: slot.holders.first().map(|holder| holder.job.to_string()),
             memory_total: slot.memory_total,
             memory_free: slot.memory_free,
-            free_at: slot.free_at.map(Timestamp::unix_seconds),
+            free_at: slot.free_at().map(Timestamp::unix_seconds),
+            device: slot.name,
         });
         Self {
             code: waiting.code.as_str(),

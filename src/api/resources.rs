@@ -3,11 +3,13 @@
 
 use super::blocking::blocking;
 use super::error::Problem;
-use super::resolve::ModelFiles;
+use super::resolve::{Model, ModelFiles};
 use crate::job::FieldError;
 use crate::job::device::gibibytes;
 use crate::job::memory::{self, Machine, MemoryNeed, PROMPT_TOKENS, Sampled, Shape};
+use crate::job::placement::Base;
 use crate::job::spec::{Precision, SamplingSpec};
+use crate::spec::Resolved;
 use crate::store::Store;
 
 /// A change of a spec, and the bytes that it saves.
@@ -42,6 +44,12 @@ pub async fn of_sampling(
 ) -> Result<MemoryNeed, Problem> {
     let sampled = Sampled { group, prompt_tokens: PROMPT_TOKENS };
     Ok(memory::of_sampling(shape, sampling, precision, sampled, &machine(store).await?))
+}
+
+/// What of a job's memory others can share.
+pub fn base(resolved: &Resolved, model: &Model, need: &MemoryNeed) -> Option<Base> {
+    let adapted = model.adapter.as_ref().map(|of| (of.model, of.seed));
+    resolved.base_key(adapted).map(|key| Base { key, bytes: need.base })
 }
 
 /// Refuses what no state of this server's devices could ever satisfy. `savings` are what would lower the need.

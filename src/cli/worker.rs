@@ -17,8 +17,6 @@ use crate::store::{Lease, Store};
 use crate::worker::ranks::{Rank, parse_lease, take_part};
 use crate::worker::{self, Options};
 
-/// Stack of a computing thread.
-const STACK_BYTES: usize = 32 << 20;
 /// How far a worker steps back: requests to the API come before the work of jobs on the same cores, also those that are
 /// served by threads which have stepped back themselves (`api::blocking`).
 const NICENESS: i32 = 8;
@@ -120,14 +118,9 @@ fn check(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// One pool for everything that computes; the engine itself runs on one of its threads.
+/// One pool for everything that computes, but for jobs that run beside others.
 pub fn start_pool(threads: usize) -> anyhow::Result<()> {
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .thread_name(|index| format!("compute-{index}"))
-        .stack_size(STACK_BYTES)
-        .build_global()?;
-    Ok(())
+    Ok(worker::compute_threads(threads).build_global()?)
 }
 
 /// Returns on SIGTERM, on SIGINT, or when the supervisor's pipe closes. SIGHUP, by which a terminal says that it closes and

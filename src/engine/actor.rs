@@ -9,16 +9,15 @@ use std::time::Duration;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::backend::{Backend, Blocks, Source, Tensors, Usage};
+use super::backend::{Backend, Tensors, Usage};
 use super::batch::Sequence;
 use super::collective::Collective;
-use super::cpu::Cpu;
 use super::device::Device;
 use super::error::EngineError;
 use super::kernels;
+use super::loading::{Bases, Known, Loaded, ModelSource, load};
 use super::model::adapter::{Adapter, Origin};
 use super::model::decoder::Decoder;
-use super::model::reader::Reader;
 use super::model::weights::Weights;
 use super::random::Stream;
 use super::report::{Progress, Reporter};
@@ -31,7 +30,6 @@ use crate::job::spec::{Precision, PromptSpec, SampledWeights, SamplingSpec};
 use crate::job::{ArtifactKind, JobId, Manifest, Phase};
 use crate::modelfile::architecture::TensorSpec;
 use crate::modelfile::config::ModelConfig;
-use crate::modelfile::{self, Inspection};
 use crate::text::ModelText;
 use crate::text::chat::ChatTemplate;
 use crate::text::prompt::{AnsweredPrompt, Prompter, RenderedPrompt};
@@ -59,6 +57,8 @@ pub struct ActorSpec {
     pub training: Trained,
     /// What weights beside an adapter are kept in.
     pub quantize: Option<Quantize>,
+    /// Where weights that it does not train are to be found, if it shares them.
+    pub bases: Option<Bases>,
     /// Where the job's files go.
     pub directory: PathBuf,
     /// What products are computed in.
@@ -66,19 +66,6 @@ pub struct ActorSpec {
     pub device: Device,
     /// The processes that work on this job.
     pub collective: Arc<dyn Collective>,
-}
-
-/// Where a model comes from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ModelSource {
-    /// Its directory (or GGUF file).
-    pub path: PathBuf,
-    /// What its weights are drawn from, instead of being loaded.
-    pub seed: Option<u64>,
-    /// The directory of an adapter that belongs to it.
-    pub adapter: Option<PathBuf>,
-    /// What it is called where others read it.
-    pub name: String,
 }
 
 /// What a job changes of its model.
@@ -158,134 +145,6 @@ impl ActorSpec {
     }
 }
 
-/// A model: what it brings along for texts, its weights, and its adapter.
-pub(super) struct Loaded<B: Backend> {
-    pub inspection: Inspection,
-    pub text: ModelText,
-    /// What ends an answer; the chat template's end of a turn where there is one.
-    pub end: Option<u32>,
-    pub weights: Arc<Weights<B>>,
-    pub adapter: Option<Adapter<B>>,
-}
-
-/// A model without its weights.
-pub(super) struct Opened {
-    pub inspection: Inspection,
-    pub text: ModelText,
-    /// What ends an answer; the chat template's end of a turn where there is one.
-    pub end: Option<u32>,
-}
-
-impl Opened {
-    /// What ends a turn in conversations ends completions as well.
-    pub fn new(model: &ModelSource, prompt: &PromptSpec) -> Result<Self, EngineError> {
-        let mut inspection = model.inspect()?;
-        let text = ModelText::of(&inspection, prompt)?;
-        let ends = &mut inspection.config.eos_token_ids;
-        let end = text.end_of_turn(prompt);
-        if let Some(end) = end.filter(|end| !ends.contains(end)) {
-            ends.push(end);
-        }
-        let end = end.or(ends.first().copied());
-        Ok(Self { inspection, text, end })
-    }
-}
-
-/// Loads a model, or draws its weights, and its adapter unless that is to be merged into the weights.
-/// `known` are weights of the same model, if they are loaded already.
-pub(super) fn load<B: Backend>(
-    model: &ModelSource,
-    prompt: &PromptSpec,
-    usage: Usage,
-    backend: &Arc<B>,
-    known: Option<&Arc<Weights<B>>>,
-) -> Result<Loaded<B>, EngineError> {
-    let Opened { inspection, text, end } = Opened::new(model, prompt)?;
-    let merge = usage == Usage::Training;
-    let weights = match known.filter(|weights| *weights.config() == inspection.config) {
-        Some(known) => Arc::clone(known),
-        None => Arc::new(model.read(&inspection, usage, merge, backend)?),
-    };
-    let adapter = if merge { None } else { model.adapter(&inspection, backend)? };
-    Ok(Loaded { inspection, text, end, weights, adapter })
-}
-
-impl ModelSource {
-    /// Whether both differ by their adapters at most.
-    pub fn shares_weights(&self, other: &Self) -> bool {
-        self.path == other.path && self.seed == other.seed
-    }
-
-    pub(super) fn inspect(&self) -> Result<Inspection, EngineError> {
-        let path = &self.path;
-        Ok(if self.seed.is_some() { modelfile::inspect_blank(path)? } else { modelfile::inspect(path)? })
-    }
-
-    /// Its tensors one by one, with its adapter in them.
-    pub(super) fn reader<'a>(&self, inspection: &'a Inspection) -> Result<MergedReader<'a>, EngineError> {
-        let config = &inspection.config;
-        let reader = match self.seed {
-            Some(seed) => Reader::random(config, seed),
-            None => Reader::open(inspection)?,
-        };
-        Ok(MergedReader { reader, adapter: self.adapter(inspection, &Arc::new(Cpu))? })
-    }
-
-    /// Its weights, with its adapter in them if they are to be merged.
-    pub(super) fn read<B: Backend>(
-        &self,
-        inspection: &Inspection,
-        usage: Usage,
-        merge: bool,
-        backend: &Arc<B>,
-    ) -> Result<Weights<B>, EngineError> {
-        let config = &inspection.config;
-        let plain = Self { adapter: None, ..self.clone() };
-        let mut reader = if merge { self.reader(inspection)? } else { plain.reader(inspection)? };
-        Weights::of_tensors(backend, config, config.tensors(), usage, &mut reader)
-    }
-
-    /// Its adapter, if it has one.
-    pub(super) fn adapter<B: Backend>(
-        &self,
-        inspection: &Inspection,
-        backend: &Arc<B>,
-    ) -> Result<Option<Adapter<B>>, EngineError> {
-        let Some(directory) = self.adapter.clone() else { return Ok(None) };
-        let base = Self { adapter: None, ..self.clone() };
-        let mut base = base.reader(inspection)?;
-        let origin = Origin::Stored { directory, lora: None };
-        Adapter::load(backend, &inspection.config, &origin, &mut base).map(Some)
-    }
-}
-
-/// The tensors of a model with an adapter in them, if it has one.
-pub(super) struct MergedReader<'a> {
-    reader: Reader<'a>,
-    adapter: Option<Adapter<Cpu>>,
-}
-
-impl MergedReader<'_> {
-    /// The numbers of a tensor.
-    pub fn read(&self, spec: &TensorSpec) -> Result<Vec<f32>, EngineError> {
-        let mut values = self.reader.read(spec)?;
-        if let Some(adapter) = &self.adapter {
-            adapter.merge(&spec.name, &mut values);
-        }
-        Ok(values)
-    }
-}
-
-impl Source for MergedReader<'_> {
-    fn read(&mut self, spec: &TensorSpec) -> Result<Vec<f32>, EngineError> {
-        Self::read(self, spec)
-    }
-
-    fn blocks(&mut self, spec: &TensorSpec) -> Result<Option<Blocks>, EngineError> {
-        if self.adapter.is_some() { Ok(None) } else { self.reader.blocks(spec) }
-    }
-}
-
 /// Prompts to sample completions for.
 pub struct RolloutRequest<'a> {
     pub dataset: &'a Dataset,
@@ -334,8 +193,9 @@ impl<'a, B: Backend> Actor<'a, B> {
             Device::Gpu(driver) => Some(driver),
         };
         spec.collective.join(driver)?;
+        let known = spec.bases.as_ref().map_or(Known::Nowhere, Known::Among);
         let Loaded { inspection, text: ModelText { tokenizer, chat }, end, weights, adapter } =
-            load(&spec.model, &spec.prompt, spec.usage(), backend, None)?;
+            load(&spec.model, &spec.prompt, spec.usage(), backend, known)?;
         let adapter = match &spec.training {
             Trained::Adapter(origin) => {
                 let mut base = spec.model.reader(&inspection)?;

@@ -21,6 +21,7 @@ pub mod export;
 pub mod gradients;
 pub mod kernels;
 pub mod learn;
+pub mod loading;
 mod measure;
 pub mod memory;
 pub mod model;

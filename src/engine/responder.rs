@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use super::actor::{Loaded, ModelSource, load};
 use super::backend::{Backend, Usage};
 use super::cpu::Cpu;
 use super::cuda::Cuda;
 use super::device::Device;
 use super::error::EngineError;
+use super::loading::{Known, Loaded, ModelSource, load};
 use super::model::decoder::Decoder;
 use super::random::{Purpose, Stream};
 use super::rows::Packed;
@@ -131,7 +131,8 @@ impl<B: Backend> Model<B> {
         loaded: Option<&Self>,
     ) -> Result<Self, EngineError> {
         let usage = Usage::Computing(PRECISION.into());
-        let known = loaded.filter(|loaded| loaded.source.shares_weights(model)).map(|loaded| loaded.decoder.weights());
+        let known = loaded.filter(|loaded| loaded.source.shares_weights(model));
+        let known = known.map_or(Known::Nowhere, |loaded| Known::Here(loaded.decoder.weights()));
         let Loaded { inspection, text, weights, adapter, .. } = load(model, prompt, usage, backend, known)?;
         let longest = weights.config().max_position_embeddings;
         let tokenizer = sha256_hex(&inspection.tokenizer_bytes);

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::actor::{Actor, ActorSpec, ModelSource, Trained};
+use super::actor::{Actor, ActorSpec, Trained};
 use super::backend::Backend;
 use super::batch::Sequence;
 use super::collective::Collective;
 use super::error::EngineError;
+use super::loading::ModelSource;
 use super::memory;
 use super::model::decoder::Decoder;
 use super::optimizer::AdamW;

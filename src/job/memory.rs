@@ -104,6 +104,8 @@ pub struct MemoryNeed {
     pub program: u64,
     /// The model, with moments when it is trained.
     pub model: u64,
+    /// Of these, weights that never change, which jobs can have in common.
+    pub base: u64,
     /// Models kept beside it.
     pub copies: u64,
     /// Gradients, and one pass.
@@ -177,6 +179,7 @@ pub fn of_training(
         (Some(_), true) => SampledWeights::Int8.bytes(shape.parameters),
         (Some(_), false) => computed(shape, train.precision, machine),
     };
+    let base = frozen;
     let frozen = bytes(&[taken]).saturating_add(frozen);
     let quick = sampling.weights.filter(|_| sampled.is_some()).map_or(0, |weights| weights.bytes(shape.parameters));
     let of = |other: Option<&Shape>| other.map_or(0, |other| computed(other, train.precision, machine));
@@ -189,6 +192,7 @@ pub fn of_training(
     let need = MemoryNeed {
         program: program(shape, machine),
         model: bytes(&[trained]).saturating_add(moments.bytes(trained)).saturating_add(copied).saturating_add(frozen),
+        base,
         copies: of(reference.then_some(shape)).saturating_add(of(teacher.as_ref())).saturating_add(quick),
         training: bytes(&[trained]).saturating_add(of_pass(shape, tokens, pass, machine)),
         sampling: sampled.map_or(0, |sampled| {
@@ -213,7 +217,8 @@ pub fn of_sampling(
         None => computed(shape, precision, machine),
     };
     let sampling = of_sampler(shape, sampling, sampled, machine);
-    completed(shape, MemoryNeed { program: program(shape, machine), model, sampling, ..MemoryNeed::default() }, true)
+    let program = program(shape, machine);
+    completed(shape, MemoryNeed { program, model, base: model, sampling, ..MemoryNeed::default() }, true)
 }
 
 /// With what is lost, and what loading takes: the largest tensor, the embedding, is read before most others, and its bytes

@@ -24,6 +24,7 @@ pub mod metric;
 pub mod placement;
 pub mod progress;
 pub mod provenance;
+pub mod resources;
 pub mod rollout_set;
 pub mod spec;
 pub mod status;

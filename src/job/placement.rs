@@ -6,12 +6,39 @@
 //! have ended, but lacks devices now, keeps the free ones that it can use: so a job for many devices is not overtaken
 //! for ever by jobs for one. A job that no running job's end would help (its devices are broken, taken, or not there)
 //! keeps nothing.
+//!
+//! A job that shares its model's frozen weights also starts on a device that jobs with the same weights hold, while
+//! there is room for all of it but the weights. Whoever waits for that device lets no more of them onto it. A job that
+//! has crashed runs alone, so that one that brings down its worker brings down others with it only once.
 
 use std::cmp::Reverse;
 
 use super::device::gibibytes;
 use super::status::names;
 use super::{DeviceStatus, JobId, Timestamp};
+
+/// The most jobs that hold a device together.
+const MOST_TOGETHER: usize = 8;
+
+/// Frozen weights of a model that jobs have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Base {
+    /// What they are known by.
+    pub key: i64,
+    pub bytes: u64,
+}
+
+/// A job on a device, as placement sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder {
+    pub job: JobId,
+    /// Bytes that it needs.
+    pub memory: u64,
+    /// What of it others can share.
+    pub base: Option<Base>,
+    /// When it will probably have ended.
+    pub free_at: Option<Timestamp>,
+}
 
 /// A device as placement sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,10 +50,8 @@ pub struct Slot {
     pub memory_free: u64,
     /// A worker waits for jobs on it.
     pub attended: bool,
-    /// The job that holds it.
-    pub job: Option<JobId>,
-    /// When that job will probably have ended.
-    pub free_at: Option<Timestamp>,
+    /// The jobs that hold it.
+    pub holders: Vec<Holder>,
 }
 
 impl Slot {
@@ -53,6 +78,33 @@ impl Slot {
     fn can(&self, memory: u64) -> bool {
         self.attended && self.status == DeviceStatus::Idle && self.will(memory)
     }
+
+    /// When all jobs on it will probably have ended.
+    pub fn free_at(&self) -> Option<Timestamp> {
+        self.holders.iter().map(|holder| holder.free_at).collect::<Option<Vec<_>>>()?.into_iter().max()
+    }
+
+    /// The weights that the jobs on it share, and the bytes that are left for more of them; none when no job may join.
+    fn shared(&self) -> Option<(Base, u64)> {
+        let base = self.holders.first().and_then(|holder| holder.base)?;
+        // On a GPU jobs would disturb each other's recorded passes.
+        let is_open = self.attended && self.status == DeviceStatus::Busy && self.kind() != "cuda";
+        let is_open = is_open && self.holders.len() < MOST_TOGETHER;
+        let beside = |sum: u64, holder: &Holder| sum.saturating_add(holder.memory.saturating_sub(base.bytes));
+        let taken = self.holders.iter().fold(base.bytes, beside);
+        is_open.then(|| (base, self.memory_total.saturating_sub(taken).min(self.memory_free)))
+    }
+
+    /// Whether a job can start beside those that hold it.
+    fn joins(&self, request: &Request) -> bool {
+        let (Some((shared, room)), Some(base)) = (self.shared(), request.base) else { return false };
+        shared.key == base.key && request.memory.saturating_sub(base.bytes) <= room
+    }
+
+    /// Whether a job could be offered it.
+    fn is_open(&self) -> bool {
+        self.can(0) || self.shared().is_some()
+    }
 }
 
 /// A waiting job as placement sees it.
@@ -64,6 +116,8 @@ pub struct Request {
     pub devices: u32,
     /// How many bytes it needs on each of them.
     pub memory: u64,
+    /// What of it others have in common with it.
+    pub base: Option<Base>,
 }
 
 impl Request {
@@ -117,13 +171,14 @@ impl Placement {
 
     /// The most that a job may need to get one of the devices that are left. What is left only becomes less.
     pub fn largest_left(&self) -> u64 {
-        let left = self.free().map(|slot| &self.slots[slot]).filter(|slot| slot.can(0));
-        left.map(|slot| slot.memory_total.min(slot.memory_free)).max().unwrap_or(0)
+        let left = self.free().map(|slot| &self.slots[slot]).filter(|slot| slot.is_open());
+        let most = |slot: &Slot| if slot.can(0) { slot.memory_total.min(slot.memory_free) } else { slot.memory_total };
+        left.map(most).max().unwrap_or(0)
     }
 
     /// Whether no device is left that a job could be offered.
     pub fn is_exhausted(&self) -> bool {
-        !self.free().any(|slot| self.slots[slot].can(0))
+        !self.free().any(|slot| self.slots[slot].is_open())
     }
 
     fn free(&self) -> impl Iterator<Item = usize> {
@@ -148,12 +203,21 @@ impl Placement {
                 return Some(usable);
             }
         }
+        let joined = self.free().find(|slot| devices == 1 && self.slots[*slot].joins(request));
+        if let Some(slot) = joined {
+            self.promise(&[slot], Claimant::Starts(request.job));
+            return Some(vec![slot]);
+        }
         for kind in &kinds {
             let of_kind = |slot: &usize| self.slots[*slot].kind() == kind;
             let prospects = (0..self.slots.len()).filter(of_kind).filter(|slot| self.slots[*slot].will(request.memory));
             if prospects.count() >= devices {
-                let can = |slot: &usize| self.slots[*slot].can(request.memory);
-                let usable: Vec<usize> = self.free().filter(of_kind).filter(can).collect();
+                // A device that jobs share comes free only when no more join them.
+                let keeps = |slot: &usize| {
+                    let slot = &self.slots[*slot];
+                    slot.can(request.memory) || (slot.shared().is_some() && slot.will(request.memory))
+                };
+                let usable: Vec<usize> = self.free().filter(of_kind).filter(keeps).collect();
                 self.promise(&usable, Claimant::Waits(request.job));
                 return None;
             }
@@ -230,7 +294,7 @@ pub fn explain(
     let (code, behind, message) = reason(placement, request, ahead);
     let mut candidates = slots.clone();
     for (slot, claimant) in candidates.iter_mut().zip(&placement.claimants) {
-        if matches!(claimant, Some(Claimant::Waits(_))) {
+        if matches!(claimant, Some(Claimant::Waits(_))) && slot.status == DeviceStatus::Idle {
             slot.status = DeviceStatus::Reserved;
         }
     }
@@ -269,7 +333,9 @@ fn reason(placement: &Placement, request: &Request, ahead: Option<JobId>) -> (Wa
         return (code, None, message);
     }
     let kept = placement.claimants.iter().zip(slots).find_map(|(claimant, slot)| match claimant {
-        Some(Claimant::Waits(other)) if *other != job && slot.could(memory) => Some((*other, slot)),
+        Some(Claimant::Waits(other)) if *other != job && slot.could(memory) && slot.status == DeviceStatus::Idle => {
+            Some((*other, slot))
+        }
         _ => None,
     });
     if let Some((other, slot)) = kept {
@@ -282,7 +348,10 @@ fn reason(placement: &Placement, request: &Request, ahead: Option<JobId>) -> (Wa
     let held: Vec<String> = slots
         .iter()
         .filter(|slot| slot.could(memory) && slot.status == DeviceStatus::Busy)
-        .map(|slot| slot.job.map_or_else(|| slot.name.clone(), |job| format!("{} ({job})", slot.name)))
+        .map(|slot| match slot.holders.first() {
+            None => slot.name.clone(),
+            Some(holder) => format!("{} ({})", slot.name, holder.job),
+        })
         .collect();
     let message = format!("it needs {}, and running jobs hold {}", count(devices), list(&held));
     (WaitCode::DevicesBusy, None, message)
@@ -337,7 +406,7 @@ fn expected_start(slots: &[Slot], memory: u64, devices: usize, now: Timestamp) -
     let mut free: Vec<Timestamp> = slots
         .iter()
         .filter(|slot| slot.will(memory))
-        .filter_map(|slot| if slot.status == DeviceStatus::Busy { slot.free_at } else { Some(now) })
+        .filter_map(|slot| if slot.status == DeviceStatus::Busy { slot.free_at() } else { Some(now) })
         .collect();
     free.sort_unstable();
     free.get(devices.checked_sub(1)?).copied()
@@ -368,14 +437,25 @@ mod tests {
                 memory_total: gib * GIB,
                 memory_free: gib * GIB,
                 attended: true,
-                job: None,
-                free_at: None,
+                holders: Vec::new(),
             })
             .collect()
     }
 
     fn request(devices: u32, gib: u64) -> Request {
-        Request { job: JobId::generate(), priority: 0, devices, memory: gib * GIB }
+        Request { job: JobId::generate(), priority: 0, devices, memory: gib * GIB, base: None }
+    }
+
+    /// A request of 10 GiB, 6 of them in a base.
+    fn sharing(key: i64) -> Request {
+        Request { base: Some(Base { key, bytes: 6 * GIB }), ..request(1, 10) }
+    }
+
+    /// What a job holds that was started.
+    fn hold(slot: &mut Slot, request: &Request) {
+        slot.status = DeviceStatus::Busy;
+        let Request { job, memory, base, .. } = *request;
+        slot.holders.push(Holder { job, memory, base, free_at: None });
     }
 
     fn code(placement: &Placement, request: &Request, ahead: Option<JobId>) -> WaitCode {
@@ -414,6 +494,43 @@ mod tests {
     }
 
     #[test]
+    fn jobs_with_the_same_base_share_a_device_as_long_as_there_is_room_and_nobody_waits_for_it() {
+        let mut slots = slots(&[20]);
+        hold(&mut slots[0], &sharing(1));
+        let offered = |slots: &[Slot], requests: &[&Request]| {
+            let mut placement = Placement::new(slots.to_vec());
+            requests.iter().map(|request| placement.offer(request).is_some()).collect::<Vec<_>>()
+        };
+        assert_eq!(offered(&slots, &[&sharing(1)]), [true]);
+        assert_eq!(offered(&slots, &[&sharing(2)]), [false], "another model");
+        assert_eq!(offered(&slots, &[&request(1, 1)]), [false], "one that shares nothing");
+        assert_eq!(offered(&slots, &[&request(1, 1), &sharing(1)]), [false, false], "it does not overtake");
+        assert_eq!(
+            offered(&slots, &[&request(1, 30), &sharing(1)]),
+            [false, true],
+            "one that never runs is not in the way"
+        );
+        let wide = Request { devices: 2, ..sharing(1) };
+        assert_eq!(offered(&slots, &[&wide]), [false]);
+
+        hold(&mut slots[0], &sharing(1));
+        assert_eq!(offered(&slots, &[&sharing(1)]), [true], "6 GiB of weights, and 4 of each of three jobs");
+        let large = Request { memory: 13 * GIB, ..sharing(1) };
+        assert_eq!(offered(&slots, &[&large]), [false]);
+        assert_eq!(code(&Placement::new(slots.clone()), &large, None), WaitCode::DevicesBusy);
+        hold(&mut slots[0], &sharing(1));
+        assert_eq!(offered(&slots, &[&sharing(1)]), [false]);
+
+        let mut slots = self::slots(&[20, 24]);
+        hold(&mut slots[0], &sharing(1));
+        let mut placement = Placement::new(slots.clone());
+        assert_eq!(placement.offer(&sharing(1)), Some(vec![1]), "a device of its own is better");
+        assert_eq!(placement.offer(&sharing(1)), Some(vec![0]));
+        slots[0].holders[0].base = None;
+        assert_eq!(offered(&slots[..1], &[&sharing(1)]), [false], "the job there is alone");
+    }
+
+    #[test]
     fn every_reason_is_told_from_the_others() {
         let one = request(1, 30);
         let after = |change: &dyn Fn(&mut Slot)| {
@@ -437,8 +554,8 @@ mod tests {
     fn a_start_is_expected_when_enough_devices_are_told_to_become_free() {
         let mut slots = slots(&[24, 24, 24]);
         for (slot, free_at) in slots.iter_mut().zip([Some(5), None, Some(9)]) {
-            slot.status = DeviceStatus::Busy;
-            slot.free_at = free_at.map(|seconds| NOW.plus_seconds(seconds));
+            hold(slot, &request(1, 1));
+            slot.holders[0].free_at = free_at.map(|seconds| NOW.plus_seconds(seconds));
         }
         let start = |devices| {
             let request = request(devices, 1);

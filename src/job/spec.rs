@@ -474,36 +474,6 @@ impl Default for EvalSpec {
     }
 }
 
-/// What a job runs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ResourceSpec {
-    /// How many devices the job holds from its begin to its end. It waits until as many are free together.
-    #[schemars(range(min = 1, max = MAX_DEVICES))]
-    pub devices: u32,
-    /// How long the job waits for space, in seconds, each time that it finds the disk full; with 0 it fails at once.
-    #[serde(skip_serializing_if = "is_usual_wait")]
-    #[schemars(range(max = 31_536_000))]
-    pub storage_wait_seconds: u64,
-}
-
-/// A day.
-const STORAGE_WAIT_SECONDS: u64 = 86_400;
-
-/// Left out of the resolved spec, whose digests are older than the field.
-fn is_usual_wait(seconds: &u64) -> bool {
-    *seconds == STORAGE_WAIT_SECONDS
-}
-
-/// The most devices that one job may ask for.
-pub const MAX_DEVICES: u32 = 64;
-
-impl Default for ResourceSpec {
-    fn default() -> Self {
-        Self { devices: 1, storage_wait_seconds: STORAGE_WAIT_SECONDS }
-    }
-}
-
 impl RolloutSpec {
     pub fn check(&self, train: &TrainSpec) -> Result<(), Vec<FieldError>> {
         let r = self;

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::{Attributes, Common, ModelRef, Resolved, RowsRef, Work, reference, scorer};
 use crate::job::metadata::check_metadata;
-use crate::job::spec::{MAX_ROLLOUTS, Precision, PromptFormat, PromptSpec, ResourceSpec, SamplingSpec, parse_object};
+use crate::job::resources::ResourceSpec;
+use crate::job::spec::{MAX_ROLLOUTS, Precision, PromptFormat, PromptSpec, SamplingSpec, parse_object};
 use crate::job::{FieldError, Fields, bounds, field};
 use crate::verifier;
 
@@ -126,7 +127,7 @@ impl EvaluationSpec {
         let template = spec.template.as_deref().is_none_or(PromptSpec::is_template);
         fields.require(template, "template", "must contain `{prompt}`");
         let outside = bounds::of::<Self>(value, "");
-        field::all([Err(outside), fields.finish(), check_metadata(&spec.metadata)])?;
+        field::all([Err(outside), fields.finish(), spec.resources.check(true), check_metadata(&spec.metadata)])?;
         Ok(spec)
     }
 }

@@ -21,7 +21,8 @@ pub use reference::{Input, InputKind, ModelRef, Role, RowsRef, TeacherRef, Unkno
 pub use rollout_set::{Regrading, RolloutSetSpec, Sampling};
 pub use training::{JobSpec, Pinned, Training};
 
-use crate::job::spec::{Precision, PromptSpec, ResourceSpec, SamplingSpec};
+use crate::job::resources::ResourceSpec;
+use crate::job::spec::{Precision, PromptSpec, SampledWeights, SamplingSpec};
 use crate::job::{BudgetSpec, FieldError, JobKind, digest, field};
 use crate::verifier;
 
@@ -150,6 +151,25 @@ impl Resolved {
     /// the built-ins that it names, for their names stay when a later version of the program changes them.
     pub fn digest(&self) -> String {
         digest_of(&self.essence().to_string(), &self.inputs())
+    }
+
+    /// What the weights that the job leaves as they are are known by to jobs that could share them, if it shares its own.
+    /// `adapted` is what its model is an adapter of, if it is one, with the seed of that.
+    pub fn base_key(&self, adapted: Option<(ModelRef, u64)>) -> Option<i64> {
+        let Common { prompt, sampling, .. } = &self.common;
+        let (precision, is_coded) = match (&self.work, sampling.weights) {
+            (Work::Regrade(_), _) => return None,
+            (Work::Train(training), _) => (training.train.precision, training.adapter.as_ref()?.quantize.is_some()),
+            (Work::Sample(_) | Work::Evaluate(_), None) => (self.work.precision(), false),
+            (Work::Sample(_) | Work::Evaluate(_), Some(weights)) => (Precision::Bf16, weights == SampledWeights::Int8),
+        };
+        let (model, seed) = adapted.unwrap_or((self.common.model, self.common.seed));
+        let seed = matches!(model, ModelRef::Builtin(builtin) if builtin.from_scratch).then_some(seed);
+        // A chat template decides what ends a completion, which is kept with the weights.
+        let text =
+            json!([model.to_string(), seed, precision, is_coded, prompt.format, prompt.chat_template]).to_string();
+        let digits = &digest::sha256_hex(text.as_bytes())[..16];
+        self.common.resources.share_base.then(|| u64::from_str_radix(digits, 16).unwrap_or_default().cast_signed())
     }
 
     /// Everything that it refers to.

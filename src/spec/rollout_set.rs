@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::{Attributes, Common, ModelRef, Resolved, RowsRef, Work, reference, scorer};
 use crate::job::metadata::check_metadata;
-use crate::job::spec::{DatasetSpec, MAX_ROLLOUTS, Precision, ResourceSpec, SamplingSpec, parse_object};
+use crate::job::resources::ResourceSpec;
+use crate::job::spec::{DatasetSpec, MAX_ROLLOUTS, Precision, SamplingSpec, parse_object};
 use crate::job::{FieldError, Fields, RolloutSetId, field};
 use crate::verifier;
 
@@ -77,7 +78,13 @@ impl RolloutSetSpec {
             "prompts",
             format!("must with `group_size` make at most {MAX_ROLLOUTS} completions in all"),
         );
-        field::all([Err(outside), fields.finish(), spec.dataset.check(), check_metadata(&spec.metadata)])?;
+        field::all([
+            Err(outside),
+            fields.finish(),
+            spec.dataset.check(),
+            spec.resources.check(true),
+            check_metadata(&spec.metadata),
+        ])?;
         Ok(spec)
     }
 }

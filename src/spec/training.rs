@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::{Attributes, Common, ModelRef, Resolved, RowsRef, TeacherRef, Work, first, reference, scorer};
 use crate::job::adapter::{AdapterSpec, Lora};
 use crate::job::metadata::check_metadata;
+use crate::job::resources::ResourceSpec;
 use crate::job::spec::{
-    CheckpointSpec, DatasetSpec, EvalSpec, OptimizerSpec, ResourceSpec, RolloutSpec, SamplingSpec, TrainSpec,
-    parse_object,
+    CheckpointSpec, DatasetSpec, EvalSpec, OptimizerSpec, RolloutSpec, SamplingSpec, TrainSpec, parse_object,
 };
 use crate::job::{BudgetSpec, FieldError, GateSpec, RolloutSetId, field};
 use crate::{objective, verifier};
@@ -108,6 +108,7 @@ impl JobSpec {
         field::all([
             Err(outside),
             spec.rollouts.check(&spec.train),
+            spec.resources.check(spec.adapter.is_some()),
             spec.eval.check(),
             spec.gate.map_or(Ok(()), |gate| gate.check(&spec.eval)),
             spec.dataset.check(),

@@ -1,7 +1,8 @@
 //! Devices: how they are, which job holds which, and what their failures mean for jobs.
 //!
-//! A device is `busy` exactly as long as a job holds it: [`claim`](Store::claim) takes it in the transaction that
-//! begins the attempt, and whatever ends the attempt gives it back in its own. A failed device takes no jobs until a
+//! A device is `busy` exactly as long as jobs hold it: [`claim`](Store::claim) takes it in the transaction that
+//! begins the attempt, and whatever ends the attempt gives it back in its own. Only jobs that share the weights of their
+//! model hold one together. A failed device takes no jobs until a
 //! check finds it well.
 
 use sqlx::Row;
@@ -9,7 +10,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::{Result, Store, StoreError, read, read_json, write_json};
 use crate::job::event::LogDetail;
-use crate::job::placement::Slot;
+use crate::job::placement::{Base, Holder, Slot};
 use crate::job::progress::Pace;
 use crate::job::{DeviceProcess, DeviceReading, DeviceStatus, FailureKind, JobId, NewEvent, Timestamp, WorkerId};
 
@@ -33,8 +34,8 @@ pub struct DeviceRow {
     pub driver_version: Option<String>,
     pub processes: Vec<DeviceProcess>,
     pub status: DeviceStatus,
-    /// The job that holds it.
-    pub job: Option<JobId>,
+    /// The jobs that hold it, in the order in which they were submitted.
+    pub jobs: Vec<JobId>,
     /// Why it takes no jobs.
     pub fault: Option<String>,
     pub faulted_at: Option<Timestamp>,
@@ -109,7 +110,8 @@ impl Store {
     /// All devices of this server, in order, with the workers that were seen lately.
     pub async fn devices(&self, now: Timestamp) -> Result<Vec<DeviceRow>> {
         let rows = sqlx::query(
-            "select d.*, w.id as worker_id, w.pid as worker_pid, w.started_at as worker_started_at
+            "select d.*, w.id as worker_id, w.pid as worker_pid, w.started_at as worker_started_at,
+                    (select json_group_array(job_id order by job_id) from holding where device = d.name) as jobs
              from device d left join worker w on w.id =
                  (select max(id) from worker where device = d.name and ended_at is null and seen_at >= $1)
              order by d.number, d.name",
@@ -195,41 +197,50 @@ async fn update(connection: &mut SqliteConnection, reading: &DeviceReading, now:
     Ok(())
 }
 
-/// Marks a device as failed and returns the job that held it; the caller takes the job from it in the same transaction.
+/// Marks a device as failed and returns the jobs that held it; the caller takes them from it in the same transaction.
 pub(super) async fn mark_faulted(
     connection: &mut SqliteConnection,
     name: &str,
     reason: &str,
     now: Timestamp,
-) -> Result<Option<String>> {
-    let held = sqlx::query("select job_id, status from device where name = $1")
-        .bind(name)
-        .fetch_optional(&mut *connection)
-        .await?;
-    let Some(held) = held else { return Ok(None) };
-    let status: DeviceStatus = read("device status", held.try_get("status")?)?;
-    if matches!(status, DeviceStatus::Faulted | DeviceStatus::Checking) {
-        return Ok(None);
-    }
-    sqlx::query(
-        "update device set status = 'faulted', job_id = null, fault = $2, faults = faults + 1, faulted_at = $3,
-                           changed_at = $3 where name = $1",
+) -> Result<Vec<JobId>> {
+    let faulted = sqlx::query(
+        "update device set status = 'faulted', fault = $2, faults = faults + 1, faulted_at = $3, changed_at = $3
+         where name = $1 and status not in ('faulted', 'checking')",
     )
     .bind(name)
     .bind(reason)
     .bind(now.0)
-    .execute(connection)
+    .execute(&mut *connection)
     .await?;
-    Ok(held.try_get("job_id")?)
+    if faulted.rows_affected() == 0 {
+        return Ok(Vec::new());
+    }
+    let held: Vec<String> = sqlx::query_scalar("delete from holding where device = $1 returning job_id")
+        .bind(name)
+        .fetch_all(connection)
+        .await?;
+    held.iter().map(|id| read("job id", id)).collect()
 }
 
-/// Gives a job's devices back; those that failed stay as they are.
+/// Gives a job's devices back; those that failed, or that other jobs hold too, stay as they are.
 pub(super) async fn free(connection: &mut SqliteConnection, job: JobId, now: Timestamp) -> Result<()> {
-    sqlx::query("update device set status = 'idle', job_id = null, changed_at = $2 where job_id = $1")
+    let held: Vec<String> = sqlx::query_scalar("delete from holding where job_id = $1 returning device")
         .bind(job.to_string())
-        .bind(now.0)
-        .execute(connection)
+        .fetch_all(&mut *connection)
         .await?;
+    if held.is_empty() {
+        return Ok(());
+    }
+    sqlx::query(
+        "update device set status = 'idle', changed_at = $2
+         where name in (select value from json_each($1)) and status = 'busy'
+           and not exists (select 1 from holding where device = device.name)",
+    )
+    .bind(write_json(&held)?)
+    .bind(now.0)
+    .execute(connection)
+    .await?;
     Ok(())
 }
 
@@ -241,14 +252,18 @@ pub(super) async fn hold(
     now: Timestamp,
 ) -> Result<()> {
     sqlx::query(
-        "update device set status = 'busy', job_id = $1, changed_at = $3
-         where name in (select value from json_each($2))",
+        "update device set status = 'busy', changed_at = $2
+         where name in (select value from json_each($1)) and status <> 'busy'",
     )
-    .bind(job.to_string())
     .bind(write_json(&names)?)
     .bind(now.0)
-    .execute(connection)
+    .execute(&mut *connection)
     .await?;
+    sqlx::query("insert into holding (device, job_id) select value, $2 from json_each($1)")
+        .bind(write_json(&names)?)
+        .bind(job.to_string())
+        .execute(connection)
+        .await?;
     Ok(())
 }
 
@@ -259,22 +274,45 @@ pub(super) async fn slots(
     now: Timestamp,
 ) -> Result<Vec<Slot>> {
     let rows = sqlx::query(
-        "select d.name, d.status, d.memory_total, d.memory_free, d.job_id, a.started_at, a.first_step, j.step, j.steps,
-                d.name = $2 or exists (select 1 from worker w where w.device = d.name and w.ended_at is null
-                                       and w.seen_at >= $1) as attended
-         from device d left join job j on j.id = d.job_id
-                       left join attempt a on a.job_id = j.id and a.number = j.attempt
-         order by d.number, d.name",
+        "select name, status, memory_total, memory_free,
+                name = $2 or exists (select 1 from worker w where w.device = device.name and w.ended_at is null
+                                     and w.seen_at >= $1) as attended
+         from device order by number, name",
     )
     .bind(now.0 - ATTENDED_MILLISECONDS)
     .bind(asking.unwrap_or_default())
+    .fetch_all(&mut *connection)
+    .await?;
+    let held = sqlx::query(
+        "select h.device, j.id, j.memory_bytes, j.base, j.base_bytes, j.crashes, j.step, j.steps, a.started_at,
+                a.first_step
+         from holding h join job j on j.id = h.job_id left join attempt a on a.job_id = j.id and a.number = j.attempt
+         order by j.id",
+    )
     .fetch_all(connection)
     .await?;
-    rows.iter().map(|row| slot(row, now)).collect()
+    let mut slots = rows.iter().map(slot).collect::<Result<Vec<Slot>>>()?;
+    for row in &held {
+        let device: &str = row.try_get("device")?;
+        if let Some(slot) = slots.iter_mut().find(|slot| slot.name == device) {
+            slot.holders.push(holder(row, now)?);
+        }
+    }
+    Ok(slots)
 }
 
-fn slot(row: &SqliteRow, now: Timestamp) -> Result<Slot> {
-    let job: Option<String> = row.try_get("job_id")?;
+fn slot(row: &SqliteRow) -> Result<Slot> {
+    Ok(Slot {
+        name: row.try_get("name")?,
+        status: read("device status", row.try_get("status")?)?,
+        memory_total: row.try_get::<i64, _>("memory_total")?.unsigned_abs(),
+        memory_free: row.try_get::<i64, _>("memory_free")?.unsigned_abs(),
+        attended: row.try_get("attended")?,
+        holders: Vec::new(),
+    })
+}
+
+fn holder(row: &SqliteRow, now: Timestamp) -> Result<Holder> {
     let began_at: Option<i64> = row.try_get("started_at")?;
     let pace = match began_at {
         None => None,
@@ -286,15 +324,20 @@ fn slot(row: &SqliteRow, now: Timestamp) -> Result<Slot> {
             blocks: Vec::new(),
         }),
     };
-    Ok(Slot {
-        name: row.try_get("name")?,
-        status: read("device status", row.try_get("status")?)?,
-        memory_total: row.try_get::<i64, _>("memory_total")?.unsigned_abs(),
-        memory_free: row.try_get::<i64, _>("memory_free")?.unsigned_abs(),
-        attended: row.try_get("attended")?,
-        job: job.map(|id| read("job id", &id)).transpose()?,
+    Ok(Holder {
+        job: read("job id", row.try_get("id")?)?,
+        memory: row.try_get::<i64, _>("memory_bytes")?.unsigned_abs(),
+        base: shared_base(row)?,
         free_at: pace.and_then(|pace| pace.end(now)).map(|end| end.p50),
     })
+}
+
+/// The weights that a job of a row has in common with others; one that has crashed shares none.
+pub(super) fn shared_base(row: &SqliteRow) -> Result<Option<Base>> {
+    let key: Option<i64> = row.try_get("base")?;
+    let crashes: i64 = row.try_get("crashes")?;
+    let bytes = row.try_get::<i64, _>("base_bytes")?.unsigned_abs();
+    Ok(key.filter(|_| crashes == 0).map(|key| Base { key, bytes }))
 }
 
 /// What a job's log says of a lost device.
@@ -326,7 +369,7 @@ fn device(row: &SqliteRow) -> Result<DeviceRow> {
         driver_version: text("driver_version")?,
         processes: read_json("processes", row.try_get("processes")?)?,
         status: read("device status", row.try_get("status")?)?,
-        job: text("job_id")?.map(|id| read("job id", &id)).transpose()?,
+        jobs: read_json("jobs", row.try_get("jobs")?)?,
         fault: text("fault")?,
         faulted_at: row.try_get::<Option<i64>, _>("faulted_at")?.map(Timestamp),
         faults: row.try_get::<i64, _>("faults")?.unsigned_abs(),

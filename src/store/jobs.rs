@@ -9,9 +9,10 @@ use serde_json::Value;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{QueryBuilder, Row, Sqlite};
 
+use super::devices::shared_base;
 use super::transitions::{Transition, move_job};
 use super::{Page, Result, Store, StoreError, read, read_json};
-use crate::job::placement::Request;
+use crate::job::placement::{Base, Request};
 use crate::job::{BudgetSpec, Failure, FieldError, JobId, JobKind, JobStatus, Phase, RolloutSetId, Timestamp};
 use crate::spec::{Attributes, Resolved, Work};
 
@@ -76,6 +77,8 @@ pub struct JobRow {
     pub failure: Option<Failure>,
     /// Bytes that it needs on each of its devices, by an estimate.
     pub memory_bytes: u64,
+    /// What of it others have in common with it.
+    pub base: Option<Base>,
     /// The devices of the newest attempt, the leading one first.
     pub devices: Vec<String>,
     /// The set that the job fills or has filled.
@@ -99,7 +102,8 @@ impl JobRow {
     /// What it asks of devices.
     pub fn request(&self) -> Request {
         let devices = self.resolved.common.resources.devices;
-        Request { job: self.id, priority: self.attributes.priority, devices, memory: self.memory_bytes }
+        let Self { id: job, memory_bytes: memory, base, .. } = *self;
+        Request { job, priority: self.attributes.priority, devices, memory, base }
     }
 
     /// Seconds of attempts times the devices that they held. What an attempt under way has used since its worker was
@@ -281,6 +285,7 @@ fn job(row: &SqliteRow) -> Result<JobRow> {
         result: json("result")?.map(|text| read_json("result", &text)).transpose()?,
         failure: json("failure")?.map(|text| read_json("failure", &text)).transpose()?,
         memory_bytes: row.try_get::<i64, _>("memory_bytes")?.unsigned_abs(),
+        base: shared_base(row)?,
         devices: json("held")?.map(|text| read_json("devices", &text)).transpose()?.unwrap_or_default(),
         rollout_set: json("rollout_set")?.map(|text| read("rollout set id", &text)).transpose()?,
         spent_milliseconds: row.try_get("spent")?,

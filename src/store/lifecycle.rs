@@ -265,7 +265,7 @@ mod tests {
 
         /// A sign of life of the worker `seconds` after its claim, at `now`.
         async fn beat(&self, lease: Lease, seconds: u64, now: Timestamp) {
-            self.store.beat(self.worker, Some((lease, Duration::from_secs(seconds))), now).await.unwrap();
+            self.store.beat(self.worker, &[(lease, Duration::from_secs(seconds))], now).await.unwrap();
         }
 
         async fn status(&self, job: JobId) -> JobStatus {

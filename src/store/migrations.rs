@@ -47,6 +47,7 @@ migrations! {
     "0030_imports",
     "0031_exports",
     "0032_adapters",
+    "0033_shared_bases",
 }
 
 /// What brings a database up to date; all changes whose numbers are at most `last`.

@@ -88,7 +88,7 @@ impl Store {
         let limits = limits(&mut reader, name).await?;
         let row = sqlx::query(
             "select (select count(*) from job where project = $1 and finished_at is null) as unfinished,
-                    (select count(*) from device join job on job.id = device.job_id where project = $1) as devices,
+                    (select count(*) from holding join job on job.id = job_id where project = $1) as devices,
                     (select coalesce(sum(bytes), 0) from dataset_version join dataset on dataset.id = dataset_id
                       where project = $1)
                   + (select coalesce(sum(bytes), 0) from artifact join job on job.id = job_id where project = $1)
@@ -180,7 +180,7 @@ impl Store {
         let held_back: Vec<(String, Option<i64>, Option<String>)> = sqlx::query_as(
             "select job.id, max_devices, null from job join project on project.name = job.project
              where job.id in (select value from json_each($1)) and max_devices < job.devices
-                   + (select count(*) from device join job as other on other.id = device.job_id
+                   + (select count(*) from holding join job as other on other.id = holding.job_id
                        where other.project = job.project)
              union all
              select id, null, null from job where storage_full_at is not null and id in (select value from json_each($1))
@@ -211,18 +211,18 @@ impl Store {
             (waiting.behind, waiting.expected_start) = (None, None);
         }
         let Some(project) = self.project() else { return Ok(()) };
-        let devices = waiting.iter().flat_map(|waiting| waiting.candidates.iter().filter_map(|slot| slot.job));
-        let named: BTreeSet<JobId> = devices.chain(waiting.iter().filter_map(|waiting| waiting.behind)).collect();
+        let slots = waiting.iter().flat_map(|waiting| &waiting.candidates);
+        let holders = slots.flat_map(|slot| slot.holders.iter().map(|holder| holder.job));
+        let named: BTreeSet<JobId> = holders.chain(waiting.iter().filter_map(|waiting| waiting.behind)).collect();
         let named: Vec<String> = named.iter().map(JobId::to_string).collect();
         let own = own_jobs(connection, project, &named).await?;
-        let is_foreign = |job: &mut JobId| !own.contains(&job.to_string());
         for waiting in waiting {
             for foreign in named.iter().filter(|job| !own.contains(*job)) {
                 waiting.message = waiting.message.replace(foreign, "a job of another project");
             }
-            waiting.behind.take_if(is_foreign);
+            waiting.behind.take_if(|job| !own.contains(&job.to_string()));
             for slot in &mut waiting.candidates {
-                slot.job.take_if(is_foreign);
+                slot.holders.retain(|holder| own.contains(&holder.job.to_string()));
             }
         }
         Ok(())

@@ -206,28 +206,13 @@ impl Store {
         Ok(rows.len())
     }
 
-    /// A device has failed: it takes no jobs, and the one that it ran is lost. Failing twice is the same as once.
+    /// A device has failed: it takes no jobs, and those that it ran are lost. Failing twice is the same as once.
     pub async fn fault_device(&self, name: &str, reason: &str, now: Timestamp) -> Result<()> {
         let mut tx = self.begin().await?;
-        let job = devices::mark_faulted(tx.connection(), name, reason, now).await?;
-        if let Some(job) = job {
-            let held = sqlx::query(concat!(
-                "select id, attempt, status, crashes from job where id = $1 and status in ",
-                held!()
-            ))
-            .bind(&job)
-            .fetch_optional(tx.connection())
-            .await?;
-            if let Some(row) = held {
-                let loss = Loss {
-                    kind: FailureKind::DeviceLost,
-                    reason: format!("{name} failed: {reason}"),
-                    device: None,
-                    blameless: false,
-                };
-                lose(tx.connection(), &row, &loss, now).await?;
-            }
-        }
+        let jobs = devices::mark_faulted(tx.connection(), name, reason, now).await?;
+        let reason = format!("{name} failed: {reason}");
+        let loss = Loss { kind: FailureKind::DeviceLost, reason, device: None, blameless: false };
+        lose_held(tx.connection(), &jobs, &loss, now).await?;
         tx.commit().await
     }
 
@@ -316,8 +301,27 @@ async fn lose_with_device(connection: &mut SqliteConnection, lease: Lease, loss:
         .fetch_one(&mut *connection)
         .await?;
     let blamed = loss.device.as_ref().unwrap_or(&device);
-    devices::mark_faulted(connection, blamed, &loss.reason, now).await?;
-    lose(connection, &row, loss, now).await
+    let mut others = devices::mark_faulted(connection, blamed, &loss.reason, now).await?;
+    others.retain(|job| *job != lease.job);
+    lose(connection, &row, loss, now).await?;
+    let reason = format!("a job that ran beside it lost {blamed}");
+    let beside = Loss { reason, device: None, blameless: true, ..loss.clone() };
+    lose_held(connection, &others, &beside, now).await
+}
+
+/// Several jobs lost what they ran on together.
+async fn lose_held(connection: &mut SqliteConnection, jobs: &[JobId], loss: &Loss, now: Timestamp) -> Result<()> {
+    for job in jobs {
+        let held =
+            sqlx::query(concat!("select id, attempt, status, crashes from job where id = $1 and status in ", held!()))
+                .bind(job.to_string())
+                .fetch_optional(&mut *connection)
+                .await?;
+        if let Some(row) = held {
+            lose(connection, &row, loss, now).await?;
+        }
+    }
+    Ok(())
 }
 
 /// A worker or a device died with a job.

@@ -18,6 +18,7 @@ use super::requests::{self, Keyed};
 use super::rollout_sets::insert;
 use super::transitions::Transition;
 use super::{JobRow, NewRolloutSet, ROWS, Result, Store, StoreError, read, write_json};
+use crate::job::placement::Base;
 use crate::job::{EventId, JobId, JobStatus, Timestamp, VerifierId};
 use crate::spec::{Attributes, Input, Resolved, digest_of};
 
@@ -47,6 +48,8 @@ pub struct NewJob {
     pub inputs: Vec<Input>,
     /// Bytes that it needs on each of them, by an estimate.
     pub memory_bytes: u64,
+    /// What of it others can share.
+    pub base: Option<Base>,
     /// The set that the job will fill.
     pub rollout_set: Option<NewRolloutSet>,
 }
@@ -66,6 +69,7 @@ impl NewJob {
             inputs,
             resolved: Arc::new(resolved),
             memory_bytes,
+            base: None,
             rollout_set: None,
         }
     }
@@ -75,6 +79,12 @@ impl NewJob {
     pub fn of_kind(kind: crate::job::JobKind, spec: Value) -> Self {
         let (attributes, resolved) = Resolved::parse(kind, &spec).expect("the spec is resolved");
         Self::of(spec, attributes, resolved, 0)
+    }
+
+    /// The same with weights that others can share.
+    pub fn with_base(mut self, base: Option<Base>) -> Self {
+        self.base = base;
+        self
     }
 
     /// The same with the stored verifier whose configuration its spec holds.
@@ -188,6 +198,7 @@ impl Request {
             result: None,
             failure: None,
             memory_bytes: new.memory_bytes,
+            base: new.base,
             devices: Vec::new(),
             rollout_set: new.rollout_set.map(|set| set.id),
             spent_milliseconds: 0,
@@ -362,8 +373,8 @@ impl Store {
 async fn insert_jobs(connection: &mut SqliteConnection, requests: &[&Request]) -> Result<()> {
     let mut jobs = QueryBuilder::new(
         "insert into job (id, kind, name, status, priority, objective, spec, spec_resolved, metadata, budget,
-                          spec_digest, steps, created_at, updated_at, devices, memory_bytes, project, forked_from,
-                          last_seq) ",
+                          spec_digest, steps, created_at, updated_at, devices, memory_bytes, base, base_bytes, project,
+                          forked_from, last_seq) ",
     );
     jobs.push_values(requests, |mut row, Request { new, texts, origin, project, now, .. }| {
         let Resolved { common, work } = &*new.resolved;
@@ -383,6 +394,8 @@ async fn insert_jobs(connection: &mut SqliteConnection, requests: &[&Request]) -
             .push_bind(now.0)
             .push_bind(common.resources.devices)
             .push_bind(i64::try_from(new.memory_bytes).unwrap_or(i64::MAX))
+            .push_bind(new.base.map(|base| base.key))
+            .push_bind(new.base.map_or(0, |base| i64::try_from(base.bytes).unwrap_or(i64::MAX)))
             .push_bind(project)
             .push_bind(origin.as_ref().and_then(Origin::forked_from).map(|id| id.to_string()))
             .push_bind(1);

@@ -142,7 +142,7 @@ mod tests {
 
     async fn state(store: &Store, job: JobId) -> (JobRow, Vec<Event>, Option<JobId>) {
         let device = store.device(DEVICE).await.unwrap();
-        (store.job(job).await.unwrap(), store.events(job, 0, 10).await.unwrap(), device.job)
+        (store.job(job).await.unwrap(), store.events(job, 0, 10).await.unwrap(), device.jobs.first().copied())
     }
 
     async fn attempt(store: &Store, job: JobId, transition: &Transition) -> Result<()> {

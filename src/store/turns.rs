@@ -7,6 +7,7 @@ use std::vec;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
+use super::devices::shared_base;
 use super::{Result, read, write_json};
 use crate::job::placement::{Placement, Request};
 use crate::job::turn::{Line, catch_up};
@@ -114,13 +115,13 @@ impl Queued {
 
     async fn read_on(&mut self, connection: &mut SqliteConnection, fits: Fits) -> Result<()> {
         let rows = sqlx::query(
-            "select id, priority, devices, memory_bytes from job
+            "select id, priority, devices, memory_bytes, base, base_bytes, crashes from job
              where status = 'queued' and project = $1 and (priority < $2 or (priority = $2 and id > $3))
                and storage_full_at is null and devices <= $4 and memory_bytes <= $5
                and not exists (select 1 from job_input join model on model.id = job_input.id
                                where job_input.job_id = job.id and model.status <> 'ready')
                and not exists (select 1 from project where name = job.project and max_devices < job.devices
-                               + (select count(*) from device join job as other on other.id = device.job_id
+                               + (select count(*) from holding join job as other on other.id = holding.job_id
                                    where other.project = job.project))
              order by priority desc, id limit $6",
         )
@@ -200,6 +201,7 @@ pub(super) fn request(row: &SqliteRow) -> Result<Request> {
         priority: row.try_get("priority")?,
         devices: row.try_get("devices")?,
         memory: row.try_get::<i64, _>("memory_bytes")?.unsigned_abs(),
+        base: shared_base(row)?,
     })
 }
 
@@ -348,7 +350,7 @@ async fn job_ahead(
 /// The last one that could run here of the first jobs of a project's line, if it is one of the last few of them.
 async fn last_of(connection: &mut SqliteConnection, project: &str, first: u64, fits: Fits) -> Result<Option<JobId>> {
     let rows = sqlx::query(
-        "select id, priority, devices, memory_bytes from job where status = 'queued' and project = $1
+        "select id, priority, devices, memory_bytes, base, base_bytes, crashes from job where status = 'queued' and project = $1
          order by priority desc, id limit $2 offset $3",
     )
     .bind(project)

@@ -45,15 +45,15 @@ impl Store {
         tx.commit().await
     }
 
-    /// A sign of life of a worker, with how long it has had the devices of the job that it runs.
-    pub async fn beat(&self, worker: WorkerId, held: Option<(Lease, Duration)>, now: Timestamp) -> Result<()> {
+    /// A sign of life of a worker, with how long it has had the devices of each of the jobs that it runs.
+    pub async fn beat(&self, worker: WorkerId, held: &[(Lease, Duration)], now: Timestamp) -> Result<()> {
         let mut tx = self.begin().await?;
         sqlx::query("update worker set beats = beats + 1, seen_at = $2 where id = $1")
             .bind(worker.to_string())
             .bind(now.0)
             .execute(tx.connection())
             .await?;
-        if let Some((lease, held)) = held {
+        for (lease, held) in held {
             sqlx::query(
                 "update attempt set held_milliseconds = max(held_milliseconds, $3)
                  where job_id = $1 and number = $2 and ended_at is null",

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use crate::dataset::jsonl::JsonlFile;
 use crate::dataset::{self, Columns, Dataset, Split};
-use crate::engine::actor::{ModelSource, Trained};
+use crate::engine::actor::Trained;
 use crate::engine::collective::{Alone, Collective};
 use crate::engine::device::Device;
+use crate::engine::loading::{Bases, ModelSource};
 use crate::engine::model::adapter::Origin;
 use crate::engine::{self, ActorSpec, EngineError, EvaluationJob, Job, Outcome, RegradingJob, Reporter, SamplingJob};
 use crate::job::adapter::{AdapterId, Lora};
@@ -67,8 +68,8 @@ impl Work {
     }
 }
 
-/// Makes the engine's job, or says why it cannot run.
-pub async fn prepare(store: &Store, claim: &Claim, device: &Device) -> Result<Work, Failure> {
+/// Makes the engine's job, or says why it cannot run. `bases` are what jobs of this worker share.
+pub async fn prepare(store: &Store, claim: &Claim, device: &Device, bases: &Bases) -> Result<Work, Failure> {
     // A process that only takes part holds no device and removes nothing.
     if !claim.devices.is_empty() {
         sweep(store, claim).await.map_err(failed)?;
@@ -82,8 +83,9 @@ pub async fn prepare(store: &Store, claim: &Claim, device: &Device) -> Result<Wo
         spec::Work::Train(training) => training.adapter.as_ref().and_then(|adapter| adapter.quantize),
         spec::Work::Sample(_) | spec::Work::Regrade(_) | spec::Work::Evaluate(_) => None,
     };
+    let bases = common.resources.share_base.then(|| bases.clone());
     let actor = actor(store, claim, device, common, work.precision()).await?;
-    let actor = ActorSpec { training, quantize, ..actor };
+    let actor = ActorSpec { training, quantize, bases, ..actor };
     Ok(match work {
         spec::Work::Train(training) => Work::Train(Box::new(training_job(store, claim, actor, training).await?)),
         spec::Work::Sample(sampling) => {
@@ -160,6 +162,7 @@ async fn actor(
         model,
         training: Trained::Nothing,
         quantize: None,
+        bases: None,
         directory: store.files().job(claim.lease.job),
         precision,
         device: device.clone(),

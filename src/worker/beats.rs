@@ -18,7 +18,7 @@ const BEATS: u32 = 3;
 pub struct Beats {
     store: Store,
     worker: WorkerId,
-    held: Arc<Mutex<Option<Held>>>,
+    held: Arc<Mutex<Vec<Held>>>,
     task: JoinHandle<()>,
 }
 
@@ -55,14 +55,14 @@ impl Beats {
     /// From now on the worker runs a job.
     pub fn take(&self, lease: Lease) -> Held {
         let held = Held { lease, since: Instant::now() };
-        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = Some(held);
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).push(held);
         held
     }
 
     /// The worker is about to end an attempt: how long it had the devices is written down for the last time.
-    pub async fn let_go(&self) {
+    pub async fn let_go(&self, lease: Lease) {
         beat(&self.store, self.worker, &self.held).await;
-        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).retain(|held| held.lease != lease);
     }
 }
 
@@ -72,10 +72,10 @@ impl Drop for Beats {
     }
 }
 
-async fn beat(store: &Store, worker: WorkerId, held: &Mutex<Option<Held>>) {
-    let held = *held.lock().unwrap_or_else(PoisonError::into_inner);
-    let held = held.map(|held| (held.lease, held.lasts()));
-    if let Err(error) = store.beat(worker, held, clock::now()).await {
+async fn beat(store: &Store, worker: WorkerId, held: &Mutex<Vec<Held>>) {
+    let held = held.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let held: Vec<(Lease, Duration)> = held.iter().map(|held| (held.lease, held.lasts())).collect();
+    if let Err(error) = store.beat(worker, &held, clock::now()).await {
         tracing::warn!(error = chain(&error), "the worker could not report that it is alive");
     }
 }

@@ -290,7 +290,7 @@ mod tests {
         let mut vigil = Vigil::new(machine.store.clone(), PATIENCE);
         look_for(&mut vigil, PATIENCE).await;
         assert_eq!(machine.status(lease.job).await, JobStatus::Starting, "the first look only learns the count");
-        machine.store.beat(machine.worker, None, clock::now()).await.unwrap();
+        machine.store.beat(machine.worker, &[], clock::now()).await.unwrap();
         look_for(&mut vigil, PATIENCE).await;
         assert_eq!(machine.status(lease.job).await, JobStatus::Starting, "it gave a sign of life");
         look_for(&mut vigil, Duration::from_secs(2)).await;

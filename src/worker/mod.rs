@@ -1,5 +1,5 @@
 //! The worker process: claims a job, runs the engine on a thread of its own, gives signs of life and writes down
-//! what the engine reports. One worker tends one device.
+//! what the engine reports. One worker tends one device, which jobs that share the weights of their model have together.
 
 mod assignment;
 mod beats;
@@ -19,6 +19,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::clock;
@@ -26,6 +27,7 @@ use crate::device::DeviceReading;
 use crate::engine::artifact::Saved;
 use crate::engine::collective::Watch;
 use crate::engine::device::Device;
+use crate::engine::loading::Bases;
 use crate::engine::{self, EngineError, Outcome, Reporter, Stop};
 use crate::job::{ArtifactSummary, EventBody, Failure, FailureKind, JobId, NewEvent, WorkerId};
 use crate::store::{Claim, Ended, Heartbeat, Keep, Lease, LifeLock, Loss, NewArtifact, Store, StoreError, WorkerRow};
@@ -38,6 +40,8 @@ use result::ResultBuilder;
 const EVENT_QUEUE: usize = 256;
 /// How often an idle worker looks for work, and a busy one for a cancellation.
 const POLL: Duration = Duration::from_millis(100);
+/// The stack of each thread that computes.
+const STACK_BYTES: usize = 32 << 20;
 /// How long a write is tried again while the disk is full or the database busy.
 const STORAGE_PATIENCE: Duration = Duration::from_secs(30);
 
@@ -74,7 +78,16 @@ pub struct Options {
     pub hang: Option<PathBuf>,
 }
 
-/// Claims and runs jobs until `shutdown` becomes true; a running job is then saved and put back into the queue.
+/// What the jobs of a worker run on.
+struct Desk {
+    store: Store,
+    options: Options,
+    beats: Beats,
+    device: Device,
+    bases: Bases,
+}
+
+/// Claims and runs jobs until `shutdown` becomes true; running jobs are then saved and put back into the queue.
 pub async fn run(store: Store, options: Options, mut shutdown: watch::Receiver<bool>) -> Result<(), WorkerError> {
     let _life = LifeLock::hold(store.files(), options.id)?;
     let device = attend(&store, &options).await?;
@@ -82,19 +95,33 @@ pub async fn run(store: Store, options: Options, mut shutdown: watch::Receiver<b
     tracing::info!(worker = %options.id, device = options.name, "waiting for jobs");
     let mut ticks = interval(POLL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut inference = InferenceServer::open(&store, &options, &device);
-    while !*shutdown.borrow() {
+    let desk = Arc::new(Desk { store, options, beats, device, bases: Bases::default() });
+    let Desk { store, options, device, .. } = &*desk;
+    let mut inference = InferenceServer::open(store, options, device);
+    let mut running = JoinSet::new();
+    let mut others_may_join = true;
+    while !*shutdown.borrow() || !running.is_empty() {
         tokio::select! {
             _ = ticks.tick() => {}
-            _ = shutdown.changed() => continue,
-            line = inference.caller() => inference.serve(line, &mut shutdown).await?,
+            _ = shutdown.changed(), if !*shutdown.borrow() => continue,
+            Some(ended) = running.join_next() => {
+                concluded(ended)?;
+                if running.is_empty() {
+                    others_may_join = true;
+                    inference.reopen();
+                }
+            }
+            line = inference.caller(), if running.is_empty() => inference.serve(line, &mut shutdown).await?,
+        }
+        if *shutdown.borrow() || !others_may_join {
+            continue;
         }
         inference.tidy().await;
         match store.claim(options.id, &options.name, clock::now()).await {
             Ok(Some(claim)) => {
                 inference.close();
-                run_claim(&store, &options, &beats, claim, &device, &mut shutdown).await?;
-                inference.reopen();
+                others_may_join = claim.spec.common.resources.share_base;
+                running.spawn(run_claim(Arc::clone(&desk), claim, shutdown.clone()));
             }
             Ok(None) => {}
             Err(error) => {
@@ -105,6 +132,11 @@ pub async fn run(store: Store, options: Options, mut shutdown: watch::Receiver<b
     }
     store.release_worker(options.id, "the worker ended", true, clock::now()).await?;
     Ok(())
+}
+
+/// What a job's task ended with.
+fn concluded(ended: Result<Result<(), WorkerError>, JoinError>) -> Result<(), WorkerError> {
+    ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
 }
 
 /// Opens the device and says that there is a worker for it.
@@ -191,14 +223,8 @@ impl StopFlag {
 }
 
 /// Runs one claimed job to whatever end it takes.
-async fn run_claim(
-    store: &Store,
-    options: &Options,
-    beats: &Beats,
-    claim: Claim,
-    device: &Device,
-    shutdown: &mut watch::Receiver<bool>,
-) -> Result<(), WorkerError> {
+async fn run_claim(desk: Arc<Desk>, claim: Claim, mut shutdown: watch::Receiver<bool>) -> Result<(), WorkerError> {
+    let Desk { store, options, beats, device, bases } = &*desk;
     let lease = claim.lease;
     let held = beats.take(lease);
     tracing::info!(job = %lease.job, attempt = lease.attempt, "starting");
@@ -206,7 +232,7 @@ async fn run_claim(
     let stop = Arc::new(StopFlag::default());
     let pulse = Arc::new(Pulse::new(options.hang.clone()));
     let reporter = LeaseReporter { messages, stop: Arc::clone(&stop), pulse: Arc::clone(&pulse) };
-    let mut work = match assignment::prepare(store, &claim, device).await {
+    let mut work = match assignment::prepare(store, &claim, device, bases).await {
         Ok(work) => work,
         Err(failure) => {
             tracing::warn!(job = %lease.job, failure.message, "refused");
@@ -224,10 +250,10 @@ async fn run_claim(
         peers = ranks::gather(store, &claim, &mut work, Watch { patience: options.watchdog, look }).await?;
     }
     let mut tending = Tending::new(store, held, &claim, &work, &stop);
-    let (engine, finished) = start_engine(work, reporter)?;
+    let (engine, finished) = start_engine(work, reporter, claim.spec.common.resources.share_base)?;
 
     let result = tokio::select! {
-        result = tending.tend(inbox, finished, shutdown) => result,
+        result = tending.tend(inbox, finished, &mut shutdown) => result,
         () = stillness(&pulse, options.watchdog) => {
             drop(peers);
             return end(store, beats, lease, Ended::Lost(hang(options))).await;
@@ -278,15 +304,30 @@ fn conclude(error: &EngineError, lease: Lease, devices: &[String]) -> Option<End
 /// What a run of the engine ends with; none when nothing was trained.
 type Run = Result<Option<Outcome>, EngineError>;
 
-/// Runs the engine on a thread of its own.
+/// Threads that compute; the engine itself runs on one of them.
+pub fn compute_threads(count: usize) -> rayon::ThreadPoolBuilder {
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(count);
+    builder.thread_name(|index| format!("compute-{index}")).stack_size(STACK_BYTES)
+}
+
+/// Runs the engine on a thread of its own; beside others with threads of its own, so that none of them waits for another's
+/// work to end.
 fn start_engine(
     work: assignment::Work,
     mut reporter: LeaseReporter,
+    beside_others: bool,
 ) -> Result<(JoinHandle<()>, oneshot::Receiver<Run>), WorkerError> {
     let (done, finished) = oneshot::channel();
     let thread = std::thread::Builder::new().name(String::from("engine")).spawn(move || {
         // The engine is a thread of the pool itself, so that it hands out work without waking anyone to do so.
-        let run = std::panic::AssertUnwindSafe(|| rayon::scope(|_| work.run(&mut reporter)));
+        let run = std::panic::AssertUnwindSafe(|| {
+            if !beside_others {
+                return rayon::scope(|_| work.run(&mut reporter));
+            }
+            let threads = compute_threads(rayon::current_num_threads()).build();
+            let threads = threads.map_err(|error| EngineError::Internal(error.to_string()))?;
+            threads.install(|| work.run(&mut reporter))
+        });
         let result = std::panic::catch_unwind(run)
             .unwrap_or_else(|panic| Err(EngineError::Internal(panic_text(panic.as_ref()))));
         // The receiver is gone only when the lease was lost; then nobody wants the result.
@@ -330,7 +371,7 @@ fn loss(failure: &Failure, device: &str) -> Option<Loss> {
 /// Writes down how an attempt ended. When its device was lost this worker ends with an error: what its process holds on
 /// the device goes with it.
 async fn end(store: &Store, beats: &Beats, lease: Lease, mut ended: Ended) -> Result<(), WorkerError> {
-    beats.let_go().await;
+    beats.let_go(lease).await;
     match &mut ended {
         Ended::Failed(Failure { message: text, .. }) | Ended::Lost(Loss { reason: text, .. }) => {
             *text = without_root(text, store.files().root());

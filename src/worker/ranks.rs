@@ -13,6 +13,7 @@ use super::{WorkerError, chain, internal};
 use crate::device;
 use crate::engine::artifact::Saved;
 use crate::engine::collective::{Collective, Sockets, Watch};
+use crate::engine::loading::Bases;
 use crate::engine::{self, Reporter, Stop};
 use crate::job::{Failure, NewEvent};
 use crate::program;
@@ -106,7 +107,7 @@ pub async fn take_part(store: &Store, device: &str, rank: Rank, lease: Lease) ->
 async fn compute(store: &Store, device: &str, lease: Lease, ranks: Arc<Sockets>) -> Result<(), Failure> {
     let device = engine::device::open(device).map_err(|error| error.failure())?;
     let claim = store.claimed(lease).await.map_err(|error| internal(chain(&error)))?;
-    let mut work = assignment::prepare(store, &claim, &device).await?;
+    let mut work = assignment::prepare(store, &claim, &device, &Bases::default()).await?;
     work.spread(Arc::clone(&ranks) as Arc<dyn Collective>);
     let run = move || rayon::scope(|_| work.run(&mut Quiet(ranks)));
     let done =

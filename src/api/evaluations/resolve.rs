@@ -34,7 +34,8 @@ pub async fn resolve(finder: Finder<'_>, submitted: Value) -> Result<NewJob, Pro
     let prompt = resolve::prompts(store, &model, common.prompt, "").await?;
     common.prompt = prompt.map_err(|error| Problem::invalid(vec![error]))?;
     let resolved = Resolved { common, work: Work::Evaluate(evaluating) };
-    Ok(NewJob::of(submitted, attributes, resolved, need.total()).with_verifier(scoring.stored))
+    let base = resources::base(&resolved, &model, &need);
+    Ok(NewJob::of(submitted, attributes, resolved, need.total()).with_base(base).with_verifier(scoring.stored))
 }
 
 /// The rows, which need an answer each where the verifier compares with it; only built-ins have parts.

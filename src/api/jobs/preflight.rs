@@ -101,6 +101,8 @@ struct Memory {
     /// With an adapter that for its parameters, and 4 for each of the frozen model, 2 in bf16, 9/8 with
     /// `adapter.quantize`, or on the CPU what codes of a GGUF file take.
     model: u64,
+    /// Of these, weights that never change, which jobs with `resources.share_base` have in common.
+    base: u64,
     /// 4 for each parameter of a model kept beside it, the reference or a teacher, 2 in bf16, or what codes take. With an
     /// adapter the reference takes none.
     copies: u64,
@@ -310,14 +312,14 @@ fn plan(resolution: &Resolution, checked: Checked, leakage: Option<Leakage>) -> 
     let fresh = if samples { plan.prompts_before(plan.rounds, &spec.train, &spec.rollouts) } else { 0 };
     let Checked { rows: rows_checked, longest: longest_prompt_tokens } = checked;
     let need = resolution.memory(Some(longest_prompt_tokens));
-    let MemoryNeed { program, model, copies, training, sampling, loading } = need;
+    let MemoryNeed { program, model, base, copies, training, sampling, loading } = need;
     Plan {
         rounds: if samples { plan.rounds } else { 0 },
         group_size: plan.group_size,
         completions: fresh * u64::from(plan.group_size),
         parameters: resolution.parameters,
         memory_bytes: need.total(),
-        memory: Memory { program, model, copies, training, sampling, loading },
+        memory: Memory { program, model, base, copies, training, sampling, loading },
         rows_checked,
         longest_prompt_tokens,
         leakage,

@@ -206,7 +206,9 @@ impl Resolution {
             metadata: self.attributes.metadata.clone(),
         });
         let need = self.memory(None);
-        let job = NewJob::of(self.submitted, self.attributes, self.training.of(self.common), need.total());
+        let resolved = self.training.of(self.common);
+        let base = resources::base(&resolved, &self.model, &need);
+        let job = NewJob::of(self.submitted, self.attributes, resolved, need.total()).with_base(base);
         NewJob { rollout_set, ..job.with_verifier(self.verifier) }
     }
 }

@@ -43,7 +43,8 @@ pub async fn resolve(finder: Finder<'_>, submitted: Value) -> Result<NewJob, Pro
     let (attributes, common, sampling) = spec.pin(model.reference, rows, scoring.config);
     let common = Common { prompt, ..common };
     let resolved = Resolved { common, work: Work::Sample(sampling) };
-    let job = NewJob::of(submitted, attributes, resolved, need.total()).with_verifier(scoring.stored);
+    let base = resources::base(&resolved, &model, &need);
+    let job = NewJob::of(submitted, attributes, resolved, need.total()).with_base(base).with_verifier(scoring.stored);
     Ok(filling_a_set(job, model.digest.unwrap_or_default(), model.tokenizer_digest))
 }
 

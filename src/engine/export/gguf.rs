@@ -10,8 +10,8 @@ use half::f16;
 use rayon::prelude::*;
 
 use super::{ExportTask, Written};
-use crate::engine::actor::Opened;
 use crate::engine::error::EngineError;
+use crate::engine::loading::Opened;
 use crate::engine::model::reader::{ggml_dtype, pairs};
 use crate::engine::model::weights;
 use crate::job::ExportDtype;

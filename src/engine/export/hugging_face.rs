@@ -8,9 +8,9 @@ use safetensors::{Dtype, View};
 use serde_json::{Map, Value, json};
 
 use super::{ExportTask, Written};
-use crate::engine::actor::Opened;
 use crate::engine::artifact::{write_file, write_json};
 use crate::engine::error::EngineError;
+use crate::engine::loading::Opened;
 use crate::engine::model::weights::{encoded, write_safetensors};
 use crate::job::ExportDtype;
 use crate::job::spec::WeightDtype;

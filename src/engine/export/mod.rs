@@ -9,9 +9,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::actor::{ModelSource, Opened};
 use super::artifact::{self, write_file};
 use super::error::EngineError;
+use super::loading::{ModelSource, Opened};
 use crate::job::spec::PromptSpec;
 use crate::job::{Export, ExportFormat, Manifest};
 use crate::modelfile::{COMPANIONS, adapter};

@@ -5,7 +5,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::job::event::StepMetrics;
-use crate::job::placement::WaitCode;
+use crate::job::placement::{Base, WaitCode};
 use crate::job::{DeviceReading, DeviceStatus, EventBody, EventKind, FailureKind, JobKind, NewEvent};
 use crate::store::{Ended, Loss, NewJob, ProjectLimits};
 
@@ -51,12 +51,20 @@ impl Machine {
     }
 
     async fn submit_as(&self, project: &str, priority: i32, devices: u32, gib: u64) -> JobId {
-        let spec = json!({
-            "model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"},
-            "objective": {"type": "sft"}, "train": {"steps": 10}, "priority": priority, "resources": {"devices": devices},
-        });
-        let new = NewJob { memory_bytes: gib * GIB, ..NewJob::of_kind(JobKind::Train, spec) };
+        let new = NewJob { memory_bytes: gib * GIB, ..new_job(priority, devices) };
         self.store.within(project).submit_job(new, None, NOW).await.unwrap().job.id
+    }
+
+    /// A job of 10 GiB, 6 of which it shares.
+    async fn submit_sharing(&self) -> JobId {
+        let base = Base { key: 7, bytes: 6 * GIB };
+        let new = NewJob { memory_bytes: 10 * GIB, ..new_job(0, 1).with_base(Some(base)) };
+        self.store.submit_job(new, None, NOW).await.unwrap().job.id
+    }
+
+    async fn crashes(&self, job: JobId) -> i64 {
+        let crashes = sqlx::query_scalar("select crashes from job where id = $1").bind(job.to_string());
+        crashes.fetch_one(&self.store.readers).await.unwrap()
     }
 
     /// What the worker of a device gets.
@@ -84,7 +92,49 @@ impl Machine {
     }
 }
 
+fn new_job(priority: i32, devices: u32) -> NewJob {
+    let spec = json!({
+        "model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"},
+        "objective": {"type": "sft"}, "train": {"steps": 10}, "priority": priority, "resources": {"devices": devices},
+    });
+    NewJob::of_kind(JobKind::Train, spec)
+}
+
 use DeviceStatus::{Busy, Faulted, Foreign, Idle};
+
+#[tokio::test]
+async fn jobs_that_share_weights_have_a_device_together_until_the_last_of_them_ends_or_one_of_them_loses_it() {
+    let machine = Machine::new(&[20]).await;
+    let (first, second) = (machine.submit_sharing().await, machine.submit_sharing().await);
+    let claims = [machine.claim(0).await.unwrap(), machine.claim(0).await.unwrap()];
+    assert_eq!(claims.each_ref().map(|claim| claim.lease.job), [first, second]);
+    assert_eq!(machine.store.devices(NOW).await.unwrap()[0].jobs, [first, second]);
+    assert_eq!(machine.store.project_with_usage(crate::store::DEFAULT_PROJECT).await.unwrap().devices, 2);
+
+    let alone = machine.submit(0, 1, 1).await;
+    let third = machine.submit_sharing().await;
+    assert!(machine.claim(0).await.is_none(), "nobody overtakes the one that waits for the device");
+    assert_eq!(machine.code(alone).await, Some(WaitCode::DevicesBusy));
+    assert_eq!(machine.code(third).await, Some(WaitCode::Behind));
+    machine.store.cancel_job(alone, NOW).await.unwrap();
+    assert_eq!(machine.claim(0).await.unwrap().lease.job, third);
+
+    machine.store.end_attempt(claims[0].lease, Ended::Drained, NOW).await.unwrap();
+    assert_eq!(machine.statuses().await, [Busy]);
+    assert_eq!(machine.claim(0).await.unwrap().lease.job, first);
+
+    let lost = Loss { kind: FailureKind::DeviceLost, reason: String::from("it hangs"), device: None, blameless: false };
+    machine.store.end_attempt(claims[1].lease, Ended::Lost(lost), NOW).await.unwrap();
+    assert_eq!(machine.statuses().await, [Faulted]);
+    let crashes = [machine.crashes(first).await, machine.crashes(second).await, machine.crashes(third).await];
+    assert_eq!(crashes, [0, 1, 0], "one is to blame");
+    machine.store.begin_check("simulated:0", NOW).await.unwrap();
+    machine.store.end_check("simulated:0", None, NOW).await.unwrap();
+    assert_eq!(machine.claim(0).await.unwrap().lease.job, first);
+    assert!(machine.claim(0).await.is_none(), "one that has crashed runs alone, and waits for the device");
+    assert_eq!(machine.store.release_worker(machine.workers[0], "killed", false, NOW).await.unwrap(), 1);
+    assert_eq!(machine.statuses().await, [Idle]);
+}
 
 #[tokio::test]
 async fn devices_are_taken_together_and_given_back_together_however_it_ends() {
