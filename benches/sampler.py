@@ -1,4 +1,5 @@
-"""What `sampling.weights` gains and costs, against a server that is running (release build, CPU, alone on the machine).
+"""What `sampling.weights` and `sampling.cache` gain and cost, against a server that is running (release build,
+CPU, alone on the machine).
 
     python3 benches/sampler.py BASE speed MODEL    # tokens a second of rollout sets, with the model's loading
     python3 benches/sampler.py BASE cost           # pass@1 of the built-in model under grpo and p3o, four seeds each
@@ -9,7 +10,7 @@ import statistics
 import sys
 import urllib.request
 
-WEIGHTS = (None, "bf16", "int8")
+NARROWED = ({}, {"weights": "bf16"}, {"weights": "int8"}, {"cache": "bf16"}, {"weights": "bf16", "cache": "bf16"})
 
 
 def request(url, body=None):
@@ -17,6 +18,10 @@ def request(url, body=None):
     call = urllib.request.Request(url, data=data, headers={"content-type": "application/json"})
     with urllib.request.urlopen(call, timeout=400) as answer:
         return json.loads(answer.read())
+
+
+def told(narrowed):
+    return ", ".join(f"{what} in {kind}" for what, kind in narrowed.items()) or "as trained"
 
 
 def finished(base, job):
@@ -29,8 +34,8 @@ def finished(base, job):
 
 def speed(base, model):
     for batch in (8, 32):
-        for weights in WEIGHTS:
-            sampling = {"max_new_tokens": 64, "batch_size": batch} | ({"weights": weights} if weights else {})
+        for narrowed in NARROWED:
+            sampling = {"max_new_tokens": 64, "batch_size": batch} | narrowed
             spec = {
                 "model": model,
                 "dataset": {"train": "builtin:arithmetic", "format": "text"},
@@ -42,15 +47,15 @@ def speed(base, model):
             made = request(f"{base}/v1/rollout-sets", spec)
             seconds = finished(base, made["job"])["device_seconds"]
             tokens = request(f"{base}/v1/rollout-sets/{made['id']}")["summary"]["tokens"]
-            print(f"{batch} at once, {weights or 'as trained'}: {tokens / seconds:.0f} tokens/s", flush=True)
+            print(f"{batch} at once, {told(narrowed)}: {tokens / seconds:.0f} tokens/s", flush=True)
 
 
 def cost(base):
     for objective in ("grpo", "p3o"):
-        for weights in WEIGHTS:
+        for narrowed in NARROWED:
             reached, distances, shares = [], [], []
             for seed in range(4):
-                sampling = {"max_new_tokens": 6, "batch_size": 256} | ({"weights": weights} if weights else {})
+                sampling = {"max_new_tokens": 6, "batch_size": 256} | narrowed
                 spec = {
                     "model": "builtin:arith-tiny",
                     "dataset": {"train": "builtin:arithmetic", "eval": "builtin:arithmetic"},
@@ -69,7 +74,7 @@ def cost(base):
                 distances.append(statistics.mean(of["logprob/mean_abs_diff"]))
                 shares.append(statistics.mean(of["ess/ratio"]))
             print(
-                f"{objective}, {weights or 'as trained'}: pass@1 {statistics.mean(reached):.3f} +- "
+                f"{objective}, {told(narrowed)}: pass@1 {statistics.mean(reached):.3f} +- "
                 f"{statistics.stdev(reached):.3f}, distance {statistics.mean(distances):.1e} nats, "
                 f"ESS {statistics.mean(shares):.5f}",
                 flush=True,

@@ -73,6 +73,14 @@ fn only_what_is_asked_for_is_measured() {
 }
 
 #[test]
+fn keys_and_values_in_bf16_are_measured_and_said() {
+    let arguments =
+        ["--model", "builtin:arith-tiny", "--seconds", "0.01", "--only", "sample", "--batch", "3", "--cache", "bf16"];
+    let report = figures(&[&arguments[..], &["--json"]].concat());
+    assert_eq!((&report["cache"], named(&report, "decode").len()), (&"bf16".into(), 1));
+}
+
+#[test]
 fn without_json_a_table_is_printed() {
     let output = bench(&["--model", "builtin:arith-tiny", "--seconds", "0.01", "--only", "train", "--compute", "bf16"]);
     let text = String::from_utf8(output.stdout).unwrap();

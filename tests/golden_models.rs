@@ -101,7 +101,7 @@ fn check_cache(decoder: &Decoder, sequences: &[Vec<u32>]) {
         let packed = Packed { tokens, positions: &positions, boundaries: &[0, tokens.len()] };
         let whole = decoder.hidden(packed).unwrap();
         let blocks: Vec<u32> = (0..tokens.len().div_ceil(BLOCK) as u32).rev().collect();
-        let mut cache = decoder.cache(blocks.len()).unwrap();
+        let mut cache = decoder.cache(None, blocks.len()).unwrap();
         let row = |at: usize| CachedRow { token: tokens[at], position: at as u32, blocks: &blocks };
         let mut own = decoder.extend(&mut cache, &(0..prompt).map(row).collect::<Vec<_>>()).unwrap().to_vec();
         for at in prompt..tokens.len() {

@@ -11,6 +11,7 @@ use anneal::engine::kernels::{Instructions, detect, restrict};
 use anneal::engine::learn::Learner;
 use anneal::engine::model::decoder::Decoder;
 use anneal::engine::model::weights::Weights;
+use anneal::engine::ops::attention::{Heads, Seen, cached_attention};
 use anneal::engine::ops::fallback;
 use anneal::engine::optimizer::AdamW;
 use anneal::job::spec::{OptimizerSpec, TrainSpec};
@@ -51,6 +52,23 @@ fn run(instructions: Instructions, precision: Precision) -> Vec<f32> {
     all
 }
 
+/// Attention over keys and values in bf16, which are widened as they are read; with those in f32 that were rounded before, it
+/// is the same on every set.
+fn attended(instructions: Instructions) -> Vec<f32> {
+    assert_eq!(restrict(instructions), instructions);
+    let heads = Heads { window: 30, ..Heads::new(6, 2, 40) };
+    let rows: Vec<f32> = (0..45 * heads.row()).map(|i| (i as f32 * 0.37).sin() * 1.5).collect();
+    let nearest = |(at, x): (usize, &f32)| {
+        if at % heads.row() < heads.query_row() { *x } else { half::bf16::from_f32(*x).to_f32() }
+    };
+    let rounded: Vec<f32> = rows.iter().enumerate().map(nearest).collect();
+    let seen: Vec<Seen<'_>> = (1..=45).map(|seen| Seen { blocks: &[2, 0, 1], seen }).collect();
+    let narrow = cached_attention(&rows, heads, &mut vec![0_u16; 3 * heads.block()], &seen).to_vec();
+    let wide = cached_attention(&rounded, heads, &mut vec![0.0_f32; 3 * heads.block()], &seen);
+    assert_eq!(narrow[..], wide[..], "{instructions:?}");
+    narrow
+}
+
 #[test]
 fn every_instruction_set_computes_the_same() {
     let best = detect();
@@ -65,6 +83,12 @@ fn every_instruction_set_computes_the_same() {
                 assert_eq!(got, expected, "{set:?}");
             }
         }
+    }
+    let expected = attended(best);
+    for set in sets.into_iter().filter(|set| *set <= best) {
+        let got = attended(set);
+        let worst = got.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(worst < 1e-5 && (set < Instructions::Avx2 || got == expected), "{set:?} is off by {worst}");
     }
     assert!(fallback::list().iter().any(|(what, _)| *what == "linear"), "slow ways are counted");
     restrict(best);

@@ -21,7 +21,7 @@ use super::ops::norm::Normed;
 use super::projection::{Lengths, LowRank, Norm, NormOf, Projection};
 use super::rows::{self, CachedRow};
 use crate::job::memory::Machine;
-use crate::job::spec::{MomentState, SamplingSpec};
+use crate::job::spec::{MomentState, SampledCache, SamplingSpec};
 use crate::modelfile::architecture::{Activation, TensorSpec};
 use crate::modelfile::config::ModelConfig;
 use crate::modelfile::gguf::blocks::BlockKind;
@@ -453,11 +453,12 @@ pub trait Attention: Storage {
         packed: &PackedRows<'_, Self>,
     ) -> Result<Self::Array>;
 
-    /// Memory for so many blocks of a layer, and for one more where rows that only fill a pass up need it.
-    fn cache_layer(&self, heads: Heads, blocks: usize) -> Result<Self::Layer>;
+    /// Memory for so many blocks of a layer, and for one more where rows that only fill a pass up need it. Keys and values
+    /// are kept in what the backend computes attention from, or in what is said.
+    fn cache_layer(&self, heads: Heads, kept: Option<SampledCache>, blocks: usize) -> Result<Self::Layer>;
 
     /// Bytes of one block of a layer.
-    fn block_bytes(&self, heads: Heads) -> usize;
+    fn block_bytes(&self, heads: Heads, kept: Option<SampledCache>) -> usize;
 
     /// Copies one block of a layer.
     fn copy_block(&self, layer: &mut Self::Layer, heads: Heads, from: u32, to: u32) -> Result<()>;

@@ -9,12 +9,12 @@
 //!   that are only computed with in the precision of products, or in codes;
 //! * training: gradients, `4 T`, and one pass ([`of_pass`]);
 //! * sampling: the trained weights in the order in which products read them, `4 T` (on a GPU nothing), keys and values of
-//!   the completions under way, and one pass of the newest tokens with its logits;
+//!   the completions under way, in bf16 half of it, and one pass of the newest tokens with its logits;
 //! * loading, which is over when the rest begins: the largest tensor several times, as it is read and turned.
 
 use serde::Serialize;
 
-use super::spec::{MicroBatchTokens, MomentState, Precision, SampledWeights, SamplingSpec, TrainSpec};
+use super::spec::{MicroBatchTokens, MomentState, Precision, SampledCache, SampledWeights, SamplingSpec, TrainSpec};
 
 /// Bytes of a number.
 const NUMBER: u64 = 4;
@@ -197,7 +197,9 @@ pub fn of_training(
         training: bytes(&[trained]).saturating_add(of_pass(shape, tokens, pass, machine)),
         sampling: sampled.map_or(0, |sampled| {
             let turned = if machine.panels { weights(trained, train.precision) } else { 0 };
-            of_sampler(shape, sampling, sampled, machine).saturating_add(turned)
+            let of = |sampling: &SamplingSpec| of_sampler(shape, (sampling, train.precision), sampled, machine);
+            // Evaluations within the job are others.
+            of(sampling).max(of(&sampling.widened())).saturating_add(turned)
         }),
         loading: 0,
     };
@@ -216,7 +218,7 @@ pub fn of_sampling(
         Some(weights) => weights.bytes(shape.parameters),
         None => computed(shape, precision, machine),
     };
-    let sampling = of_sampler(shape, sampling, sampled, machine);
+    let sampling = of_sampler(shape, (sampling, precision), sampled, machine);
     let program = program(shape, machine);
     completed(shape, MemoryNeed { program, model, base: model, sampling, ..MemoryNeed::default() }, true)
 }
@@ -258,13 +260,22 @@ fn length(shape: &Shape, sampling: &SamplingSpec, sampled: Sampled) -> u64 {
 }
 
 /// Keys and values of the completions under way, and the pass that continues them.
-fn of_sampler(shape: &Shape, sampling: &SamplingSpec, sampled: Sampled, machine: &Machine) -> u64 {
+fn of_sampler(
+    shape: &Shape,
+    (sampling, precision): (&SamplingSpec, Precision),
+    sampled: Sampled,
+    machine: &Machine,
+) -> u64 {
     let batch = u64::from(sampling.batch_size);
     let new = u64::from(sampling.max_new_tokens).min(shape.context).next_multiple_of(BLOCK).saturating_add(BLOCK);
     let prompts = batch.div_ceil(u64::from(sampled.group.max(1)));
     let prompt_tokens = prompts.saturating_mul(sampled.prompt_tokens.min(shape.context));
     let tokens = batch.saturating_mul(new).saturating_add(prompt_tokens);
-    let cache = bytes(&[2, shape.layers, shape.kv_heads, shape.head_dim, tokens]).min(machine.cache);
+    let numbers = bytes(&[2, shape.layers, shape.kv_heads, shape.head_dim, tokens]);
+    // A GPU attends in the precision of products.
+    let is_narrow = sampling.cache.is_some() || (!machine.panels && precision == Precision::Bf16);
+    let kept = if is_narrow { numbers / 2 } else { numbers };
+    let cache = kept.min(machine.cache);
     let rows = batch.saturating_add(machine.prefill.min(prompt_tokens));
     let row = 4 * shape.hidden_size + 2 * shape.projected() + shape.attended() + 3 * shape.intermediate_size;
     let logits = bytes(&[batch, shape.vocab_size]).min(machine.sampled_logits);
@@ -373,6 +384,7 @@ pub fn savings(
             with(&|train, _, _| train.micro_batch_tokens = MicroBatchTokens::Tokens(FEWEST_TOKENS as u32)),
         ),
         ("`sampling.batch_size: 8`", with(&|_, sampling, _| sampling.batch_size = sampling.batch_size.min(8))),
+        ("`sampling.cache: \"bf16\"`", with(&|_, sampling, _| sampling.cache = Some(SampledCache::Bf16))),
     ];
     if beside.adapter.is_none() {
         let rank_16 = shape.low_rank(16);
@@ -448,6 +460,41 @@ mod tests {
         let cache = 4 * 2 * 4 * 2 * 16 * (64 * (256 + 16) + 8 * 100);
         assert!(need.sampling > cache + 4_000_000 && need.sampling < 2 * (cache + 4_000_000));
         assert_eq!(with(shape(), Beside { sampled: None, ..ALONE }, |_, _| ()).sampling, 0);
+    }
+
+    #[test]
+    fn keys_and_values_in_bf16_take_half_and_evaluations_of_a_job_fit_in_that() {
+        // Keys and values of 64 completions of 256 tokens, and of the prompts of each 8 of them.
+        let numbers = 2 * 4 * 2 * 16 * (64 * (256 + 16) + 8 * 100);
+        let of = |cache, precision, machine: &Machine| {
+            let sampling = SamplingSpec { cache, ..SamplingSpec::default() };
+            of_sampling(&shape(), &sampling, precision, SAMPLED, machine).sampling
+        };
+        let narrow = Some(SampledCache::Bf16);
+        for precision in [Precision::F32, Precision::Bf16] {
+            assert_eq!(of(None, precision, &Machine::CPU) - of(narrow, precision, &Machine::CPU), 2 * numbers);
+        }
+        // A GPU computes with bf16 as it is.
+        assert_eq!(of(None, Precision::F32, &Machine::CUDA) - of(narrow, Precision::F32, &Machine::CUDA), 2 * numbers);
+        assert_eq!(of(None, Precision::Bf16, &Machine::CUDA), of(narrow, Precision::Bf16, &Machine::CUDA));
+        let trained = |batch_size, cache| {
+            with(shape(), ALONE, |_, sampling| (sampling.batch_size, sampling.cache) = (batch_size, cache)).sampling
+        };
+        assert_eq!(trained(64, None) - trained(64, narrow), 2 * numbers);
+        // A single completion of an evaluation is in f32.
+        assert_eq!(trained(1, narrow), trained(1, None));
+        // The bound on the CPU is one on bytes.
+        let deep = Shape { layers: 4096, ..shape() };
+        let of = |cache| {
+            of_sampling(
+                &deep,
+                &SamplingSpec { cache, ..SamplingSpec::default() },
+                Precision::F32,
+                SAMPLED,
+                &Machine::CPU,
+            )
+        };
+        assert_eq!(of(None).sampling, of(narrow).sampling);
     }
 
     #[test]

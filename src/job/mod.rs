@@ -26,6 +26,7 @@ pub mod progress;
 pub mod provenance;
 pub mod resources;
 pub mod rollout_set;
+mod sampling;
 pub mod spec;
 pub mod status;
 pub mod time;

@@ -1,5 +1,5 @@
-//! The sections of specs: sampling, optimizer, training, evaluation and resources, each with defaults and bounds. The
-//! specs that they are sections of are in [`crate::spec`].
+//! The sections of specs: data, optimizer, training, evaluation and resources, each with defaults and bounds. Those with files
+//! of their own are named here too; the specs that they are sections of are in [`crate::spec`].
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -10,6 +10,7 @@ use super::RolloutSetId;
 use super::bounds;
 pub use super::checkpoint::{CheckpointSpec, WeightDtype};
 use super::field::{self, FieldError, Fields};
+pub use super::sampling::{SampledCache, SampledWeights, SamplingSpec};
 
 /// The most optimizer steps one job may take.
 pub const MAX_STEPS: u64 = 1_000_000;
@@ -123,69 +124,6 @@ impl PromptSpec {
     /// Whether a template has a place for the prompt.
     pub fn is_template(template: &str) -> bool {
         template.contains("{prompt}")
-    }
-}
-
-/// How completions are sampled.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct SamplingSpec {
-    /// 0 is greedy; 1 samples the model's own distribution.
-    #[schemars(range(min = 0.0, max = 10.0))]
-    pub temperature: f64,
-    /// Keep the smallest set of tokens with at least this much probability; 1 keeps all.
-    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
-    pub top_p: f64,
-    /// Keep the k most probable tokens; 0 keeps all.
-    pub top_k: u32,
-    /// The longest completion in tokens.
-    #[schemars(range(min = 1, max = 131_072))]
-    pub max_new_tokens: u32,
-    /// Texts that end a completion, besides the model's end-of-sequence tokens.
-    #[schemars(length(max = 16), inner(length(min = 1, max = 256)))]
-    pub stop: Vec<String>,
-    /// Completions sampled at the same time.
-    #[schemars(range(min = 1, max = 1024))]
-    pub batch_size: u32,
-    /// Sample with a copy of the weights of fewer bits, and products in bf16: faster, and another distribution than the one
-    /// that is trained. The log-probabilities that are kept are those that tokens were really drawn with; `p3o` and other
-    /// objectives with a correction weigh them against the policy's, others warn. On the CPU only; a GPU samples with the
-    /// weights that are trained. Evaluations within a job always take these.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub weights: Option<SampledWeights>,
-}
-
-/// What completions are sampled with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SampledWeights {
-    /// 2 bytes a parameter.
-    Bf16,
-    /// 1.1 bytes: codes of 8 bits with a scale for each 32 of them.
-    Int8,
-}
-
-impl SampledWeights {
-    /// Bytes of a copy of so many parameters.
-    pub fn bytes(self, parameters: u64) -> u64 {
-        match self {
-            Self::Bf16 => parameters.saturating_mul(2),
-            Self::Int8 => (parameters / 8).saturating_mul(9),
-        }
-    }
-}
-
-impl Default for SamplingSpec {
-    fn default() -> Self {
-        Self {
-            temperature: 1.0,
-            top_p: 1.0,
-            top_k: 0,
-            max_new_tokens: 256,
-            stop: Vec::new(),
-            batch_size: 64,
-            weights: None,
-        }
     }
 }
 
@@ -535,13 +473,6 @@ impl DatasetSpec {
             "must contain `{prompt}`",
         );
         fields.finish()
-    }
-}
-
-impl SamplingSpec {
-    /// Whether tokens are drawn from the model's own distribution.
-    pub fn is_whole(&self) -> bool {
-        self.temperature == 1.0 && self.top_p >= 1.0 && self.top_k == 0 && self.weights.is_none()
     }
 }
 

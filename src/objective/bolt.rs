@@ -103,8 +103,9 @@ impl Settings for Config {
             warnings.push((
                 "/sampling",
                 "reference_changed",
-                "temperature, top_p, top_k and `weights` change the distribution that is sampled, and with it the \
-                 reference that the target tilts; use temperature 1, top_p 1, top_k 0 and no `weights` for the model itself",
+                "temperature, top_p, top_k, `weights` and `cache` change the distribution that is sampled, and with it the \
+                 reference that the target tilts; use temperature 1, top_p 1, top_k 0 and neither of the two for the model \
+                 itself",
             ));
         }
         if self.zero_spread == ZeroSpread::Skip {

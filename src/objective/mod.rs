@@ -334,7 +334,7 @@ pub trait Settings {
 pub struct Circumstances {
     /// The job samples them itself.
     pub samples: bool,
-    /// At another temperature than 1.
+    /// At another temperature than 1, or with weights or keys and values of fewer bits.
     pub shifted: bool,
     /// With top_p or top_k.
     pub truncated: bool,

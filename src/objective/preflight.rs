@@ -71,7 +71,7 @@ pub fn warnings<R>(config: &Config, spec: &Sections<'_, R>) -> Vec<FieldError> {
     let s = spec.sampling;
     let job = Circumstances {
         samples,
-        shifted: samples && (s.temperature != 1.0 || s.weights.is_some()),
+        shifted: samples && (s.temperature != 1.0 || s.is_narrowed()),
         truncated: samples && (s.top_p < 1.0 || s.top_k > 0),
         reused: objective.plan().longest_round() > 1,
     };
@@ -123,12 +123,14 @@ mod tests {
         assert_eq!(codes(json!({"type": "bolt"}), hot.clone()), ["reference_changed"]);
         assert_eq!(codes(json!({"type": "p3o"}), hot.clone()), Vec::<&str>::new());
         assert_eq!(codes(json!({"type": "policy_gradient"}), hot), ["off_policy"]);
-        let quick = || json!({"sampling": {"weights": "int8"}});
-        assert_eq!(codes(json!({"type": "bolt"}), quick()), ["reference_changed"]);
-        assert_eq!(codes(json!({"type": "policy_gradient"}), quick()), ["off_policy"]);
-        assert_eq!(codes(json!({"type": "vopd", "teacher": "builtin:arith-tiny"}), quick()), ["off_policy"]);
-        assert_eq!(codes(json!({"type": "p3o"}), quick()), Vec::<&str>::new());
-        assert_eq!(codes(json!({"type": "grpo"}), quick()), Vec::<&str>::new());
+        for narrowed in [json!({"weights": "int8"}), json!({"cache": "bf16"})] {
+            let quick = || json!({"sampling": narrowed});
+            assert_eq!(codes(json!({"type": "bolt"}), quick()), ["reference_changed"]);
+            assert_eq!(codes(json!({"type": "policy_gradient"}), quick()), ["off_policy"]);
+            assert_eq!(codes(json!({"type": "vopd", "teacher": "builtin:arith-tiny"}), quick()), ["off_policy"]);
+            assert_eq!(codes(json!({"type": "p3o"}), quick()), Vec::<&str>::new());
+            assert_eq!(codes(json!({"type": "grpo"}), quick()), Vec::<&str>::new());
+        }
         assert_eq!(codes(json!({"type": "bolt", "zero_spread": "skip"}), json!({})), ["departure"]);
     }
 }

@@ -164,7 +164,7 @@ impl Settings for Config {
 
     fn warnings(&self, job: &Circumstances) -> Vec<Warning> {
         let detail = "the gradient is that of the policy's own distribution; completions sampled with another \
-                      temperature, top_p, top_k or with `weights` of fewer bits bias it";
+                      temperature, top_p, top_k or with `weights` or a `cache` of fewer bits bias it";
         (job.shifted || job.truncated).then_some(("/sampling", "off_policy", detail)).into_iter().collect()
     }
 

@@ -110,8 +110,8 @@ struct Memory {
     /// fewest that it takes, or with the longest sequence.
     training: u64,
     /// On the CPU 4 for each trained parameter, as products read it; keys and values of `sampling.batch_size` completions
-    /// of full length, on the CPU at most 2 GiB; and the pass that continues them. Not there at the same time as
-    /// `training`.
+    /// of full length, with `sampling.cache` half of that, on the CPU at most 2 GiB; and the pass that continues them. Not
+    /// there at the same time as `training`.
     sampling: u64,
     /// What reading the model takes beyond all that, where it is more.
     loading: u64,

@@ -95,11 +95,12 @@ fn refusal(admitted: StoredRollouts, name: &str, mix: bool) -> Option<String> {
 /// In what way a set's completions do not come from the distribution of the model itself.
 fn departure(summary: &RolloutSummary) -> Option<String> {
     let fix = "the objective needs completions of the model that the job starts from, sampled at temperature 1 with \
-               top_p 1 and top_k 0; make such a set with POST /v1/rollout-sets";
+               top_p 1, top_k 0 and no weights or cache of fewer bits; make such a set with POST /v1/rollout-sets";
     if summary.max_step > 0 {
         return Some(format!("some of its completions were sampled after {} training steps; {fix}", summary.max_step));
     }
-    (!summary.whole_distribution).then(|| format!("it was sampled with another temperature, top_p or top_k; {fix}"))
+    (!summary.whole_distribution)
+        .then(|| format!("it was sampled with another temperature, top_p, top_k, weights or cache; {fix}"))
 }
 
 #[cfg(test)]

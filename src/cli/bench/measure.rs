@@ -11,11 +11,12 @@ use super::report::Measurement;
 use super::subject::Subject;
 use crate::engine::backend::Backend;
 use crate::engine::batch::{Sequence, pack};
+use crate::engine::kernels::attention::BLOCK;
 use crate::engine::learn::Learner;
 use crate::engine::optimizer::AdamW;
 use crate::engine::random::{Purpose, Stream};
 use crate::engine::sampler::{Completion, Request, Sampler, Statistics};
-use crate::job::spec::{OptimizerSpec, SamplingSpec, TrainSpec};
+use crate::job::spec::{OptimizerSpec, SampledCache, SamplingSpec, TrainSpec};
 use crate::objective::math::mean;
 use crate::objective::{self, Group, Objective, StepStatistics, StepTotals};
 use crate::text::tokenizer::TextTokenizer;
@@ -56,7 +57,7 @@ pub struct Peak {
     pub gflops: f64,
     /// Its memory's, in bytes read and written, where that was measured.
     pub bytes_per_second: Option<f64>,
-    /// Bytes of a weight, and of a number in the cache.
+    /// Bytes of a weight.
     pub number_bytes: usize,
 }
 
@@ -76,6 +77,8 @@ const ATTEMPTS: usize = 10;
 pub struct Bench<'a, B: Backend> {
     pub subject: &'a Subject<B>,
     pub optimizer: OptimizerSpec,
+    /// What keys and values are kept in.
+    pub cache: Option<SampledCache>,
     /// Time for each measurement.
     pub seconds: f64,
     pub peak: Peak,
@@ -202,9 +205,10 @@ impl<B: Backend> Bench<'_, B> {
         let unread = if config.tie_word_embeddings { 0 } else { config.vocab_size * config.hidden_size };
         let steps = f64::from(self.sizes.new - 1);
         let cached = self.sizes.prompt as f64 + f64::from(self.sizes.new) / 2.0;
-        let per_token = (2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim) as f64;
-        let numbers = (weights.parameter_count() - unread) as f64 + f64::from(batch) * cached * per_token;
-        Some(steps * numbers * number_bytes as f64 / bytes_per_second? / seconds)
+        let per_token = self.subject.decoder.bytes_per_block(self.cache) as f64 / BLOCK as f64;
+        let of_weights = (weights.parameter_count() - unread) as f64 * number_bytes as f64;
+        let bytes = of_weights + f64::from(batch) * cached * per_token;
+        Some(steps * bytes / bytes_per_second? / seconds)
     }
 
     /// Runs once for nothing, since the first run takes memory and packs weights, and then for the time that is set.
@@ -236,7 +240,8 @@ impl<B: Backend> Bench<'_, B> {
     /// Samples `new` tokens for each request at once.
     fn draw(&self, requests: &[Request], new: u32, stream: Stream) -> anyhow::Result<Drawn> {
         let tokenizer: &TextTokenizer = self.subject.tokenizer.as_ref().context("the model has no tokenizer")?;
-        let spec = SamplingSpec { max_new_tokens: new, batch_size: requests.len() as u32, ..SamplingSpec::default() };
+        let (batch_size, cache) = (requests.len() as u32, self.cache);
+        let spec = SamplingSpec { max_new_tokens: new, batch_size, cache, ..SamplingSpec::default() };
         let sampler = Sampler { decoder: &self.subject.decoder, tokenizer, spec: &spec, stream };
         let began = Instant::now();
         let (completions, statistics) =

@@ -31,7 +31,7 @@ use crate::engine::device::{self, Device};
 use crate::engine::kernels::buffer::release_free;
 use crate::engine::kernels::{gemm, instructions};
 use crate::engine::ops::fallback;
-use crate::job::spec::{MomentState, OptimizerSpec, Precision};
+use crate::job::spec::{MomentState, OptimizerSpec, Precision, SampledCache};
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "`anneal bench --help` says what is measured and how to read it.")]
@@ -53,6 +53,9 @@ pub struct Args {
     /// Keep frozen weights in codes of 8 bits; needs --lora, or --only sample
     #[arg(long)]
     int8: bool,
+    /// Keep keys and values of completions in fewer bits
+    #[arg(long, value_enum)]
+    cache: Option<Cache>,
     /// What the moments of AdamW are kept in
     #[arg(long, value_enum, default_value_t = State::F32)]
     state: State,
@@ -88,7 +91,8 @@ What is measured:
            random rewards, micro-batches of 2048 tokens, backward and AdamW.
 
 With more than 50 million parameters decode is also shown as a share of the time in which its
-weights could be read from memory once a token, at the rate at which all threads read.
+weights, and the cached keys and values, could be read from memory once a token, at the rate
+at which all threads read; --cache bf16 keeps keys and values so on both sides of that.
 
 On a GPU (--device cuda:0) the peak is that of products of 8192 rows and columns; prompts and
 completions have 256 tokens, and a training step has 16 sequences of 1024. `of peak` is then the
@@ -109,6 +113,7 @@ Examples:
   anneal bench --model smollm2-135m --compute bf16 --only train
   anneal bench --model smollm2-135m --lora 16 --only train
   anneal bench --model target/smollm2 --only sample --batch 1,16 --seconds 10
+  anneal bench --model smollm2-135m --only sample --batch 32,64 --cache bf16
   anneal bench --device cuda:0 --model qwen3-0.6b --compute bf16 --batch 1,32,256
   anneal bench --json | jq '.results[] | select(.name == \"decode\")'";
 
@@ -144,6 +149,18 @@ impl From<State> for MomentState {
             State::Bf16 => Self::Bf16,
             State::Int8 => Self::Int8,
         }
+    }
+}
+
+/// The job spec's `sampling.cache`, as an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Cache {
+    Bf16,
+}
+
+impl From<Cache> for SampledCache {
+    fn from(Cache::Bf16: Cache) -> Self {
+        Self::Bf16
     }
 }
 
@@ -252,7 +269,8 @@ fn measure_on<B: Backend>(
     let measured = peak.bytes_per_second.or_else(|| reads_memory.then(machine::read_bandwidth));
     let peak = Peak { bytes_per_second: measured, ..peak };
     let optimizer = OptimizerSpec { state: args.state.into(), ..OptimizerSpec::default() };
-    let bench = Bench { subject: &subject, optimizer, seconds: args.seconds, peak, sizes };
+    let cache = args.cache.map(SampledCache::from);
+    let bench = Bench { subject: &subject, optimizer, cache, seconds: args.seconds, peak, sizes };
     let mut add = |what: String, measurement: &dyn Fn(&Bench<'_, B>) -> anyhow::Result<Vec<Measurement>>| {
         progress.begin(&what);
         // Other phases need buffers of other sizes.
@@ -291,6 +309,7 @@ fn measure_on<B: Backend>(
         parameters: subject.weights.parameter_count(),
         lora: args.lora,
         compute: args.compute,
+        cache,
         matmul_peak_gflops: peak.gflops,
         memory_bytes_per_second: peak.bytes_per_second,
         peak_memory_bytes: machine::peak_memory_bytes()?,

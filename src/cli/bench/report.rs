@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Compute;
+use crate::job::spec::SampledCache;
 
 /// Everything that `anneal bench --json` prints.
 #[derive(Clone, Debug, Serialize)]
@@ -17,6 +18,9 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lora: Option<u32>,
     pub compute: Compute,
+    /// What keys and values were kept in, where that was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<SampledCache>,
     pub matmul_peak_gflops: f64,
     /// Of a GPU read and written by a copy; of the CPU read, where that was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,7 +119,8 @@ pub fn table(report: &Report) -> String {
         text += &format!("device       {gpu}\n");
     }
     let adapter = report.lora.map_or_else(String::new, |rank| format!(", adapter of rank {rank}"));
-    text += &format!("model        {}, {parameters} parameters{adapter}, products in {compute}\n", report.model);
+    let cache = report.cache.map_or("", |SampledCache::Bf16| ", keys and values in bf16");
+    text += &format!("model        {}, {parameters} parameters{adapter}, products in {compute}{cache}\n", report.model);
     let memory = report.memory_bytes_per_second;
     let memory = memory.map_or_else(String::new, |rate| format!(", memory {} GB/s", number(rate / 1e9)));
     text += &format!("matmul peak  {} GFLOP/s{memory}\n\n", number(report.matmul_peak_gflops));
@@ -218,6 +223,7 @@ mod tests {
             parameters: 134_515_008,
             lora: None,
             compute: Compute::Bf16,
+            cache: Some(SampledCache::Bf16),
             matmul_peak_gflops: 512.34,
             memory_bytes_per_second: None,
             peak_memory_bytes: 3 << 30,
@@ -258,7 +264,7 @@ mod tests {
         let expected = "\
 anneal       0.1.0, 2026-11-21T12:00:00.000Z
 machine      AMD EPYC, 2 cores, avx512_bf16
-model        smollm2-135m, 134,515,008 parameters, products in bf16
+model        smollm2-135m, 134,515,008 parameters, products in bf16, keys and values in bf16
 matmul peak  512 GFLOP/s
 
                                              tokens/s   seconds   GFLOP/s   of peak

@@ -16,7 +16,7 @@ use super::kernels::buffer::{Buffer, release_free};
 use super::kernels::gemm::{Strip, View};
 use super::kernels::pages::zeros;
 use super::ops;
-use super::ops::attention::{Attended, Heads, Seen, attend, packed_attention, packed_attention_backward};
+use super::ops::attention::{Attended, Heads, Seen, cached_attention, packed_attention, packed_attention_backward};
 use super::ops::bias;
 use super::ops::dropout::{add_dropped, dropped};
 use super::ops::embedding::{gather, scatter_add};
@@ -28,7 +28,7 @@ use super::ops::rotary::Rotary;
 use super::projection::{Lengths, LowRank, Magnitude, Norm, NormOf, Projection, Up};
 use super::rows::{CachedRow, Packed};
 use crate::job::memory::Machine;
-use crate::job::spec::SamplingSpec;
+use crate::job::spec::{SampledCache, SamplingSpec};
 use crate::modelfile::architecture::Activation;
 use crate::modelfile::rope::Rotation;
 use crate::objective::TeacherView;
@@ -48,12 +48,19 @@ pub struct Places<'a> {
     positions: Cow<'a, [u32]>,
 }
 
+/// Keys and values of one layer, in f32 or as the bits of bf16.
+#[derive(Debug)]
+pub enum Layer {
+    F32(Vec<f32>),
+    Bf16(Vec<u16>),
+}
+
 impl Storage for Cpu {
     type Array = Buffer;
     type Tokens<'a> = Places<'a>;
     type Packed<'a> = &'a [usize];
     type Cached<'a> = Vec<Seen<'a>>;
-    type Layer = Vec<f32>;
+    type Layer = Layer;
     type Recordings = ();
     type Rotary = Rotary;
     type Parameters = Parameters;
@@ -449,17 +456,25 @@ impl Attention for Cpu {
         Ok(packed_attention_backward(rows, attended, grad, heads, packed.sequences))
     }
 
-    fn cache_layer(&self, heads: Heads, blocks: usize) -> Result<Vec<f32>> {
-        Ok(zeros(blocks * heads.block()))
+    fn cache_layer(&self, heads: Heads, kept: Option<SampledCache>, blocks: usize) -> Result<Layer> {
+        let len = blocks * heads.block();
+        Ok(match kept {
+            None => Layer::F32(zeros(len)),
+            Some(SampledCache::Bf16) => Layer::Bf16(zeros(len)),
+        })
     }
 
-    fn block_bytes(&self, heads: Heads) -> usize {
-        heads.block() * size_of::<f32>()
+    fn block_bytes(&self, heads: Heads, kept: Option<SampledCache>) -> usize {
+        heads.block() * kept.map_or(size_of::<f32>(), |SampledCache::Bf16| size_of::<u16>())
     }
 
-    fn copy_block(&self, layer: &mut Vec<f32>, heads: Heads, from: u32, to: u32) -> Result<()> {
+    fn copy_block(&self, layer: &mut Layer, heads: Heads, from: u32, to: u32) -> Result<()> {
         let (len, from, to) = (heads.block(), from as usize, to as usize);
-        layer.copy_within(from * len..(from + 1) * len, to * len);
+        let (from, to) = (from * len..(from + 1) * len, to * len);
+        match layer {
+            Layer::F32(numbers) => numbers.copy_within(from, to),
+            Layer::Bf16(numbers) => numbers.copy_within(from, to),
+        }
         Ok(())
     }
 
@@ -468,12 +483,12 @@ impl Attention for Cpu {
         rows: &Buffer,
         heads: Heads,
         cached: &CachedRows<'_, Self>,
-        layer: &mut Vec<f32>,
+        layer: &mut Layer,
     ) -> Result<Buffer> {
-        for (row, values) in cached.sequences.iter().zip(rows.chunks_exact(heads.row())) {
-            heads.put_cached(values, layer, row.blocks, row.seen - 1);
-        }
-        Ok(attend(rows, heads, layer, &cached.sequences).out)
+        Ok(match layer {
+            Layer::F32(cache) => cached_attention(rows, heads, cache, &cached.sequences),
+            Layer::Bf16(cache) => cached_attention(rows, heads, cache, &cached.sequences),
+        })
     }
 }
 

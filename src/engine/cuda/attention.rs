@@ -12,6 +12,7 @@ use crate::engine::ops::norm::Normed;
 use crate::engine::ops::rotary::Rotary;
 use crate::engine::projection::Norm;
 use crate::engine::rows::{CachedRow, Packed};
+use crate::job::spec::SampledCache;
 use crate::modelfile::rope::Rotation;
 
 type Result<T> = std::result::Result<T, EngineError>;
@@ -107,6 +108,16 @@ impl Cuda {
     /// Numbers in one block of the cache: keys, then values, of every head.
     fn cache_block(heads: Heads) -> usize {
         2 * BLOCK * heads.key_value_row()
+    }
+
+    /// What keys and values of the cache are kept in.
+    fn kept_in(&self, kept: Option<SampledCache>) -> Kind {
+        kept.map_or(self.kind, |SampledCache::Bf16| Kind::Bf16)
+    }
+
+    /// The ending of kernels for rows of the device's kind and keys and values that are kept in `cache`.
+    fn suffix_over(&self, cache: &Memory) -> &'static str {
+        if cache.kind() == self.kind { self.suffix() } else { "f32_over_bf16" }
     }
 
     /// Rows of a tile of packed attention.
@@ -287,13 +298,13 @@ impl Attention for Cuda {
         Ok(of_rows)
     }
 
-    fn cache_layer(&self, heads: Heads, blocks: usize) -> Result<Memory> {
+    fn cache_layer(&self, heads: Heads, kept: Option<SampledCache>, blocks: usize) -> Result<Memory> {
         // Rows that fill a recorded pass up have a block of their own.
-        Ok(self.activations((blocks + 1) * Self::cache_block(heads))?)
+        Ok(self.memory(self.kept_in(kept), (blocks + 1) * Self::cache_block(heads))?)
     }
 
-    fn block_bytes(&self, heads: Heads) -> usize {
-        Self::cache_block(heads) * self.kind.bytes()
+    fn block_bytes(&self, heads: Heads, kept: Option<SampledCache>) -> usize {
+        Self::cache_block(heads) * self.kept_in(kept).bytes()
     }
 
     fn copy_block(&self, layer: &mut Memory, heads: Heads, from: u32, to: u32) -> Result<()> {
@@ -314,7 +325,8 @@ impl Attention for Cuda {
         let sizes = [number(heads.query), number(heads.key_value), number(heads.width)];
         let place = [at(layer), at(rows), Argument::Pointer(tables.slots)];
         let arguments = [&place[..], &sizes, &[number(count)]].concat();
-        self.rows("cache_put", count, 2 * heads.key_value_row(), &arguments)?;
+        let kernel = format!("cache_put_{}", self.suffix_over(layer));
+        self.rows_by(&kernel, count, 2 * heads.key_value_row(), &arguments)?;
 
         let items = count * heads.query * parts;
         let partial_out = self.memory(Kind::F32, items * heads.width)?;
@@ -334,7 +346,7 @@ impl Attention for Cuda {
             (format!("cached_attention_bf16_w{}", heads.width), 256 * heads.width * stages)
         } else {
             arguments.push(window(heads));
-            (format!("cached_attention_{}", self.suffix()), 4 * (48 * (heads.width + 4) + 272))
+            (format!("cached_attention_{}", self.suffix_over(layer)), 4 * (48 * (heads.width + 4) + 272))
         };
         self.launch(&name, [tables.tile_count, heads.key_value, parts], 128, shared as u32, &arguments)?;
 

@@ -45,8 +45,19 @@ impl Cuda {
         width: usize,
         arguments: &[Argument],
     ) -> driver::Result<()> {
+        self.rows_by(&format!("{name}_{}", suffix(kind)), grid, width, arguments)
+    }
+
+    /// The same by the kernel's whole name.
+    pub(super) fn rows_by(
+        &self,
+        kernel: &str,
+        grid: impl Into<Grid>,
+        width: usize,
+        arguments: &[Argument],
+    ) -> driver::Result<()> {
         let threads = 32 * width.div_ceil(256).clamp(1, 8) as u32;
-        self.launch(&format!("{name}_{}", suffix(kind)), grid, threads, 0, arguments)
+        self.launch(kernel, grid, threads, 0, arguments)
     }
 
     /// Zeros in f32.

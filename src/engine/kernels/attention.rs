@@ -1,11 +1,13 @@
 //! The inner loops of attention. Keys are kept transposed in blocks of sixteen tokens, so that sixteen scores come out
 //! of one chain of products; values are kept row by row. A score is one chain over the head's width, an output one
-//! chain over the keys in ascending order: neither depends on which rows are computed together.
+//! chain over the keys in ascending order: neither depends on which rows are computed together. Blocks are f32, or bf16,
+//! which a sampler may keep: it is widened as it is read, and everything else is the same.
 
 use std::ops::Range;
 
 use super::dispatched;
 use super::lanes::{LANES, Lanes};
+use super::precision::bf16_bits;
 use super::rows::{exp, largest, sum};
 
 /// Tokens in a block of keys and values.
@@ -23,21 +25,55 @@ pub const fn padded(width: usize) -> usize {
     width.div_ceil(LANES) * LANES
 }
 
+/// What keys and values are kept in.
+///
+/// # Safety
+/// As of [`Lanes`].
+pub unsafe trait Kept: Copy + Send + Sync {
+    /// The nearest to a number, ties to even.
+    fn nearest(x: f32) -> Self;
+    unsafe fn load<S: Lanes>(from: *const Self) -> S::V;
+}
+
+unsafe impl Kept for f32 {
+    #[inline(always)]
+    fn nearest(x: f32) -> Self {
+        x
+    }
+    #[inline(always)]
+    unsafe fn load<S: Lanes>(from: *const Self) -> S::V {
+        unsafe { S::load(from) }
+    }
+}
+
+/// The bits of bf16.
+unsafe impl Kept for u16 {
+    #[inline(always)]
+    fn nearest(x: f32) -> Self {
+        bf16_bits(x) as Self
+    }
+    #[inline(always)]
+    unsafe fn load<S: Lanes>(from: *const Self) -> S::V {
+        unsafe { S::load_bf16(from) }
+    }
+}
+
 /// Puts one token's key and value into a head's block.
-pub fn put(block: &mut [f32], slot: usize, key: &[f32], value: &[f32]) {
+pub fn put<T: Kept>(block: &mut [T], slot: usize, key: &[f32], value: &[f32]) {
     let width = key.len();
     let (keys, values) = block.split_at_mut(width * BLOCK);
     for (column, key) in keys.chunks_exact_mut(BLOCK).zip(key) {
-        column[slot] = *key;
+        column[slot] = T::nearest(*key);
     }
-    values[slot * padded(width)..][..width].copy_from_slice(value);
+    let values = &mut values[slot * padded(width)..][..width];
+    values.iter_mut().zip(value).for_each(|(to, value)| *to = T::nearest(*value));
 }
 
 /// Queries of one head over the same blocks, in ascending order of how many keys they see.
-pub struct Queries<'a> {
+pub struct Queries<'a, T> {
     pub width: usize,
     /// The head's block `i`, of [`block_len`] numbers, is at `first + offsets[i] * stride`.
-    pub blocks: &'a [f32],
+    pub blocks: &'a [T],
     pub first: usize,
     pub stride: usize,
     pub offsets: &'a [u32],
@@ -50,7 +86,7 @@ pub struct Queries<'a> {
     pub window: usize,
 }
 
-impl Queries<'_> {
+impl<T> Queries<'_, T> {
     /// The first key that a query sees.
     fn begin(&self, query: usize) -> usize {
         self.seen[query].saturating_sub(self.window)
@@ -72,7 +108,7 @@ impl Queries<'_> {
 
 /// Softmax attention: `out` gets a row of the head's padded width for each query, `log_sums` the logarithm of the
 /// normaliser of its scores. `scores` is scratch.
-pub fn attend(queries: &Queries<'_>, scores: &mut Vec<f32>, out: &mut [f32], log_sums: &mut [f32]) {
+pub fn attend<T: Kept>(queries: &Queries<'_, T>, scores: &mut Vec<f32>, out: &mut [f32], log_sums: &mut [f32]) {
     queries.check();
     let count = queries.seen.len();
     assert!(out.len() == count * padded(queries.width) && log_sums.len() == count);
@@ -82,26 +118,32 @@ pub fn attend(queries: &Queries<'_>, scores: &mut Vec<f32>, out: &mut [f32], log
 }
 
 dispatched!(
-    fn attend_of(queries: &Queries<'_>, scores: &mut [f32], out: &mut [f32], log_sums: &mut [f32]) = attend_body
+    fn attend_of<T: Kept>(queries: &Queries<'_, T>, scores: &mut [f32], out: &mut [f32], log_sums: &mut [f32]) =
+        attend_body
 );
 
 #[inline(always)]
-unsafe fn attend_body<S: Lanes>(queries: &Queries<'_>, scores: &mut [f32], out: &mut [f32], log_sums: &mut [f32]) {
+unsafe fn attend_body<S: Lanes, T: Kept>(
+    queries: &Queries<'_, T>,
+    scores: &mut [f32],
+    out: &mut [f32],
+    log_sums: &mut [f32],
+) {
     unsafe {
         match queries.seen.len() {
-            1 => attend_tile::<S, 1>(queries, scores, out, log_sums),
-            2 => attend_tile::<S, 2>(queries, scores, out, log_sums),
-            3 => attend_tile::<S, 3>(queries, scores, out, log_sums),
-            4 => attend_tile::<S, 4>(queries, scores, out, log_sums),
-            5 => attend_tile::<S, 5>(queries, scores, out, log_sums),
-            _ => attend_tile::<S, 6>(queries, scores, out, log_sums),
+            1 => attend_tile::<S, T, 1>(queries, scores, out, log_sums),
+            2 => attend_tile::<S, T, 2>(queries, scores, out, log_sums),
+            3 => attend_tile::<S, T, 3>(queries, scores, out, log_sums),
+            4 => attend_tile::<S, T, 4>(queries, scores, out, log_sums),
+            5 => attend_tile::<S, T, 5>(queries, scores, out, log_sums),
+            _ => attend_tile::<S, T, 6>(queries, scores, out, log_sums),
         }
     }
 }
 
 /// The scores of every query with every key of its blocks, also with those that it does not see.
 #[inline(always)]
-unsafe fn scores_tile<S: Lanes, const N: usize>(queries: &Queries<'_>, scores: &mut [f32]) {
+unsafe fn scores_tile<S: Lanes, T: Kept, const N: usize>(queries: &Queries<'_, T>, scores: &mut [f32]) {
     unsafe {
         let (row, width) = (queries.row(), queries.width);
         let keys = |block: usize| {
@@ -118,7 +160,7 @@ unsafe fn scores_tile<S: Lanes, const N: usize>(queries: &Queries<'_>, scores: &
                 for (n, sums) in sums.iter_mut().enumerate() {
                     let query = S::splat(*queries.queries.as_ptr().add(n * width + d));
                     for (sum, column) in sums.iter_mut().zip(columns) {
-                        *sum = S::fma(query, S::load(column.add(d * LANES)), *sum);
+                        *sum = S::fma(query, T::load::<S>(column.add(d * LANES)), *sum);
                     }
                 }
             }
@@ -130,7 +172,7 @@ unsafe fn scores_tile<S: Lanes, const N: usize>(queries: &Queries<'_>, scores: &
             first += 4;
         }
         for block in first..blocks {
-            let sums = products::<S, N>(queries.queries.as_ptr(), width, keys(block));
+            let sums = products::<S, T, N>(queries.queries.as_ptr(), width, keys(block));
             for (n, sum) in sums.into_iter().enumerate() {
                 S::store(scores.as_mut_ptr().add(n * row + block * BLOCK), S::mul(sum, scale));
             }
@@ -139,8 +181,8 @@ unsafe fn scores_tile<S: Lanes, const N: usize>(queries: &Queries<'_>, scores: &
 }
 
 #[inline(always)]
-unsafe fn attend_tile<S: Lanes, const N: usize>(
-    queries: &Queries<'_>,
+unsafe fn attend_tile<S: Lanes, T: Kept, const N: usize>(
+    queries: &Queries<'_, T>,
     scores: &mut [f32],
     out: &mut [f32],
     log_sums: &mut [f32],
@@ -150,7 +192,7 @@ unsafe fn attend_tile<S: Lanes, const N: usize>(
         let keys = |block: usize| {
             queries.blocks.as_ptr().add(queries.first + queries.offsets[block] as usize * queries.stride)
         };
-        scores_tile::<S, N>(queries, scores);
+        scores_tile::<S, T, N>(queries, scores);
         let mut inverses = [0.0; N];
         let first_key = queries.begin(0);
         let first_vector = first_key / LANES * LANES;
@@ -184,10 +226,10 @@ unsafe fn attend_tile<S: Lanes, const N: usize>(
                 let values = |j: usize| keys(j / BLOCK).add(width * BLOCK + (j % BLOCK) * padded(width) + first);
                 let out = out.as_mut_ptr().add(first);
                 if wide {
-                    weighted::<S, N, 4>(scores, row, first_key..longest, values, &inverses, out, padded(width));
+                    weighted::<S, T, N, 4>(scores, row, first_key..longest, values, &inverses, out, padded(width));
                     at += 4;
                 } else {
-                    weighted::<S, N, 1>(scores, row, first_key..longest, values, &inverses, out, padded(width));
+                    weighted::<S, T, N, 1>(scores, row, first_key..longest, values, &inverses, out, padded(width));
                     at += 1;
                 }
             }
@@ -197,11 +239,11 @@ unsafe fn attend_tile<S: Lanes, const N: usize>(
 
 /// Products of `N` rows with sixteen columns: `rows: [N, width]`, `columns: [width, LANES]`.
 #[inline(always)]
-unsafe fn products<S: Lanes, const N: usize>(rows: *const f32, width: usize, columns: *const f32) -> [S::V; N] {
+unsafe fn products<S: Lanes, T: Kept, const N: usize>(rows: *const f32, width: usize, columns: *const T) -> [S::V; N] {
     unsafe {
         let mut sums = [S::splat(0.0); N];
         for d in 0..width {
-            let column = S::load(columns.add(d * LANES));
+            let column = T::load::<S>(columns.add(d * LANES));
             for (n, sum) in sums.iter_mut().enumerate() {
                 *sum = S::fma(S::splat(*rows.add(n * width + d)), column, *sum);
             }
@@ -212,11 +254,11 @@ unsafe fn products<S: Lanes, const N: usize>(rows: *const f32, width: usize, col
 
 /// `out_n = factor_n sum_j weights_nj value_j` for `VECTORS` vectors of the values.
 #[inline(always)]
-unsafe fn weighted<S: Lanes, const N: usize, const VECTORS: usize>(
+unsafe fn weighted<S: Lanes, T: Kept, const N: usize, const VECTORS: usize>(
     weights: &[f32],
     row: usize,
     keys: Range<usize>,
-    value: impl Fn(usize) -> *const f32,
+    value: impl Fn(usize) -> *const T,
     factors: &[f32; N],
     out: *mut f32,
     stride: usize,
@@ -227,7 +269,7 @@ unsafe fn weighted<S: Lanes, const N: usize, const VECTORS: usize>(
             let from = value(j);
             let mut values = [S::splat(0.0); VECTORS];
             for (v, value) in values.iter_mut().enumerate() {
-                *value = S::load(from.add(v * LANES));
+                *value = T::load::<S>(from.add(v * LANES));
             }
             for (n, sums) in sums.iter_mut().enumerate() {
                 let weight = S::splat(*weights.as_ptr().add(n * row + j));
@@ -353,8 +395,9 @@ unsafe fn backward_tile<S: Lanes, const N: usize>(state: &mut Backward, tile: &T
         let (weights, grads) = (state.weights.as_mut_ptr(), state.weight_grads.as_mut_ptr());
         for at in (first_vector..row).step_by(BLOCK) {
             let scores =
-                products::<S, N>(tile.queries.as_ptr(), padded, state.keys_transposed.as_ptr().add(at * padded));
-            let dp = products::<S, N>(tile.grads.as_ptr(), padded, state.values_transposed.as_ptr().add(at * padded));
+                products::<S, f32, N>(tile.queries.as_ptr(), padded, state.keys_transposed.as_ptr().add(at * padded));
+            let dp =
+                products::<S, f32, N>(tile.grads.as_ptr(), padded, state.values_transposed.as_ptr().add(at * padded));
             for n in 0..N {
                 let p = exp::<S>(S::sub(S::mul(scores[n], scale), S::splat(tile.log_sums[n])));
                 let ds = S::mul(S::mul(p, S::sub(dp[n], S::splat(tile.centers[n]))), scale);
@@ -372,7 +415,7 @@ unsafe fn backward_tile<S: Lanes, const N: usize>(state: &mut Backward, tile: &T
         for column in (0..padded).step_by(LANES) {
             let keys = state.keys.as_ptr().add(column);
             let out = out.as_mut_ptr().add(column);
-            weighted::<S, N, 1>(
+            weighted::<S, f32, N, 1>(
                 &state.weight_grads,
                 row,
                 first_key..longest,

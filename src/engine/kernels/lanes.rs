@@ -21,6 +21,8 @@ pub unsafe trait Lanes: Copy {
     unsafe fn store(to: *mut f32, v: Self::V);
     /// Whole numbers of 8 bits.
     unsafe fn load_i8(from: *const i8) -> Self::V;
+    /// The numbers that bf16 stand for.
+    unsafe fn load_bf16(from: *const u16) -> Self::V;
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn sub(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn mul(a: Self::V, b: Self::V) -> Self::V;
@@ -58,6 +60,13 @@ unsafe impl Lanes for Avx512 {
     #[inline(always)]
     unsafe fn load_i8(from: *const i8) -> __m512 {
         unsafe { _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(from.cast()))) }
+    }
+    #[inline(always)]
+    unsafe fn load_bf16(from: *const u16) -> __m512 {
+        unsafe {
+            let words = _mm512_cvtepu16_epi32(_mm256_loadu_si256(from.cast()));
+            _mm512_castsi512_ps(_mm512_slli_epi32::<16>(words))
+        }
     }
     #[inline(always)]
     unsafe fn add(a: __m512, b: __m512) -> __m512 {
@@ -136,6 +145,14 @@ unsafe impl Lanes for Avx2 {
         unsafe { [half(from), half(from.add(8))] }
     }
     #[inline(always)]
+    unsafe fn load_bf16(from: *const u16) -> Self::V {
+        let half = |from: *const u16| unsafe {
+            let words = _mm256_cvtepu16_epi32(_mm_loadu_si128(from.cast()));
+            _mm256_castsi256_ps(_mm256_slli_epi32::<16>(words))
+        };
+        unsafe { [half(from), half(from.add(8))] }
+    }
+    #[inline(always)]
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V {
         both!(_mm256_add_ps, a, b)
     }
@@ -201,6 +218,11 @@ unsafe impl Lanes for Portable {
     unsafe fn load_i8(from: *const i8) -> Self::V {
         let codes = unsafe { from.cast::<[i8; LANES]>().read_unaligned() };
         codes.map(f32::from)
+    }
+    #[inline(always)]
+    unsafe fn load_bf16(from: *const u16) -> Self::V {
+        let numbers = unsafe { from.cast::<[u16; LANES]>().read_unaligned() };
+        numbers.map(|bits| f32::from_bits(u32::from(bits) << 16))
     }
     #[inline(always)]
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V {

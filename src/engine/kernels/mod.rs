@@ -85,23 +85,26 @@ pub fn detect() -> Instructions {
     Instructions::Portable
 }
 
-/// Defines a function that runs `$body::<S, ..>` for the instruction set in use.
+/// Defines a function that runs `$body::<S, ..>` for the instruction set in use; it may be one for several kinds of numbers.
 macro_rules! dispatched {
-    ($(#[$doc:meta])* $vis:vis fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $ret:ty)? = $body:ident) => {
+    (
+        $(#[$doc:meta])* $vis:vis fn $name:ident $(<$kind:ident: $bound:path>)? ($($arg:ident: $type:ty),* $(,)?)
+        $(-> $ret:ty)? = $body:ident
+    ) => {
         $(#[$doc])*
         #[allow(clippy::too_many_arguments)]
-        $vis unsafe fn $name($($arg: $type),*) $(-> $ret)? {
+        $vis unsafe fn $name $(<$kind: $bound>)? ($($arg: $type),*) $(-> $ret)? {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
             #[allow(clippy::too_many_arguments)]
-            unsafe fn avx512($($arg: $type),*) $(-> $ret)? {
-                unsafe { $body::<$crate::engine::kernels::lanes::Avx512>($($arg),*) }
+            unsafe fn avx512 $(<$kind: $bound>)? ($($arg: $type),*) $(-> $ret)? {
+                unsafe { $body::<$crate::engine::kernels::lanes::Avx512 $(, $kind)?>($($arg),*) }
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
             #[allow(clippy::too_many_arguments)]
-            unsafe fn avx2($($arg: $type),*) $(-> $ret)? {
-                unsafe { $body::<$crate::engine::kernels::lanes::Avx2>($($arg),*) }
+            unsafe fn avx2 $(<$kind: $bound>)? ($($arg: $type),*) $(-> $ret)? {
+                unsafe { $body::<$crate::engine::kernels::lanes::Avx2 $(, $kind)?>($($arg),*) }
             }
             match $crate::engine::kernels::instructions() {
                 #[cfg(target_arch = "x86_64")]
@@ -110,7 +113,7 @@ macro_rules! dispatched {
                 },
                 #[cfg(target_arch = "x86_64")]
                 $crate::engine::kernels::Instructions::Avx2 => unsafe { avx2($($arg),*) },
-                _ => unsafe { $body::<$crate::engine::kernels::lanes::Portable>($($arg),*) },
+                _ => unsafe { $body::<$crate::engine::kernels::lanes::Portable $(, $kind)?>($($arg),*) },
             }
         }
     };

@@ -8,8 +8,8 @@ use std::ptr::NonNull;
 const WORTHWHILE: usize = 1 << 20;
 
 /// `len` zeros.
-pub fn zeros(len: usize) -> Vec<f32> {
-    let values = vec![0.0; len];
+pub fn zeros<T: Clone + Default>(len: usize) -> Vec<T> {
+    let values = vec![T::default(); len];
     advise(&values);
     values
 }
@@ -82,7 +82,7 @@ impl Drop for Pages {
 }
 
 #[cfg(target_os = "linux")]
-fn advise(values: &[f32]) {
+fn advise<T>(values: &[T]) {
     const PAGE: usize = 4096;
     let range = values.as_ptr_range();
     let (start, end) = ((range.start as usize).next_multiple_of(PAGE), range.end as usize / PAGE * PAGE);
@@ -98,7 +98,7 @@ fn advise(values: &[f32]) {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn advise(_: &[f32]) {}
+fn advise<T>(_: &[T]) {}
 
 #[cfg(test)]
 mod tests {

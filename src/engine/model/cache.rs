@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::engine::backend::Backend;
 use crate::engine::error::EngineError;
 use crate::engine::ops::attention::Heads;
+use crate::job::spec::SampledCache;
 
 /// Keys and values of the sequences being sampled.
 #[derive(Debug)]
@@ -19,8 +20,16 @@ pub struct KvCache<B: Backend> {
 }
 
 impl<B: Backend> KvCache<B> {
-    pub fn new(backend: &Arc<B>, layers: usize, heads: Heads, blocks: usize) -> Result<Self, EngineError> {
-        let layers = (0..layers).map(|_| backend.cache_layer(heads, blocks)).collect::<Result<_, EngineError>>()?;
+    /// Memory for `blocks` blocks in each layer.
+    pub fn new(
+        backend: &Arc<B>,
+        layers: usize,
+        heads: Heads,
+        kept: Option<SampledCache>,
+        blocks: usize,
+    ) -> Result<Self, EngineError> {
+        let layers = (0..layers).map(|_| backend.cache_layer(heads, kept, blocks));
+        let layers = layers.collect::<Result<_, EngineError>>()?;
         Ok(Self { backend: Arc::clone(backend), heads, blocks, layers, recordings: B::Recordings::default() })
     }
 

@@ -22,6 +22,7 @@ use crate::engine::ops::experts::Routes;
 use crate::engine::ops::norm::Normed;
 use crate::engine::projection::{Lengths, LowRank, Norm, NormOf};
 use crate::engine::rows::{CachedRow, Packed};
+use crate::job::spec::SampledCache;
 use crate::modelfile::architecture::Part;
 use crate::modelfile::config::ModelConfig;
 use crate::modelfile::rope::RopeConfig;
@@ -179,14 +180,14 @@ impl<B: Backend> Decoder<B> {
         Ok(self.finish(x)?.normed.out)
     }
 
-    /// An empty cache of so many blocks.
-    pub fn cache(&self, blocks: usize) -> Result<KvCache<B>, EngineError> {
-        KvCache::new(&self.backend, self.layers.len(), self.heads, blocks)
+    /// An empty cache of so many blocks, whose keys and values the backend keeps as attention takes them, or otherwise.
+    pub fn cache(&self, kept: Option<SampledCache>, blocks: usize) -> Result<KvCache<B>, EngineError> {
+        KvCache::new(&self.backend, self.layers.len(), self.heads, kept, blocks)
     }
 
     /// Bytes of one block of a cache over all layers.
-    pub fn bytes_per_block(&self) -> usize {
-        self.layers.len() * self.backend.block_bytes(self.heads)
+    pub fn bytes_per_block(&self, kept: Option<SampledCache>) -> usize {
+        self.layers.len() * self.backend.block_bytes(self.heads, kept)
     }
 
     /// Adds the rows' keys and values to the cache, then attends to all tokens of their sequences up to themselves.

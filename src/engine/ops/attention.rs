@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::fallback;
 use crate::engine::kernels::attention::{
-    BLOCK, Backward, Queries, TILE, Tile, attend as attend_tile, block_len, padded, put,
+    BLOCK, Backward, Kept, Queries, TILE, Tile, attend as attend_tile, block_len, padded, put,
 };
 use crate::engine::kernels::buffer::Buffer;
 
@@ -64,18 +64,12 @@ impl Heads {
     }
 
     /// Puts the key and value of `row` (queries, keys and values side by side) into a block.
-    pub fn put(self, row: &[f32], block: &mut [f32], slot: usize) {
+    pub fn put<T: Kept>(self, row: &[f32], block: &mut [T], slot: usize) {
         let (keys, values) = row[self.query_row()..].split_at(self.key_value_row());
         let heads = block.chunks_exact_mut(block_len(self.width));
         for ((block, key), value) in heads.zip(keys.chunks_exact(self.width)).zip(values.chunks_exact(self.width)) {
             put(block, slot, key, value);
         }
-    }
-
-    /// Puts them at a position of a sequence that has the given blocks of `cache`.
-    pub fn put_cached(self, row: &[f32], cache: &mut [f32], blocks: &[u32], position: usize) {
-        let block = blocks[position / BLOCK] as usize;
-        self.put(row, &mut cache[block * self.block()..][..self.block()], position % BLOCK);
     }
 }
 
@@ -96,7 +90,7 @@ pub struct Attended<A = Buffer, S = A> {
 
 /// Attention of `rows` (`[N, row]`, queries, keys and values side by side) over blocks of keys and values, in which
 /// the rows' own stand already.
-pub fn attend(rows: &[f32], heads: Heads, blocks: &[f32], seen: &[Seen<'_>]) -> Attended {
+pub fn attend<T: Kept>(rows: &[f32], heads: Heads, blocks: &[T], seen: &[Seen<'_>]) -> Attended {
     fallback::note_portable("attention");
     assert_eq!(rows.len(), seen.len() * heads.row(), "rows and positions do not fit");
     let width = heads.query_row();
@@ -125,6 +119,15 @@ pub fn attend(rows: &[f32], heads: Heads, blocks: &[f32], seen: &[Seen<'_>]) -> 
     result
 }
 
+/// Puts the keys and values of `rows` into blocks of `cache`, each at the last place that its row sees, then attends.
+pub fn cached_attention<T: Kept>(rows: &[f32], heads: Heads, cache: &mut [T], seen: &[Seen<'_>]) -> Buffer {
+    for (Seen { blocks, seen }, row) in seen.iter().zip(rows.chunks_exact(heads.row())) {
+        let block = blocks[(seen - 1) / BLOCK] as usize;
+        heads.put(row, &mut cache[block * heads.block()..][..heads.block()], (seen - 1) % BLOCK);
+    }
+    attend(rows, heads, cache, seen).out
+}
+
 /// Memory of one thread.
 #[derive(Default)]
 struct Scratch {
@@ -136,11 +139,11 @@ struct Scratch {
 }
 
 impl Scratch {
-    fn attend(
+    fn attend<T: Kept>(
         &mut self,
         (rows, seen): (&[f32], &[Seen<'_>]),
         heads: Heads,
-        blocks: &[f32],
+        blocks: &[T],
         out: &mut [f32],
         log_sums: &mut [f32],
     ) {
@@ -437,5 +440,75 @@ mod tests {
             let got = attend(row, heads, &blocks, &[Seen { blocks: &ids, seen: position + 1 }]);
             assert_eq!(got.out[..], whole.out[(5 + position) * heads.query_row()..][..heads.query_row()]);
         }
+    }
+
+    /// Rows whose keys and values are the nearest bf16, by another implementation of rounding.
+    fn rounded(rows: &[f32], heads: Heads) -> Vec<f32> {
+        let nearest = |(at, x): (usize, &f32)| match at % heads.row() < heads.query_row() {
+            true => *x,
+            false => half::bf16::from_f32(*x).to_f32(),
+        };
+        rows.iter().enumerate().map(nearest).collect()
+    }
+
+    /// Through a cache of scattered blocks, in passes of so many rows.
+    fn cached<T: Kept>(rows: &[f32], heads: Heads, (mut cache, pass): (Vec<T>, usize)) -> Vec<f32> {
+        let ids: Vec<u32> = (0..(rows.len() / heads.row()).div_ceil(BLOCK) as u32).rev().collect();
+        cache.truncate(ids.len() * heads.block());
+        let mut out = Vec::new();
+        for (number, some) in rows.chunks(pass * heads.row()).enumerate() {
+            let seen = |row: usize| Seen { blocks: &ids, seen: number * pass + row + 1 };
+            let seen: Vec<Seen<'_>> = (0..some.len() / heads.row()).map(seen).collect();
+            out.extend_from_slice(&cached_attention(some, heads, &mut cache, &seen));
+        }
+        out
+    }
+
+    const SHAPES: [(Heads, usize); 4] = [
+        (Heads { query: 4, key_value: 2, width: 6, scale: 0.4, window: usize::MAX }, 23),
+        (Heads { query: 8, key_value: 1, width: 20, scale: 0.25, window: 7 }, 50),
+        (Heads { query: 2, key_value: 2, width: 80, scale: 0.1, window: 37 }, 70),
+        (Heads { query: 6, key_value: 2, width: 64, scale: 0.125, window: usize::MAX }, 90),
+    ];
+
+    #[test]
+    fn keys_and_values_in_bf16_match_float64_of_the_rounded_ones() {
+        for (heads, count) in SHAPES {
+            let rows = values(6, count * heads.row());
+            let own = rounded(&rows, heads);
+            let wide: Vec<f64> = own.iter().map(|x| f64::from(*x)).collect();
+            let got = cached(&rows, heads, (vec![0x7fc0_u16; 1 << 16], 5));
+            for (got, want) in got.iter().zip(reference(&wide, heads, &[0, count])) {
+                assert!((f64::from(*got) - want).abs() < 1e-5, "{got} against {want}");
+            }
+            // Widened on the way, they are computed with as numbers that were rounded before.
+            assert_eq!(got, cached(&own, heads, (vec![f32::NAN; 1 << 16], 5)), "{heads:?}");
+            assert!(got != cached(&rows, heads, (vec![f32::NAN; 1 << 16], 5)), "rounding says something");
+        }
+    }
+
+    #[test]
+    fn rows_over_bf16_depend_neither_on_their_company_nor_on_threads() {
+        for (heads, count) in SHAPES {
+            let rows = values(9, count * heads.row());
+            let whole = cached(&rows, heads, (vec![0_u16; 1 << 16], count));
+            for threads in [1, 3] {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                for pass in [1, 7, count] {
+                    let got = pool.install(|| cached(&rows, heads, (vec![0x7fc0_u16; 1 << 16], pass)));
+                    assert_eq!(got, whole, "{heads:?}, {threads} threads, {pass} rows at a time");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ties_go_to_even_and_what_is_no_number_stays_so() {
+        let numbers = [1.0 + 1.0 / 256.0, 1.0 + 3.0 / 256.0, -1.0 - 1.0 / 256.0, f32::MAX, f32::INFINITY, -0.0, 1e-40];
+        for x in numbers {
+            assert_eq!(<u16 as Kept>::nearest(x), half::bf16::from_f32(x).to_bits(), "{x}");
+        }
+        assert_eq!([numbers[0], numbers[1]].map(<u16 as Kept>::nearest), [0x3f80, 0x3f82]);
+        assert!(half::bf16::from_bits(<u16 as Kept>::nearest(f32::NAN)).is_nan());
     }
 }

@@ -261,7 +261,8 @@ struct Phase<'a, B: Backend> {
 impl<'a, B: Backend> Phase<'a, B> {
     fn new(sampler: &'a Sampler<'a, B>, limits: &Limits, requests: &'a [Request]) -> Result<Self, EngineError> {
         let groups = sampler.groups(requests)?;
-        let affordable = limits.cache_bytes / sampler.decoder.bytes_per_block().max(1);
+        let kept = sampler.spec.cache;
+        let affordable = limits.cache_bytes / sampler.decoder.bytes_per_block(kept).max(1);
         let alone = groups.iter().map(Group::blocks_alone).max().unwrap_or(0);
         if alone > affordable {
             return Err(EngineError::InvalidData {
@@ -282,7 +283,7 @@ impl<'a, B: Backend> Phase<'a, B> {
             requests,
             limits: *limits,
             schedule: Schedule::new(groups, seats, blocks),
-            cache: sampler.decoder.cache(blocks)?,
+            cache: sampler.decoder.cache(kept, blocks)?,
             active: Vec::new(),
             finished: vec![None; requests.len()],
             done: 0,

@@ -11,12 +11,16 @@ use crate::engine::error::Stop;
 use crate::engine::kernels::gemm::Precision;
 use crate::engine::model::weights::Weights;
 use crate::engine::random::Purpose;
+use crate::job::spec::SampledCache;
 use crate::modelfile;
 use crate::modelfile::config::ModelConfig;
 
 /// Groups of (prompt tokens, completions): around the edges of blocks, one that fills the context but for a few
 /// tokens, one that is larger than most batches.
 const GROUPS: [(usize, u32); 8] = [(5, 3), (16, 2), (17, 5), (1, 1), (58, 3), (32, 9), (31, 1), (33, 4)];
+
+/// What keys and values may be kept in.
+const CACHES: [Option<SampledCache>; 2] = [None, Some(SampledCache::Bf16)];
 
 /// A small decoder with random weights, the built-in model's tokenizer, and a way to sample.
 struct Fixture {
@@ -65,7 +69,7 @@ impl Fixture {
 
     /// A cache of so many blocks.
     fn limits(&self, blocks: usize, prefill_tokens: usize) -> Limits {
-        let cache_bytes = blocks * self.decoder.bytes_per_block();
+        let cache_bytes = blocks * self.decoder.bytes_per_block(self.spec.cache);
         // Logits of three rows at a time.
         Limits { cache_bytes, prefill_tokens, logits_bytes: 3 * 32 * 4 + 1 }
     }
@@ -73,7 +77,7 @@ impl Fixture {
     /// One completion by itself, token by token, in a cache of its own.
     fn alone(&self, request: &Request) -> (Vec<u32>, Vec<u32>) {
         let config = self.decoder.config();
-        let mut cache = self.decoder.cache(4).unwrap();
+        let mut cache = self.decoder.cache(self.spec.cache, 4).unwrap();
         let blocks = [2, 0, 3, 1];
         let mut tokens = request.tokens.to_vec();
         let mut logprobs = Vec::new();
@@ -133,7 +137,14 @@ fn by_request(requests: &[Request], completions: &[Completion]) -> Vec<((u64, u3
 
 #[test]
 fn a_completion_is_what_it_would_be_alone() {
-    let fixture = Fixture::new();
+    for cache in CACHES {
+        check_alone(cache);
+    }
+}
+
+fn check_alone(cache: Option<SampledCache>) {
+    let mut fixture = Fixture::new();
+    fixture.spec.cache = cache;
     let requests = all();
     let (completions, _) = fixture.run(&Limits::default(), &requests);
     for (request, completion) in requests.iter().zip(&completions) {
@@ -151,7 +162,14 @@ fn a_completion_is_what_it_would_be_alone() {
 
 #[test]
 fn completions_depend_neither_on_the_batch_nor_on_chunks_nor_on_memory() {
+    for cache in CACHES {
+        check_batches(cache);
+    }
+}
+
+fn check_batches(cache: Option<SampledCache>) {
     let mut fixture = Fixture::new();
+    fixture.spec.cache = cache;
     let requests = all();
     let expected = by_request(&requests, &fixture.run(&Limits::default(), &requests).0);
     let prompt_tokens: usize = GROUPS.iter().map(|(length, _)| length).sum();
@@ -168,6 +186,28 @@ fn completions_depend_neither_on_the_batch_nor_on_chunks_nor_on_memory() {
         // The first token comes from the prompt, the others cost a row each.
         assert_eq!(statistics.decode_rows, (drawn - requests.len()) as u64, "{context}");
     }
+}
+
+/// Keys and values in bf16 are another distribution, near to the model's, in half of the memory.
+#[test]
+fn keys_and_values_in_bf16_draw_from_another_distribution_and_say_so() {
+    let mut fixture = Fixture::new();
+    let requests = all();
+    let (whole, _) = fixture.run(&Limits::default(), &requests);
+    let bytes = fixture.decoder.bytes_per_block(None);
+    fixture.spec.cache = Some(SampledCache::Bf16);
+    assert_eq!(2 * fixture.decoder.bytes_per_block(fixture.spec.cache), bytes);
+    let (narrow, _) = fixture.run(&Limits::default(), &requests);
+    let mut distances = Vec::new();
+    for (whole, narrow) in whole.iter().zip(&narrow) {
+        // Up to the first token that differs both have read the same.
+        let alike = whole.tokens.iter().zip(&narrow.tokens).take_while(|(a, b)| a == b).count();
+        let pairs = whole.behavior_logprobs.iter().zip(&narrow.behavior_logprobs).take(alike);
+        distances.extend(pairs.map(|(whole, narrow)| f64::from((whole - narrow).abs())));
+    }
+    // Weights as large as these make much of a small difference; unlike texts are some nats apart.
+    let mean = distances.iter().sum::<f64>() / distances.len() as f64;
+    assert!(distances.len() > requests.len() && mean > 0.0 && mean < 0.3, "{mean} over {} tokens", distances.len());
 }
 
 #[test]

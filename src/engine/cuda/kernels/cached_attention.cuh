@@ -37,8 +37,9 @@ struct CachedWork {
     }
 };
 
-template <class T>
-DEVICE void cached_attention(float* partial_out, float* partial_max, float* partial_sum, const T* rows, const T* cache,
+// The cache may be narrower than the rows; it is widened on its way to shared memory.
+template <class T, class C>
+DEVICE void cached_attention(float* partial_out, float* partial_max, float* partial_sum, const T* rows, const C* cache,
                              const u32* tables, u32 table_stride, const u32* seen, const u32* tiles,
                              const Heads& heads, float scale, u32 parts, u32 window) {
     CachedWork work(tables, table_stride, seen, tiles, heads);
@@ -65,7 +66,7 @@ DEVICE void cached_attention(float* partial_out, float* partial_max, float* part
         u32 most = seen[work.first], earliest = most > window ? (most - window) / PLACES * PLACES : 0;
         for (u32 at = greatest(work.begin, earliest); at < work.end; at += PLACES) {
             __syncthreads();
-            const T* block = cache + work.block(at, heads);
+            const C* block = cache + work.block(at, heads);
             load_tile(keys, block, width, PLACES, work.end - at, width);
             load_tile(values, block + PLACES * width, width, PLACES, work.end - at, width);
             __syncthreads();
@@ -120,6 +121,15 @@ KERNELS_RESIDENT(cached_attention, 128, 4,
          float scale, u32 parts, u32 window),
         (partial_out, partial_max, partial_sum, rows, cache, tables, table_stride, seen, tiles,
          {query_heads, kv_heads, width}, scale, parts, window))
+
+// launch: grid (tile_count, kv_heads, parts), 128 threads, shared 4 * (48 * (width + 4) + 16 * 17)
+KERNEL_RESIDENT(cached_attention_f32_over_bf16, 128, 4,
+        (float* partial_out, float* partial_max, float* partial_sum, const float* rows, const bf16* cache,
+         const u32* tables, u32 table_stride, const u32* seen, const u32* tiles, u32 tile_count, u32 query_heads,
+         u32 kv_heads, u32 width, float scale, u32 parts, u32 window)) {
+    cached_attention<float>(partial_out, partial_max, partial_sum, rows, cache, tables, table_stride, seen, tiles,
+                            {query_heads, kv_heads, width}, scale, parts, window);
+}
 
 // launch: grid (n, query_heads), 32 threads, shared 0
 KERNELS(cached_attention_merge, 32,

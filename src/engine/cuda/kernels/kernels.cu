@@ -95,6 +95,7 @@
 //     grid (n), R(width) threads, shared 0
 //
 // cache_put_T(T* cache, const T* rows, const u32* slots, u32 query_heads, u32 kv_heads, u32 width, u32 n)
+// cache_put_f32_over_bf16(bf16* cache, const float* rows, ... the same)
 //     grid (n), R(2 * kv_heads * width) threads, shared 0
 //
 // embedding_gradient(float* sum, const float* dx, const u32* order, const u32* starts, const u32* tokens,
@@ -144,6 +145,8 @@
 // cached_attention_T(float* partial_out, float* partial_max, float* partial_sum, const T* rows, const T* cache,
 //         const u32* tables, u32 table_stride, const u32* seen, const u32* tiles, u32 tile_count, u32 query_heads,
 //         u32 kv_heads, u32 width, float scale, u32 parts, u32 window)
+// cached_attention_f32_over_bf16(float* partial_out, float* partial_max, float* partial_sum, const float* rows,
+//         const bf16* cache, ... the same)
 //     grid (tile_count, kv_heads, parts), 128 threads, shared 4 * (48 * (width + 4) + 16 * 17)
 //
 // cached_attention_merge_T(T* out, const float* partial_out, const float* partial_max, const float* partial_sum,

@@ -401,9 +401,10 @@ template <class T> DEVICE void scatter_add(float* sum, const T* src, const u32* 
     }
 }
 
-// Keys and values of a row into the cache [blocks][kv_heads][2][16][width]; slot = block * 16 + place.
-template <class T>
-DEVICE void cache_put(T* cache, const T* rows, const u32* slots, u32 query_heads, u32 kv_heads, u32 width) {
+// Keys and values of a row into the cache [blocks][kv_heads][2][16][width], whose numbers may be narrower than the rows';
+// slot = block * 16 + place.
+template <class T, class C>
+DEVICE void cache_put(C* cache, const T* rows, const u32* slots, u32 query_heads, u32 kv_heads, u32 width) {
     u32 slot = slots[blockIdx.x], eights = width / 8;
     const T* row = rows + (u64(blockIdx.x) * (query_heads + 2 * kv_heads) + query_heads) * width;
     for (u32 item = threadIdx.x; item < 2 * kv_heads * eights; item += blockDim.x) {
@@ -530,6 +531,12 @@ KERNELS(scatter_add, 256, (float* sum, const T* src, const u32* rows, u32 n, u32
 KERNELS(cache_put, 256,
         (T* cache, const T* rows, const u32* slots, u32 query_heads, u32 kv_heads, u32 width, u32 n),
         (cache, rows, slots, query_heads, kv_heads, width))
+
+// launch: grid (n), R(2 * kv_heads * width) threads, shared 0
+KERNEL(cache_put_f32_over_bf16, 256,
+       (bf16* cache, const float* rows, const u32* slots, u32 query_heads, u32 kv_heads, u32 width, u32 n)) {
+    cache_put<float>(cache, rows, slots, query_heads, kv_heads, width);
+}
 
 // sum[tokens[s]] += the rows dx[order[starts[s]]], ..., dx[order[starts[s + 1] - 1]]. Each of four warps adds every
 // fourth of them, several loads under way, and the four sums are added in order.

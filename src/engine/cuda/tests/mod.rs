@@ -4,6 +4,7 @@
 #![cfg(any(feature = "cuda", feature = "cuda-emulated"))]
 
 mod adapters;
+mod cache;
 
 use std::path::Path;
 use std::sync::Arc;
