@@ -20,7 +20,7 @@ use anneal::engine::random::{Purpose, Stream};
 use anneal::engine::rows::Packed;
 use anneal::engine::sampler::{Completion, Request, Sampler};
 use anneal::job::adapter::{AdapterSpec, Targets};
-use anneal::job::spec::{SamplingSpec, TrainSpec, WeightDtype};
+use anneal::job::spec::{Masters, SamplingSpec, TrainSpec, WeightDtype};
 use anneal::modelfile::adapter::{Factor, factor_name, to_peft};
 use anneal::modelfile::architecture::TensorSpec;
 use anneal::modelfile::families::FAMILIES;
@@ -255,7 +255,13 @@ fn an_adapter_is_sampled_with_as_it_is_trained_and_changes_nothing_at_first() {
                     let (kept, config) = (decoder.weights(), weights.config());
                     let read =
                         &mut |spec: &TensorSpec| Ok(kept.parameters().read(kept.index(&spec.name)?, <[f32]>::to_vec));
-                    let plain = Weights::of_tensors(&Arc::new(Cpu), config, config.tensors(), Usage::Training, read);
+                    let plain = Weights::of_tensors(
+                        &Arc::new(Cpu),
+                        config,
+                        config.tensors(),
+                        Usage::Training(Masters::F32),
+                        read,
+                    );
                     let plain = Decoder::new(Arc::new(plain.unwrap()), precision).unwrap();
                     assert_eq!(fresh, trained(&plain, &sequences, 100), "{family}, {how:?}");
                 }
@@ -284,7 +290,7 @@ fn gradients_of_an_adapter_follow_from_those_of_the_merged_weights() {
                 &Arc::new(Cpu),
                 config,
                 config.tensors(),
-                Usage::Training,
+                Usage::Training(Masters::F32),
                 &mut |spec: &TensorSpec| {
                     let mut values = weights.values(weights.index(&spec.name)?).to_vec();
                     adapter.merge(&spec.name, &mut values);

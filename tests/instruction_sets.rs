@@ -13,7 +13,7 @@ use anneal::engine::model::decoder::Decoder;
 use anneal::engine::model::weights::Weights;
 use anneal::engine::ops::attention::{Heads, Seen, cached_attention};
 use anneal::engine::ops::fallback;
-use anneal::engine::optimizer::AdamW;
+use anneal::engine::optimizer::Optimizer;
 use anneal::job::spec::{OptimizerSpec, TrainSpec};
 use anneal::modelfile::inspect;
 use anneal::objective;
@@ -47,7 +47,7 @@ fn run(instructions: Instructions, precision: Precision) -> Vec<f32> {
         decoder.logprobs(&hidden, &batch.target_rows, &batch.targets).unwrap().logprobs
     };
     let mut all = logprobs();
-    AdamW::new(&OptimizerSpec::default()).step(&weights, &sums, 0.01, sums.norm(0.01), 1e-4).unwrap();
+    Optimizer::new(&OptimizerSpec::default(), &weights).step(&weights, &sums, 0.01, sums.norm(0.01), 1e-4).unwrap();
     all.extend(logprobs());
     all
 }

@@ -146,6 +146,8 @@ fn kinds() -> Vec<Kind> {
         ("sft", "whole", json!({})),
         ("sft, recompute, bf16", "whole", json!({"train": {"recompute": true, "precision": "bf16"}})),
         ("sft, 8-bit moments", "whole", json!({"optimizer": {"state": "int8"}})),
+        ("sft, muon", "whole", json!({"optimizer": {"type": "muon", "learning_rate": 0.0003}})),
+        ("sft, weights in bf16", "whole", json!({"optimizer": {"masters": "bf16"}, "train": {"precision": "bf16"}})),
         ("grpo", "whole", json!({"objective": grpo, "dataset": {"train": "builtin:arithmetic"}})),
         (
             "grpo with a reference",

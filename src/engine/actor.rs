@@ -26,7 +26,7 @@ use super::sampler::{Completion, Request, Sampler};
 use super::verify::{Failures, OwnedCase, VerifyPool};
 use crate::dataset::{Dataset, Row};
 use crate::job::adapter::Quantize;
-use crate::job::spec::{Precision, PromptSpec, SampledWeights, SamplingSpec};
+use crate::job::spec::{Masters, Precision, PromptSpec, SampledWeights, SamplingSpec};
 use crate::job::{ArtifactKind, JobId, Manifest, Phase};
 use crate::modelfile::architecture::TensorSpec;
 use crate::modelfile::config::ModelConfig;
@@ -72,7 +72,7 @@ pub struct ActorSpec {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Trained {
     Nothing,
-    Weights,
+    Weights(Masters),
     /// A new adapter, or one to go on from.
     Adapter(Origin),
 }
@@ -103,13 +103,14 @@ impl ActorSpec {
 
     /// Whether the policy is, before the first step, the model itself to the last bit.
     pub(super) fn begins_at_model(&self) -> bool {
-        !matches!(&self.training, Trained::Adapter(origin) if !origin.is_nothing_yet())
+        let is_rounded = self.training == Trained::Weights(Masters::Bf16);
+        !is_rounded && !matches!(&self.training, Trained::Adapter(origin) if !origin.is_nothing_yet())
     }
 
     /// What the weights are for.
     fn usage(&self) -> Usage {
         match self.training {
-            Trained::Weights => Usage::Training,
+            Trained::Weights(masters) => Usage::Training(masters),
             Trained::Adapter(_) if self.quantize.is_some() => Usage::Coded(self.precision.into()),
             Trained::Nothing => self.quick().unwrap_or(self.computing()),
             Trained::Adapter(_) => self.computing(),
@@ -201,7 +202,7 @@ impl<'a, B: Backend> Actor<'a, B> {
                 let mut base = spec.model.reader(&inspection)?;
                 Some(Adapter::load(backend, weights.config(), origin, &mut base)?)
             }
-            Trained::Nothing | Trained::Weights => adapter,
+            Trained::Nothing | Trained::Weights(_) => adapter,
         };
         let decoder = spec.decoder(weights, adapter)?;
         Ok(Self {
@@ -312,8 +313,8 @@ impl<'a, B: Backend> Actor<'a, B> {
                 let weights = spec.model.read(&spec.model.inspect()?, usage, false, &backend)?;
                 (weights, self.decoder.adapter().cloned())
             }
-            (Some(_), Trained::Weights) if !is_new => return Ok(()),
-            (Some(usage), Trained::Weights) => {
+            (Some(_), Trained::Weights(_)) if !is_new => return Ok(()),
+            (Some(usage), Trained::Weights(_)) => {
                 // Two copies at once are more than were planned.
                 self.quick = None;
                 let own = &self.weights;

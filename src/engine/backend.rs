@@ -14,14 +14,14 @@ use super::collective::Collective;
 use super::error::EngineError;
 use super::kernels::gemm::Precision;
 use super::kernels::update::AdamW;
-use super::moments::{Order, Packed};
+use super::moments::{Begin, Muon, Order, Packed};
 use super::ops::attention::{Attended, Heads};
 use super::ops::logprob::Reading;
 use super::ops::norm::Normed;
 use super::projection::{Lengths, LowRank, Norm, NormOf, Projection};
 use super::rows::{self, CachedRow};
 use crate::job::memory::Machine;
-use crate::job::spec::{MomentState, SampledCache, SamplingSpec};
+use crate::job::spec::{Masters, MomentState, SampledCache, SamplingSpec};
 use crate::modelfile::architecture::{Activation, TensorSpec};
 use crate::modelfile::config::ModelConfig;
 use crate::modelfile::gguf::blocks::BlockKind;
@@ -106,8 +106,8 @@ pub trait Moments: Debug + Send + Sync {
 /// What weights are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usage {
-    /// Gradients change them; they are f32.
-    Training,
+    /// Gradients change them; matrices are kept in what is said, and vectors in f32.
+    Training(Masters),
     /// They never change. Matrices are kept once, in the form and precision of products, or in the blocks of a file of few
     /// bits where the backend multiplies with them, which the CPU does.
     Computing(Precision),
@@ -207,6 +207,25 @@ impl<A> Deref for Narrowed<'_, A> {
             Self::Same(array) => array,
             Self::Own(array) => array,
         }
+    }
+}
+
+/// How a step changes weights.
+#[derive(Debug)]
+pub struct Update<'a> {
+    /// Whatever else is a matrix,
+    pub matrix: AdamW,
+    /// and what is none.
+    pub vector: AdamW,
+    pub muon: Muon,
+    /// By the weights' places the rows of the matrices in them that take Muon; none where a weight takes AdamW.
+    pub matrices: &'a [Vec<usize>],
+}
+
+impl Update<'_> {
+    /// The update of AdamW for a weight of a shape.
+    pub fn adamw(&self, shape: &[usize]) -> AdamW {
+        if shape.len() > 1 { self.matrix } else { self.vector }
     }
 }
 
@@ -539,12 +558,12 @@ pub trait Training: Storage {
     /// Takes over other numbers of one weight.
     fn write(&self, parameters: &Self::Parameters, index: usize, values: &[f32]) -> Result<()>;
 
-    /// Moments: what is known of each weight's, and else zeros.
+    /// Moments, which begin for each weight as is said.
     fn moments(
         &self,
         parameters: &Self::Parameters,
         kind: (MomentState, Order),
-        known: Vec<Option<Packed>>,
+        begin: Vec<Begin>,
     ) -> Result<Self::Moments>;
 
     /// The Euclidean norm over all sums, after multiplying by `scale`.
@@ -561,14 +580,14 @@ pub trait Training: Storage {
         ranks: &dyn Collective,
     ) -> Result<()>;
 
-    /// The given step of AdamW, with the update for matrices and that for vectors. A weight without gradient is an internal
-    /// error, because every weight takes part in every forward pass.
+    /// The given step of the optimizer, which may use the gradients up. A weight without gradient is an internal error,
+    /// because every weight takes part in every forward pass.
     fn update(
         &self,
         parameters: &Self::Parameters,
         sums: &Self::Gradients,
         moments: &mut [Self::Moments; 2],
         step: u64,
-        updates: [AdamW; 2],
+        update: &Update<'_>,
     ) -> Result<()>;
 }

@@ -82,7 +82,7 @@ pub(super) fn load<B: Backend>(
     known: Known<'_, B>,
 ) -> Result<Loaded<B>, EngineError> {
     let Opened { inspection, text, end } = Opened::new(model, prompt)?;
-    let merge = usage == Usage::Training;
+    let merge = matches!(usage, Usage::Training(_));
     let fits = |weights: &Weights<B>| *weights.config() == inspection.config;
     let read = || model.read(&inspection, usage, merge, backend).map(Arc::new);
     let weights = match known {

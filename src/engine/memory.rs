@@ -3,21 +3,21 @@
 use super::backend::Backend;
 use super::error::EngineError;
 use crate::job::memory::{self, FEWEST_TOKENS, Pass, Shape};
-use crate::job::spec::OptimizerSpec;
 
 /// Share of the free memory that a pass may take; the rest is for verifiers and other processes.
 const SHARE: f64 = 0.5;
 /// Numbers of tokens differ by this.
 const STEP: u64 = 64;
 
-/// Tokens for one pass, when weights are loaded, and gradients and moments of `trained` parameters are not there yet.
+/// Tokens for one pass, when weights are loaded, and gradients of `trained` parameters and `moments`, in bytes, are not
+/// there yet.
 pub fn micro_batch_tokens<B: Backend>(
     shape: &Shape,
     pass: Pass,
-    (trained, optimizer): (u64, &OptimizerSpec),
+    (trained, moments): (u64, u64),
     backend: &B,
 ) -> Result<u64, EngineError> {
-    let coming = (trained * size_of::<f32>() as u64).saturating_add(optimizer.state.bytes(trained));
+    let coming = (trained * size_of::<f32>() as u64).saturating_add(moments);
     let room = (backend.available()?.saturating_sub(coming) as f64 * SHARE) as u64;
     let fits = |tokens: &u64| memory::of_pass(shape, *tokens, pass, &B::MACHINE) <= room;
     let all: Vec<u64> = (FEWEST_TOKENS..=B::MOST_TOKENS).step_by(STEP as usize).collect();
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
     use crate::engine::backend::Storage;
     use crate::engine::cpu::Cpu;
-    use crate::job::spec::Precision;
+    use crate::job::spec::{MomentState, Precision};
 
     #[test]
     fn a_small_model_takes_the_largest_batch_and_one_that_fills_the_memory_the_smallest() {
@@ -38,7 +38,10 @@ mod tests {
         let shape = crate::modelfile::inspect(&directory).unwrap().shape();
         let pass =
             Pass { recompute: false, precision: Precision::F32, frozen: false, magnitudes: false, teacher: None };
-        let on_cpu = |trained| micro_batch_tokens(&shape, pass, (trained, &OptimizerSpec::default()), &Cpu).unwrap();
+        let on_cpu = |trained| {
+            let moments = MomentState::F32.bytes(trained, 0);
+            micro_batch_tokens(&shape, pass, (trained, moments), &Cpu).unwrap()
+        };
         assert_eq!(on_cpu(1 << 20), Cpu::MOST_TOKENS);
         assert_eq!(on_cpu(1 << 50), FEWEST_TOKENS);
     }

@@ -1,5 +1,5 @@
-//! AdamW (Loshchilov and Hutter, arXiv 1711.05101) in one pass over each tensor, with state in f32 or fewer bits that can be
-//! saved, and clipping by the global gradient norm.
+//! The optimizer: AdamW (Loshchilov and Hutter, arXiv 1711.05101), and Muon for matrices where a spec asks for it, with
+//! state in f32 or fewer bits that can be saved, and clipping by the global gradient norm.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -9,17 +9,17 @@ use std::path::{Path, PathBuf};
 use safetensors::tensor::Metadata;
 use safetensors::{Dtype, View};
 
-use super::backend::{Backend, Moments};
+use super::backend::{Backend, Moments, Update};
 use super::cpu::Cpu;
 use super::error::EngineError;
 use super::kernels::narrow::BLOCK;
 use super::kernels::update;
 use super::model::weights::{Weights, little_endian};
-use super::moments::{Order, Packed};
-use crate::job::spec::{MomentState, OptimizerSpec};
+use super::moments::{Begin, Muon, Order, Packed};
+use crate::job::spec::{MomentState, OptimizerKind, OptimizerSpec};
 
 /// First and second moments by the names that checkpoints have for them.
-const MOMENTS: [&str; 2] = ["first", "second"];
+const MOMENTS: [(Order, &str); 2] = [(Order::First, "first"), (Order::Second, "second")];
 /// What the names of their scales end with.
 const SCALES: &str = ".scales";
 /// Bytes of the header of a file with a state.
@@ -27,17 +27,39 @@ const HEADER_LIMIT_BYTES: u64 = 100_000_000;
 
 /// The optimizer and its state.
 #[derive(Debug)]
-pub struct AdamW<B: Backend = Cpu> {
+pub struct Optimizer<B: Backend = Cpu> {
     spec: OptimizerSpec,
+    /// By the weights' places the rows of the matrices in them that take Muon; none where a weight takes AdamW.
+    matrices: Vec<Vec<usize>>,
     /// Steps taken; the bias correction depends on it.
     taken: u64,
     /// First and second moments, from the first step on.
     moments: Option<[B::Moments; 2]>,
 }
 
-impl<B: Backend> AdamW<B> {
-    pub fn new(spec: &OptimizerSpec) -> Self {
-        Self { spec: spec.clone(), taken: 0, moments: None }
+impl<B: Backend> Optimizer<B> {
+    /// An optimizer for weights, which has taken no step.
+    pub fn new(spec: &OptimizerSpec, weights: &Weights<B>) -> Self {
+        let described = weights.described();
+        let matrices = match spec.kind {
+            OptimizerKind::Adamw => vec![Vec::new(); described.len()],
+            OptimizerKind::Muon => {
+                described.into_iter().map(|tensor| weights.config().matrices(tensor)).collect::<Vec<_>>()
+            }
+        };
+        Self { spec: spec.clone(), matrices, taken: 0, moments: None }
+    }
+
+    /// Bytes that the moments take.
+    pub fn bytes(&self, weights: &Weights<B>) -> u64 {
+        let with_one = (0..weights.count()).filter(|index| !self.has(Order::Second, *index));
+        let with_one = with_one.map(|index| weights.len_of(index)).sum::<usize>();
+        self.spec.state.bytes(weights.parameter_count() as u64, with_one as u64)
+    }
+
+    /// Whether a weight has moments of an order.
+    fn has(&self, order: Order, index: usize) -> bool {
+        order == Order::First || self.matrices[index].is_empty()
     }
 
     /// One update with `gradients * scale`, whose global norm is `norm`, clipped to the spec's.
@@ -54,33 +76,57 @@ impl<B: Backend> AdamW<B> {
         self.taken += 1;
         let (beta1, beta2) = (self.spec.beta1, self.spec.beta2);
         let correction = |beta: f64, taken: u64| 1.0 - beta.powf(taken as f64);
-        let update = |decay: f64| update::AdamW {
-            scale: (scale * clip) as f32,
+        let (scale, keep) = ((scale * clip) as f32, |decay: f64| (1.0 - learning_rate * decay) as f32);
+        let adamw = |decay: f64| update::AdamW {
+            scale,
             beta1: beta1 as f32,
             beta2: beta2 as f32,
             step_size: (learning_rate / correction(beta1, self.taken)) as f32,
             root_correction: correction(beta2, self.taken).sqrt() as f32,
             eps: self.spec.eps as f32,
-            keep: (1.0 - learning_rate * decay) as f32,
+            keep: keep(decay),
+        };
+        let decay = self.spec.weight_decay;
+        let (momentum, learning_rate) = (self.spec.momentum as f32, learning_rate as f32);
+        let update = Update {
+            matrix: adamw(decay),
+            // Norm weights are vectors; decay is for matrices.
+            vector: adamw(0.0),
+            muon: Muon { scale, momentum, learning_rate, keep: keep(decay) },
+            matrices: &self.matrices,
         };
         let (backend, parameters) = (weights.backend(), weights.parameters());
-        let moments = match &mut self.moments {
+        let mut moments = match self.moments.take() {
             Some(moments) => moments,
-            none @ None => {
-                let zeros = |order| backend.moments(parameters, (self.spec.state, order), vec![None; weights.count()]);
-                none.insert([zeros(Order::First)?, zeros(Order::Second)?])
-            }
+            None => [self.begun(weights, Order::First, |_| None)?, self.begun(weights, Order::Second, |_| None)?],
         };
-        // Norm weights are vectors; decay is for matrices.
-        backend.update(parameters, gradients, moments, self.taken, [update(self.spec.weight_decay), update(0.0)])
+        let done = backend.update(parameters, gradients, &mut moments, self.taken, &update);
+        self.moments = Some(moments);
+        done
+    }
+
+    /// Moments of an order, which begin as what is known of each weight's, and else as zeros.
+    fn begun(
+        &self,
+        weights: &Weights<B>,
+        order: Order,
+        mut known: impl FnMut(usize) -> Option<Packed>,
+    ) -> Result<B::Moments, EngineError> {
+        let begin = |index: usize| match (self.has(order, index), known(index)) {
+            (false, _) => Begin::Nothing,
+            (true, None) => Begin::Zeros,
+            (true, Some(packed)) => Begin::Stored(packed),
+        };
+        let begin = (0..weights.count()).map(begin).collect();
+        weights.backend().moments(weights.parameters(), (self.spec.state, order), begin)
     }
 
     /// The state as named tensors (`first.<name>`, `second.<name>`, and `.scales` of both) for a checkpoint, and the steps
     /// taken.
     pub fn state<'a>(&'a self, weights: &Weights<B>) -> (u64, SavedMoments<'a, B::Moments>) {
         let mut tensors = Vec::new();
-        for (which, moments) in MOMENTS.into_iter().zip(self.moments.iter().flatten()) {
-            for index in 0..weights.count() {
+        for ((order, which), moments) in MOMENTS.into_iter().zip(self.moments.iter().flatten()) {
+            for index in (0..weights.count()).filter(|index| self.has(order, *index)) {
                 let (name, len) = (format!("{which}.{}", weights.name(index)), weights.len_of(index));
                 if moments.saved_as() == MomentState::Int8 {
                     let scales = SavedMoment { moments, index, len: len.div_ceil(BLOCK), scales: true };
@@ -95,10 +141,11 @@ impl<B: Backend> AdamW<B> {
     /// Takes over a state that was saved in a file.
     pub fn restore(&mut self, weights: &Weights<B>, taken: u64, path: &Path) -> Result<(), EngineError> {
         let saved = Saved::open(path)?;
-        let known = |which: &str| -> Result<Vec<Option<Packed>>, EngineError> {
+        let known = |(order, which): (Order, &str)| -> Result<Vec<Option<Packed>>, EngineError> {
             let of = |index: usize| {
                 let name = format!("{which}.{}", weights.name(index));
-                let Some(packed) = saved.moments(&name)? else { return Ok(None) };
+                let found = if self.has(order, index) { saved.moments(&name)? } else { None };
+                let Some(packed) = found else { return Ok(None) };
                 let (kind, len) = (self.spec.state, weights.len_of(index));
                 // A device keeps codes in blocks of its own and saves what they stand for.
                 let is_decoded = kind == MomentState::Int8 && packed.fits(MomentState::F32, len);
@@ -108,11 +155,13 @@ impl<B: Backend> AdamW<B> {
             };
             (0..weights.count()).map(of).collect()
         };
-        let [first, second] = [known(MOMENTS[0])?, known(MOMENTS[1])?];
-        let moments = |order, known| weights.backend().moments(weights.parameters(), (self.spec.state, order), known);
+        let [mut first, mut second] = [known(MOMENTS[0])?, known(MOMENTS[1])?];
         let has_begun = first.iter().chain(&second).any(Option::is_some);
-        self.moments =
-            if has_begun { Some([moments(Order::First, first)?, moments(Order::Second, second)?]) } else { None };
+        self.moments = None;
+        if has_begun {
+            let first = self.begun(weights, Order::First, |index| first[index].take())?;
+            self.moments = Some([first, self.begun(weights, Order::Second, |index| second[index].take())?]);
+        }
         self.taken = taken;
         Ok(())
     }
@@ -220,8 +269,10 @@ impl<M: Moments> View for SavedMoment<'_, M> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::backend::Tensors;
     use crate::engine::gradients::GradientSum;
     use crate::engine::model::weights::write_safetensors;
+    use crate::job::spec::Masters;
 
     /// AdamW in float64 from the paper's algorithm 2.
     fn reference(steps: usize, spec: &OptimizerSpec, decay: f64) -> Vec<f64> {
@@ -247,27 +298,153 @@ mod tests {
         resumed(shape, spec, None)
     }
 
+    /// Numbers to begin with.
+    fn initial(shape: &[usize]) -> Vec<f32> {
+        let of = |i: usize| [1.0, -2.0, 0.5, 3.0][i % 4] + 0.25 * (i / 4) as f32;
+        (0..shape.iter().product()).map(of).collect()
+    }
+
     /// The weights after twenty steps, with the state saved and read before one of them.
     fn resumed(shape: &[usize], spec: &OptimizerSpec, at: Option<usize>) -> Vec<f32> {
-        let weights = Weights::of("w", shape, vec![1.0, -2.0, 0.5, 3.0]);
-        let mut optimizer = AdamW::new(spec);
+        let weights = Weights::of("w", shape, initial(shape), spec.masters);
+        let mut optimizer = Optimizer::new(spec, &weights);
         for step in 0..20 {
             if at == Some(step) {
                 let (taken, tensors) = optimizer.state(&weights);
                 let file = tempfile::NamedTempFile::new().unwrap();
                 write_safetensors(file.path(), tensors).unwrap();
-                optimizer = AdamW::new(spec);
+                optimizer = Optimizer::new(spec, &weights);
                 optimizer.restore(&weights, taken, file.path()).unwrap();
             }
             let mut sum = GradientSum::default();
-            let mut taken = sum.take(0, 4);
-            for (i, (g, w)) in taken.values.iter_mut().zip(weights.values(0).iter()).enumerate() {
+            let mut taken = sum.take(0, weights.len_of(0));
+            let values = weights.parameters().read(0, <[f32]>::to_vec);
+            for (i, (g, w)) in taken.values.iter_mut().zip(values).enumerate() {
                 *g = 2.0 * w * (i as f32 + 1.0);
             }
             sum.put(0, taken.values);
             optimizer.step(&weights, &sum, 1.0, sum.norm(1.0), 0.1).unwrap();
         }
-        weights.values(0).to_vec()
+        weights.parameters().read(0, <[f32]>::to_vec)
+    }
+
+    /// `x y^T` of `x: [n, k]` and `y: [m, k]`.
+    fn times(x: &[f64], y: &[f64], k: usize) -> Vec<f64> {
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum();
+        x.chunks(k).flat_map(|a| y.chunks(k).map(move |b| dot(a, b))).collect()
+    }
+
+    fn turned(x: &[f64], columns: usize) -> Vec<f64> {
+        (0..columns).flat_map(|column| x.iter().skip(column).step_by(columns).copied()).collect()
+    }
+
+    /// Muon in float64: equation 1 of arXiv 2502.16982 with Nesterov's momentum, the iteration of its section 2.1 and the size
+    /// of its equation 4.
+    fn muon_reference(shape: [usize; 2], spec: &OptimizerSpec) -> Vec<f64> {
+        let [rows, columns] = shape;
+        let mut w: Vec<f64> = initial(&shape).into_iter().map(f64::from).collect();
+        let mut m = vec![0.0; w.len()];
+        for _ in 0..20 {
+            let g: Vec<f64> = w.iter().enumerate().map(|(i, x)| 2.0 * x * (i as f64 + 1.0)).collect();
+            let norm = g.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let clip = if norm > spec.max_grad_norm { spec.max_grad_norm / norm } else { 1.0 };
+            m.iter_mut().zip(&g).for_each(|(m, g)| *m = spec.momentum * *m + g * clip);
+            let mut x: Vec<f64> = g.iter().zip(&m).map(|(g, m)| g * clip + spec.momentum * m).collect();
+            let norm = x.iter().map(|x| x * x).sum::<f64>().sqrt();
+            x.iter_mut().for_each(|x| *x /= norm);
+            for _ in 0..5 {
+                let gram = times(&x, &x, columns);
+                let cubed = times(&gram, &turned(&x, columns), rows);
+                let fifth = times(&gram, &turned(&cubed, columns), rows);
+                let powers = x.iter().zip(&cubed).zip(&fifth);
+                x = powers.map(|((x, cubed), fifth)| 3.4445 * x - 4.775 * cubed + 2.0315 * fifth).collect();
+            }
+            let size = 0.2 * (rows.max(columns) as f64).sqrt();
+            w.iter_mut().zip(&x).for_each(|(w, o)| *w -= 0.1 * (size * o + spec.weight_decay * *w));
+        }
+        w
+    }
+
+    #[test]
+    fn muon_matches_float64_whatever_its_moment_is_kept_in_and_resumes_to_the_same_bits() {
+        for (state, near) in [(MomentState::F32, 1e-4), (MomentState::Bf16, 0.03), (MomentState::Int8, 0.15)] {
+            let kind = OptimizerKind::Muon;
+            let spec = OptimizerSpec { kind, weight_decay: 0.1, max_grad_norm: 5.0, state, ..OptimizerSpec::default() };
+            for shape in [[2, 2], [4, 1], [3, 5]] {
+                let got = run(&shape, &spec);
+                for (got, want) in got.iter().zip(muon_reference(shape, &spec)) {
+                    assert!((f64::from(*got) - want).abs() < near, "{state:?} {shape:?}: {got} against {want}");
+                }
+                assert!([1, 7, 19].into_iter().all(|step| resumed(&shape, &spec, Some(step)) == got), "{state:?}");
+            }
+            // What is no matrix takes AdamW.
+            assert_eq!(run(&[4], &spec), run(&[4], &OptimizerSpec { kind: OptimizerKind::Adamw, ..spec }));
+        }
+    }
+
+    /// Steps of a hundredth of what bf16 can tell apart add up to what they are, and the bits of a resumed run are the same.
+    #[test]
+    fn masters_in_bf16_stay_near_float64_with_any_moments_and_resume_to_the_same_bits() {
+        let base = OptimizerSpec { weight_decay: 0.1, max_grad_norm: 5.0, ..OptimizerSpec::default() };
+        for kind in [OptimizerKind::Adamw, OptimizerKind::Muon] {
+            for state in [MomentState::F32, MomentState::Bf16, MomentState::Int8] {
+                let spec = OptimizerSpec { kind, state, masters: Masters::Bf16, ..base.clone() };
+                let got = run(&[2, 2], &spec);
+                let wanted = match kind {
+                    OptimizerKind::Adamw => reference(20, &spec, 0.1),
+                    OptimizerKind::Muon => muon_reference([2, 2], &spec),
+                };
+                for (got, want) in got.iter().zip(wanted) {
+                    assert!((f64::from(*got) - want).abs() < 0.15, "{kind:?} {state:?}: {got} against {want}");
+                    assert_eq!(got.to_bits() & 0xffff, 0, "it is bf16");
+                }
+                assert!([1, 7, 19].into_iter().all(|step| resumed(&[2, 2], &spec, Some(step)) == got), "{state:?}");
+            }
+        }
+        // Vectors are f32.
+        let spec = OptimizerSpec { masters: Masters::Bf16, ..base.clone() };
+        assert_eq!(run(&[4], &spec), run(&[4], &base));
+        let weights = Weights::of("w", &[100, 100], vec![1.0; 10_000], Masters::Bf16);
+        let mut optimizer =
+            Optimizer::new(&OptimizerSpec { masters: Masters::Bf16, ..OptimizerSpec::default() }, &weights);
+        for _ in 0..100 {
+            let mut sum = GradientSum::default();
+            let mut taken = sum.take(0, 10_000);
+            taken.values.fill(1.0);
+            sum.put(0, taken.values);
+            // Below 1 bf16 tells a 256th apart.
+            optimizer.step(&weights, &sum, 1.0, 1.0, 1.0 / 25_600.0).unwrap();
+        }
+        let mean = weights.parameters().read(0, |values| values.iter().map(|x| f64::from(*x)).sum::<f64>()) / 1e4;
+        assert!((mean - (1.0 - 1.0 / 256.0)).abs() < 2e-4, "{mean}");
+    }
+
+    #[test]
+    fn matrices_of_layers_have_one_moment_and_all_else_has_two() {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
+        let weights = Weights::load(&crate::modelfile::inspect(&directory).unwrap()).unwrap();
+        let kind = OptimizerKind::Muon;
+        let mut optimizer = Optimizer::new(&OptimizerSpec { kind, ..OptimizerSpec::default() }, &weights);
+        let mut sums = GradientSum::default();
+        for index in 0..weights.count() {
+            let mut sum = sums.take(index, weights.len_of(index));
+            sum.values.fill(1.0);
+            sums.put(index, sum.values);
+        }
+        optimizer.step(&weights, &sums, 1.0, 1.0, 0.0).unwrap();
+        let (_, saved) = optimizer.state(&weights);
+        let has = |name: &str| saved.iter().any(|(other, _)| other == name);
+        for (name, moments) in [
+            ("model.layers.0.mlp.down_proj.weight", 1),
+            ("model.layers.1.self_attn.q_proj.weight", 1),
+            ("model.layers.0.input_layernorm.weight", 2),
+            ("model.embed_tokens.weight", 2),
+        ] {
+            let found = ["first", "second"].into_iter().filter(|which| has(&format!("{which}.{name}"))).count();
+            assert_eq!(found, moments, "{name}");
+        }
+        let bytes: usize = saved.iter().map(|(_, moment)| moment.data_len()).sum();
+        assert_eq!(optimizer.bytes(&weights), bytes as u64);
     }
 
     #[test]
@@ -295,8 +472,8 @@ mod tests {
     #[test]
     fn a_state_of_another_kind_or_size_is_refused() {
         let of = |state| OptimizerSpec { state, ..OptimizerSpec::default() };
-        let weights = Weights::of("w", &[4], vec![1.0; 4]);
-        let mut optimizer = AdamW::new(&of(MomentState::Bf16));
+        let weights = Weights::of("w", &[4], vec![1.0; 4], Masters::F32);
+        let mut optimizer = Optimizer::new(&of(MomentState::Bf16), &weights);
         let mut sum = GradientSum::default();
         let taken = sum.take(0, 4);
         sum.put(0, taken.values);
@@ -306,11 +483,11 @@ mod tests {
         let refused = |spec: &OptimizerSpec, weights: &Weights, saved: &[u8]| {
             let file = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(file.path(), saved).unwrap();
-            AdamW::new(spec).restore(weights, taken, file.path()).is_err()
+            Optimizer::new(spec, weights).restore(weights, taken, file.path()).is_err()
         };
         assert!(!refused(&of(MomentState::Bf16), &weights, &saved));
         assert!(refused(&of(MomentState::Int8), &weights, &saved));
-        assert!(refused(&of(MomentState::Bf16), &Weights::of("w", &[5], vec![1.0; 5]), &saved));
+        assert!(refused(&of(MomentState::Bf16), &Weights::of("w", &[5], vec![1.0; 5], Masters::F32), &saved));
         assert!(refused(&of(MomentState::Bf16), &weights, &saved[..saved.len() - 1]));
     }
 }

@@ -16,7 +16,7 @@ use super::evaluate::sentence;
 use super::export::{write_companions, write_texts};
 use super::model::reader::Safetensors;
 use super::model::weights::write_safetensors;
-use super::optimizer::AdamW;
+use super::optimizer::Optimizer;
 use super::rollout::{self, RolloutGroup};
 use super::trainer::Trainer;
 use crate::job::adapter::Lora;
@@ -52,7 +52,7 @@ pub(super) struct Stored<B: Backend> {
     state: State,
     rollouts: Vec<RolloutGroup>,
     objective: Box<dyn Objective>,
-    optimizer: AdamW<B>,
+    optimizer: Optimizer<B>,
     weights: Safetensors,
 }
 
@@ -65,7 +65,7 @@ impl<B: Backend> Trainer<'_, B> {
         self.actor.weights.backend().end_phase();
         let directory = actor.directory.join(format!("training-{}-{}{part}", actor.attempt, self.step));
         artifact::save(&directory, actor.manifest(ArtifactKind::Training, self.step), |dir| {
-            self.actor.weights.save(&dir.join(self.weights_file()), WeightDtype::F32)?;
+            self.actor.weights.save_as_kept(&dir.join(self.weights_file()))?;
             let (optimizer_steps, tensors) = self.optimizer.state(&self.actor.weights);
             write_safetensors(&dir.join(OPTIMIZER), tensors)?;
             self.actor.weights.backend().check()?;
@@ -101,7 +101,7 @@ impl<B: Backend> Trainer<'_, B> {
             code: "checkpoint_corrupt",
             detail: format!("{}: {error}", directory.display()),
         })?;
-        let mut optimizer = AdamW::new(&self.job.spec.optimizer);
+        let mut optimizer = Optimizer::new(&self.job.spec.optimizer, own);
         optimizer.restore(own, state.optimizer_steps, &directory.join(OPTIMIZER))?;
         Ok(Stored { state, rollouts, objective, optimizer, weights })
     }

@@ -15,7 +15,7 @@ use super::error::EngineError;
 use super::loading::ModelSource;
 use super::memory;
 use super::model::decoder::Decoder;
-use super::optimizer::AdamW;
+use super::optimizer::Optimizer;
 use super::report::Reporter;
 use super::rollout::{RolloutGroup, sequences};
 use super::rollout_set;
@@ -64,7 +64,7 @@ pub struct Trainer<'a, B: Backend> {
     pub(super) actor: Actor<'a, B>,
     pub(super) objective: Box<dyn Objective>,
     pub(super) plan: Plan,
-    pub(super) optimizer: AdamW<B>,
+    pub(super) optimizer: Optimizer<B>,
     /// Optimizer steps taken.
     pub(super) step: u64,
     /// Most tokens in one forward and backward pass.
@@ -109,6 +109,7 @@ impl<'a, B: Backend> Trainer<'a, B> {
             Some(teacher) => Some(load_teacher(teacher, job.spec.teacher_sha256(), &actor)?),
             None => None,
         };
+        let optimizer = Optimizer::new(&job.spec.optimizer, &actor.weights);
         let micro_batch_tokens: usize = match job.spec.train.micro_batch_tokens {
             MicroBatchTokens::Tokens(count) => count as usize,
             MicroBatchTokens::Auto(_) => {
@@ -120,7 +121,7 @@ impl<'a, B: Backend> Trainer<'a, B> {
                     magnitudes: job.spec.adapter.as_ref().is_some_and(|adapter| adapter.dora),
                     teacher: teacher.as_ref().map(of),
                 };
-                let trained = (actor.weights.parameter_count() as u64, &job.spec.optimizer);
+                let trained = (actor.weights.parameter_count() as u64, optimizer.bytes(&actor.weights));
                 memory::micro_batch_tokens(&of(&actor.decoder), pass, trained, backend.as_ref())? as usize
             }
         };
@@ -131,7 +132,7 @@ impl<'a, B: Backend> Trainer<'a, B> {
         let micro_batch_tokens = all.into_iter().min().unwrap_or(micro_batch_tokens);
         Ok(Self {
             micro_batch_tokens,
-            optimizer: AdamW::new(&job.spec.optimizer),
+            optimizer,
             step: 0,
             idle_steps: 0,
             evaluations: Vec::new(),
@@ -185,7 +186,7 @@ impl<'a, B: Backend> Trainer<'a, B> {
             let (actor, decoder) = (&self.job.actor, &self.actor.decoder);
             let weights = match actor.training {
                 Trained::Adapter(_) => Arc::clone(decoder.weights()),
-                Trained::Nothing | Trained::Weights => Arc::new(actor.read_again(decoder.backend())?),
+                Trained::Nothing | Trained::Weights(_) => Arc::new(actor.read_again(decoder.backend())?),
             };
             self.reference = Some(actor.decoder(weights, None)?);
         }

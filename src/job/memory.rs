@@ -5,8 +5,8 @@
 //! sampling needs beside that; both take turns, and what one has held is given back before the other begins. Numbers
 //! are f32 unless it says otherwise. With `T` parameters that are trained:
 //!
-//! * lasting: `4 T` of weights that are trained and their moments (`8 T` with AdamW, or with fewer bits less); weights
-//!   that are only computed with in the precision of products, or in codes;
+//! * lasting: `4 T` of weights that are trained (`2 T` in bf16) and their moments (`8 T` with AdamW, half of that where Muon
+//!   takes them, or with fewer bits less); weights that are only computed with in the precision of products, or in codes;
 //! * training: gradients, `4 T`, and one pass ([`of_pass`]);
 //! * sampling: the trained weights in the order in which products read them, `4 T` (on a GPU nothing), keys and values of
 //!   the completions under way, in bf16 half of it, and one pass of the newest tokens with its logits;
@@ -14,7 +14,9 @@
 
 use serde::Serialize;
 
-use super::spec::{MicroBatchTokens, MomentState, Precision, SampledCache, SampledWeights, SamplingSpec, TrainSpec};
+use super::spec::{
+    Masters, MicroBatchTokens, MomentState, Precision, SampledCache, SampledWeights, SamplingSpec, TrainSpec,
+};
 
 /// Bytes of a number.
 const NUMBER: u64 = 4;
@@ -73,6 +75,8 @@ impl Machine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     pub parameters: u64,
+    /// Those in matrices of layers.
+    pub matrices: u64,
     pub vocab_size: u64,
     pub hidden_size: u64,
     pub intermediate_size: u64,
@@ -136,6 +140,10 @@ pub struct Beside {
     pub int8: bool,
     /// What moments are kept in.
     pub moments: MomentState,
+    /// Matrices of layers, or the factors of an adapter, have one moment, and are made orthogonal in a step.
+    pub muon: bool,
+    /// What weights that are trained are kept in.
+    pub masters: Masters,
     /// The model that it starts from is kept once more.
     pub reference: bool,
     /// A model to learn from; nothing of it where it has the weights of the model.
@@ -172,8 +180,16 @@ pub fn of_training(
     beside: Beside,
     machine: &Machine,
 ) -> MemoryNeed {
-    let Beside { adapter, taken, magnitudes, int8, moments, reference, teacher, sampled } = beside;
+    let Beside { adapter, taken, magnitudes, int8, moments, muon, masters, reference, teacher, sampled } = beside;
     let trained = adapter.unwrap_or(shape.parameters);
+    let with_one = match (muon, adapter) {
+        (false, _) => 0,
+        (true, None) => shape.matrices,
+        // How many of an adapter's numbers are lengths is not known.
+        (true, Some(_)) if magnitudes => 0,
+        (true, Some(factors)) => factors,
+    };
+    let turning = if muon && adapter.is_none() { of_muon(shape) } else { 0 };
     let frozen = match (adapter, int8 && machine.panels) {
         (None, _) => 0,
         (Some(_), true) => SampledWeights::Int8.bytes(shape.parameters),
@@ -191,10 +207,14 @@ pub fn of_training(
     let copied = if machine.panels || train.precision == Precision::F32 { 0 } else { trained.saturating_mul(2) };
     let need = MemoryNeed {
         program: program(shape, machine),
-        model: bytes(&[trained]).saturating_add(moments.bytes(trained)).saturating_add(copied).saturating_add(frozen),
+        model: masters
+            .bytes(trained)
+            .saturating_add(moments.bytes(trained, with_one))
+            .saturating_add(copied)
+            .saturating_add(frozen),
         base,
         copies: of(reference.then_some(shape)).saturating_add(of(teacher.as_ref())).saturating_add(quick),
-        training: bytes(&[trained]).saturating_add(of_pass(shape, tokens, pass, machine)),
+        training: bytes(&[trained]).saturating_add(of_pass(shape, tokens, pass, machine).max(turning)),
         sampling: sampled.map_or(0, |sampled| {
             let turned = if machine.panels { weights(trained, train.precision) } else { 0 };
             let of = |sampling: &SamplingSpec| of_sampler(shape, (sampling, train.precision), sampled, machine);
@@ -336,6 +356,14 @@ pub fn of_pass(shape: &Shape, tokens: u64, pass: Pass, machine: &Machine) -> u64
     bytes(&[tokens, kept, shape.layers]).saturating_add(layer.max(head.saturating_add(taught)))
 }
 
+/// What a step of Muon holds of the largest matrix: what it becomes, and the same as products read it; and its products
+/// with itself.
+fn of_muon(shape: &Shape) -> u64 {
+    let width = shape.intermediate_size.max(shape.attended());
+    let side = width.min(shape.hidden_size);
+    bytes(&[3, width, shape.hidden_size]).saturating_add(bytes(&[3, side, side]))
+}
+
 /// The last norm, logits and their gradient, and the head in the orders in which its products read it.
 fn of_head(shape: &Shape, tokens: u64, precision: Precision, frozen: bool, machine: &Machine) -> u64 {
     let of_vocabulary = bytes(&[tokens, shape.vocab_size]);
@@ -377,6 +405,15 @@ pub fn savings(
     };
     let mut all = vec![
         ("`optimizer.state: \"int8\"`", with(&|_, _, beside| beside.moments = MomentState::Int8)),
+        (
+            "`optimizer.masters: \"bf16\"`",
+            with(&|_, _, beside| {
+                // What a GPU does not have is no advice.
+                if beside.adapter.is_none() && machine.panels {
+                    beside.masters = Masters::Bf16;
+                }
+            }),
+        ),
         ("`train.precision: \"bf16\"`", with(&|train, _, _| train.precision = Precision::Bf16)),
         ("`train.recompute: true`", with(&|train, _, _| train.recompute = true)),
         (
@@ -417,6 +454,7 @@ mod tests {
     fn shape() -> Shape {
         Shape {
             parameters: 1_000_000,
+            matrices: 900_000,
             vocab_size: 1000,
             hidden_size: 64,
             intermediate_size: 256,
@@ -445,6 +483,8 @@ mod tests {
         taken: 0,
         int8: false,
         moments: MomentState::F32,
+        muon: false,
+        masters: Masters::F32,
         reference: false,
         teacher: None,
         sampled: Some(SAMPLED),
@@ -505,6 +545,24 @@ mod tests {
         assert_eq!(half.model, 2_000_000 + 12_000);
         let small = with(shape(), Beside { moments: MomentState::Int8, ..ALONE }, |_, _| ());
         assert_eq!(small.model, 4_000_000 + 2_000_000 + 31_250);
+        let narrow = Beside { masters: Masters::Bf16, moments: MomentState::Bf16, ..ALONE };
+        assert_eq!(with(shape(), narrow, |_, _| ()).model, 2_000_000 + 4_000_000);
+    }
+
+    #[test]
+    fn matrices_of_layers_have_one_moment_with_muon() {
+        let muon = Beside { muon: true, ..ALONE };
+        assert_eq!(with(shape(), muon, |_, _| ()).model, 4_000_000 + 8_000_000 - 4 * 900_000);
+        let adapter = Beside { adapter: Some(1000), ..muon };
+        assert_eq!(with(shape(), adapter, |_, _| ()).model, 4_000_000 + 8_000);
+        let lengths = Beside { magnitudes: true, ..adapter };
+        assert_eq!(with(shape(), lengths, |_, _| ()).model, 4_000_000 + 12_000);
+        // A matrix is made orthogonal when the pass is over.
+        let fits = |beside| with(shape(), beside, |_, _| ()).training;
+        assert_eq!(fits(muon), fits(ALONE));
+        let wide = Shape { intermediate_size: 1 << 20, ..shape() };
+        let pass = |beside| with(wide, beside, |_, _| ()).training;
+        assert!(pass(muon) >= pass(ALONE));
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod kinds;
 pub mod memory;
 pub mod metadata;
 pub mod metric;
+pub mod optimizer;
 pub mod placement;
 pub mod progress;
 pub mod provenance;

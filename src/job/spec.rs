@@ -1,4 +1,4 @@
-//! The sections of specs: data, optimizer, training, evaluation and resources, each with defaults and bounds. Those with files
+//! The sections of specs: data, training and evaluation, each with defaults and bounds. Those with files
 //! of their own are named here too; the specs that they are sections of are in [`crate::spec`].
 
 use schemars::JsonSchema;
@@ -10,6 +10,8 @@ use super::RolloutSetId;
 use super::bounds;
 pub use super::checkpoint::{CheckpointSpec, WeightDtype};
 use super::field::{self, FieldError, Fields};
+pub use super::optimizer::{Masters, MomentState, OptimizerKind, OptimizerSpec, Schedule};
+pub use super::resources::ResourceSpec;
 pub use super::sampling::{SampledCache, SampledWeights, SamplingSpec};
 
 /// The most optimizer steps one job may take.
@@ -127,90 +129,6 @@ impl PromptSpec {
     }
 }
 
-/// AdamW (Loshchilov and Hutter, arXiv 1711.05101) and its learning-rate schedule.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct OptimizerSpec {
-    /// The peak learning rate.
-    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
-    pub learning_rate: f64,
-    pub schedule: Schedule,
-    /// Share of the steps over which the learning rate rises linearly from zero.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub warmup: f64,
-    /// Decoupled weight decay on matrices (never on norms).
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub weight_decay: f64,
-    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
-    pub beta1: f64,
-    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
-    pub beta2: f64,
-    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
-    pub eps: f64,
-    /// Gradients are scaled down to this global norm; 0 turns clipping off.
-    #[schemars(range(min = 0.0))]
-    pub max_grad_norm: f64,
-    /// What the two moments are kept in between steps.
-    #[serde(skip_serializing_if = "is_f32")]
-    pub state: MomentState,
-}
-
-/// Left out of the resolved spec, whose digests are older than the field.
-fn is_f32(state: &MomentState) -> bool {
-    *state == MomentState::F32
-}
-
-/// What the moments of AdamW are kept in. Updates are computed in f32 always.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MomentState {
-    /// 8 bytes a parameter.
-    #[default]
-    F32,
-    /// 4 bytes, rounded at random, so that small changes are not lost.
-    Bf16,
-    /// 2 bytes: codes of 8 bits with a scale for each 256 of them (arXiv 2110.02861).
-    Int8,
-}
-
-impl MomentState {
-    /// Bytes of both moments of so many parameters.
-    pub fn bytes(self, parameters: u64) -> u64 {
-        match self {
-            Self::F32 => parameters.saturating_mul(8),
-            Self::Bf16 => parameters.saturating_mul(4),
-            Self::Int8 => parameters.saturating_mul(2).saturating_add(parameters / 32),
-        }
-    }
-}
-
-impl Default for OptimizerSpec {
-    fn default() -> Self {
-        Self {
-            learning_rate: 1e-5,
-            schedule: Schedule::Cosine,
-            warmup: 0.03,
-            weight_decay: 0.0,
-            beta1: 0.9,
-            beta2: 0.999,
-            eps: 1e-8,
-            max_grad_norm: 1.0,
-            state: MomentState::F32,
-        }
-    }
-}
-
-/// How the learning rate moves after the warm-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Schedule {
-    /// Down to zero along half a cosine.
-    Cosine,
-    /// Down to zero along a line.
-    Linear,
-    Constant,
-}
-
 /// How much is trained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -237,8 +155,8 @@ pub struct TrainSpec {
     /// Tokens in one forward and backward pass; a step is as many passes as it needs. Bounds the memory. `auto` takes
     /// what fits the memory that is free when the job first starts.
     pub micro_batch_tokens: MicroBatchTokens,
-    /// What matrix products are computed in, when sampling and when training. Weights, sums and the optimizer are f32
-    /// always.
+    /// What matrix products are computed in, when sampling and when training. Sums and updates are f32 always, and weights
+    /// are what `optimizer.masters` says.
     pub precision: Precision,
     /// Compute each layer's intermediate results again in the backward pass instead of keeping them: about a third
     /// more time, a fraction of the memory, the same bits.

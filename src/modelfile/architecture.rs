@@ -222,6 +222,13 @@ impl Part {
     }
 }
 
+impl TensorSpec {
+    /// Whether it is a matrix of a layer, or a factor beside one.
+    pub fn is_matrix_of_layer(&self) -> bool {
+        self.shape.len() > 1 && !matches!(self.part, Part::Embedding | Part::Head)
+    }
+}
+
 impl Biases {
     fn has(self, part: Part) -> bool {
         match part {
@@ -272,6 +279,22 @@ impl ModelConfig {
         };
         let (layer, role) = (layer.unwrap_or(0), part.role());
         TensorSpec { part, layer, expert, role, name, gguf_name, shape: part.shape(self) }
+    }
+
+    /// Rows of each of the matrices that a weight of a layer, or a factor beside one, holds one below the other: one, but
+    /// where several projections are one tensor. None for what is no matrix, and for embedding and head.
+    pub fn matrices(&self, tensor: &TensorSpec) -> Vec<usize> {
+        if !tensor.is_matrix_of_layer() {
+            return Vec::new();
+        }
+        let rows = tensor.shape[0];
+        let parts = match tensor.part {
+            Part::QueryKeyValue => [Part::Query, Part::Key, Part::Value].map(|part| part.shape(self)[0]).to_vec(),
+            Part::GateUp => [Part::Gate, Part::Up].map(|part| part.shape(self)[0]).to_vec(),
+            _ => vec![rows],
+        };
+        // The first factor beside such a tensor has rows of its own.
+        if parts.iter().sum::<usize>() == rows { parts } else { vec![rows] }
     }
 
     /// Whether layers have a part.

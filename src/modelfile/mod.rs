@@ -236,9 +236,12 @@ pub fn shape(config: &ModelConfig) -> Shape {
     let of_experts = config.architecture.experts.map_or(0, |experts| experts.active * experts.width);
     let is_dense = config.architecture.layers.iter().any(|layer| !layer.is_sparse);
     let intermediate_size = if is_dense { config.intermediate_size.max(of_experts) } else { of_experts };
-    let has = |part: Part| config.tensors().iter().any(|tensor| tensor.part == part);
+    let tensors = config.tensors();
+    let has = |part: Part| tensors.iter().any(|tensor| tensor.part == part);
+    let matrices = tensors.iter().filter(|tensor| !config.matrices(tensor).is_empty());
     Shape {
         parameters: config.parameter_count(),
+        matrices: matrices.map(|tensor| tensor.shape.iter().product::<usize>() as u64).sum(),
         vocab_size: config.vocab_size as u64,
         hidden_size: config.hidden_size as u64,
         intermediate_size: intermediate_size as u64,

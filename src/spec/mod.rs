@@ -21,8 +21,7 @@ pub use reference::{Input, InputKind, ModelRef, Role, RowsRef, TeacherRef, Unkno
 pub use rollout_set::{Regrading, RolloutSetSpec, Sampling};
 pub use training::{JobSpec, Pinned, Training};
 
-use crate::job::resources::ResourceSpec;
-use crate::job::spec::{Precision, PromptSpec, SampledWeights, SamplingSpec};
+use crate::job::spec::{Precision, PromptSpec, ResourceSpec, SampledWeights, SamplingSpec};
 use crate::job::{BudgetSpec, FieldError, JobKind, digest, field};
 use crate::verifier;
 

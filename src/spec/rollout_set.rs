@@ -8,8 +8,7 @@ use serde_json::Value;
 
 use super::{Attributes, Common, ModelRef, Resolved, RowsRef, Work, reference, scorer};
 use crate::job::metadata::check_metadata;
-use crate::job::resources::ResourceSpec;
-use crate::job::spec::{DatasetSpec, MAX_ROLLOUTS, Precision, SamplingSpec, parse_object};
+use crate::job::spec::{DatasetSpec, MAX_ROLLOUTS, Precision, ResourceSpec, SamplingSpec, parse_object};
 use crate::job::{FieldError, Fields, RolloutSetId, field};
 use crate::verifier;
 

@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::{Attributes, Common, ModelRef, Resolved, RowsRef, TeacherRef, Work, first, reference, scorer};
 use crate::job::adapter::{AdapterSpec, Lora};
 use crate::job::metadata::check_metadata;
-use crate::job::resources::ResourceSpec;
 use crate::job::spec::{
-    CheckpointSpec, DatasetSpec, EvalSpec, OptimizerSpec, RolloutSpec, SamplingSpec, TrainSpec, parse_object,
+    CheckpointSpec, DatasetSpec, EvalSpec, OptimizerSpec, ResourceSpec, RolloutSpec, SamplingSpec, TrainSpec,
+    parse_object,
 };
 use crate::job::{BudgetSpec, FieldError, GateSpec, RolloutSetId, field};
 use crate::{objective, verifier};
@@ -110,6 +110,7 @@ impl JobSpec {
             spec.rollouts.check(&spec.train),
             spec.resources.check(spec.adapter.is_some()),
             spec.eval.check(),
+            spec.optimizer.check(spec.adapter.is_some()),
             spec.gate.map_or(Ok(()), |gate| gate.check(&spec.eval)),
             spec.dataset.check(),
             check_metadata(&spec.metadata),

@@ -12,7 +12,7 @@ use crate::engine::device::Device;
 use crate::engine::loading::{Bases, ModelSource};
 use crate::engine::model::adapter::Origin;
 use crate::engine::{self, ActorSpec, EngineError, EvaluationJob, Job, Outcome, RegradingJob, Reporter, SamplingJob};
-use crate::job::adapter::{AdapterId, Lora};
+use crate::job::adapter::AdapterId;
 use crate::job::rollout_set::{PARTS_FOLDER, SAMPLE_FOLDER};
 use crate::job::spec::Precision;
 use crate::job::{Failure, FailureKind, GateSpec, RolloutSetId};
@@ -76,7 +76,7 @@ pub async fn prepare(store: &Store, claim: &Claim, device: &Device, bases: &Base
     }
     let Resolved { common, work } = &*claim.spec;
     let training = match work {
-        spec::Work::Train(training) => trained(store, training.adapter.as_ref(), common.seed).await?,
+        spec::Work::Train(training) => trained(store, training, common.seed).await?,
         spec::Work::Sample(_) | spec::Work::Regrade(_) | spec::Work::Evaluate(_) => Trained::Nothing,
     };
     let quantize = match work {
@@ -243,8 +243,9 @@ pub(super) async fn model(
 }
 
 /// What a job changes of its model.
-async fn trained(store: &Store, adapter: Option<&Lora>, seed: u64) -> Result<Trained, Failure> {
-    let Some(lora) = adapter else { return Ok(Trained::Weights) };
+async fn trained(store: &Store, training: &Training, seed: u64) -> Result<Trained, Failure> {
+    let (adapter, masters) = (training.adapter.as_ref(), training.optimizer.masters);
+    let Some(lora) = adapter else { return Ok(Trained::Weights(masters)) };
     let Some(start) = lora.start else { return Ok(Trained::Adapter(Origin::New { lora: lora.clone(), seed })) };
     let directory = match start {
         AdapterId::Model(id) => fetch(store, &Location::model(id)).await?,

@@ -97,7 +97,8 @@ struct Memory {
     /// The program itself with the tables of the tokenizer, on a GPU the driver's context; and what allocators keep, a
     /// part of the rest, which is larger where completions are sampled.
     program: u64,
-    /// 12 for each parameter of the model: the weight, and two moments of AdamW, which take less with `optimizer.state`.
+    /// 12 for each parameter of the model: the weight, and two moments of AdamW, which take less with `optimizer.state`; 8
+    /// for those that `muon` takes; 2 less with `optimizer.masters` in bf16.
     /// With an adapter that for its parameters, and 4 for each of the frozen model, 2 in bf16, 9/8 with
     /// `adapter.quantize`, or on the CPU what codes of a GGUF file take.
     model: u64,

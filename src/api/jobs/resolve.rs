@@ -11,7 +11,7 @@ use crate::api::resolve::{self, Model, collect};
 use crate::api::resources::{self, Saving};
 use crate::job::adapter::AdapterInit;
 use crate::job::memory::{self, Beside, Coded, Machine, MemoryNeed, PROMPT_TOKENS, Sampled, Shape};
-use crate::job::spec::{SamplingSpec, TrainSpec};
+use crate::job::spec::{Masters, OptimizerKind, SamplingSpec, TrainSpec};
 use crate::job::{FieldError, RolloutSetId, VerifierId};
 use crate::objective::{self, Needs, Sections};
 use crate::spec::{Attributes, Common, JobSpec, ModelRef, Pinned, Resolved, RowsRef, TeacherRef, Training};
@@ -102,6 +102,7 @@ pub async fn resolve(finder: Finder<'_>, submitted: Value) -> Result<Resolution,
         let detail = "is the weight of a loss over experts, and the model has none; leave it out";
         errors.push(FieldError::new("/train/router_aux_loss_coef", "invalid_value", detail));
     }
+    errors.extend(on_cpu_only(&spec, &estimate.machine));
     let (train, sampling) = (&spec.train, &spec.sampling);
     let (need, savings) = (estimate.need(train, sampling), || estimate.savings(train, sampling));
     errors.extend(resources::check(store, spec.resources.devices, &need, savings).await?);
@@ -154,7 +155,7 @@ fn beside(spec: &JobSpec, (needs, group): (Needs, u32), evaluates: bool, kept: K
     // An adapter's teacher may be the model that it is beside.
     let of_teacher = |teacher: &Teacher| match &teacher.reference {
         TeacherRef::Model(other) if adapter.is_some() && other == model => {
-            Shape { parameters: 0, coded: Coded::default(), ..teacher.shape }
+            Shape { parameters: 0, matrices: 0, coded: Coded::default(), ..teacher.shape }
         }
         TeacherRef::Model(_) | TeacherRef::Path(_) => teacher.shape,
     };
@@ -166,6 +167,8 @@ fn beside(spec: &JobSpec, (needs, group): (Needs, u32), evaluates: bool, kept: K
         magnitudes: adapter.is_some_and(|adapter| adapter.lora.dora),
         int8: adapter.is_some_and(|adapter| adapter.lora.quantize.is_some()),
         moments: spec.optimizer.state,
+        muon: spec.optimizer.kind == OptimizerKind::Muon,
+        masters: spec.optimizer.masters,
         // An adapter's reference is the model without it.
         reference: adapter.is_none() && (needs.reference || (spec.train.track_reference && !needs.completions)),
         teacher: teacher.map(of_teacher),
@@ -211,6 +214,13 @@ impl Resolution {
         let job = NewJob::of(self.submitted, self.attributes, resolved, need.total()).with_base(base);
         NewJob { rollout_set, ..job.with_verifier(self.verifier) }
     }
+}
+
+/// What is asked for and only the CPU computes, where jobs run on GPUs.
+fn on_cpu_only(spec: &JobSpec, machine: &Machine) -> Option<FieldError> {
+    let asked = spec.optimizer.masters == Masters::Bf16 && *machine == Machine::CUDA;
+    let detail = "weights are trained in bf16 on the CPU only, and the jobs of this server run on GPUs; leave it out";
+    asked.then(|| FieldError::new("/optimizer/masters", "cpu_only", detail))
 }
 
 /// A gate judges evaluations, so that there must be some.

@@ -17,7 +17,7 @@ use crate::api::extract::{Id, JsonBody, read};
 use crate::api::idempotency;
 use crate::api::resolve::{self, collect};
 use crate::job::metadata::check_metadata;
-use crate::job::resources::ResourceSpec;
+use crate::job::spec::ResourceSpec;
 use crate::job::{RolloutSetId, RolloutSummary};
 use crate::spec::{Attributes, Common, Regrading, Resolved, Work};
 use crate::store::{NewJob, Store, StoreError};

@@ -13,7 +13,7 @@ use crate::engine::backend::Backend;
 use crate::engine::batch::{Sequence, pack};
 use crate::engine::kernels::attention::BLOCK;
 use crate::engine::learn::Learner;
-use crate::engine::optimizer::AdamW;
+use crate::engine::optimizer::Optimizer;
 use crate::engine::random::{Purpose, Stream};
 use crate::engine::sampler::{Completion, Request, Sampler, Statistics};
 use crate::job::spec::{OptimizerSpec, SampledCache, SamplingSpec, TrainSpec};
@@ -145,7 +145,7 @@ impl<B: Backend> Bench<'_, B> {
             })
             .collect();
         let objective = build("sft")?;
-        let mut optimizer = AdamW::new(&self.optimizer);
+        let mut optimizer = Optimizer::new(&self.optimizer, self.subject.decoder.trained());
         let rows = count as usize * length;
         let runs = self.repeat(|| {
             let began = Instant::now();
@@ -177,7 +177,7 @@ impl<B: Backend> Bench<'_, B> {
             .map(|(prompt, sample)| self.request(prompt, sample))
             .collect();
         let mut objective = build("grpo")?;
-        let mut optimizer = AdamW::new(&self.optimizer);
+        let mut optimizer = Optimizer::new(&self.optimizer, self.subject.decoder.trained());
         let mut step = 0;
         let runs = self.repeat(|| {
             let began = Instant::now();
@@ -259,7 +259,7 @@ impl<B: Backend> Bench<'_, B> {
         sequences: &[Sequence],
         rows: usize,
         recompute: bool,
-        optimizer: &mut AdamW<B>,
+        optimizer: &mut Optimizer<B>,
     ) -> anyhow::Result<()> {
         let learner = Learner { decoder: &self.subject.decoder, teacher: None, recompute, balance: 0.0, dropout: None };
         let mut gradients = B::Gradients::default();

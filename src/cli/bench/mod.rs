@@ -31,7 +31,7 @@ use crate::engine::device::{self, Device};
 use crate::engine::kernels::buffer::release_free;
 use crate::engine::kernels::{gemm, instructions};
 use crate::engine::ops::fallback;
-use crate::job::spec::{MomentState, OptimizerSpec, Precision, SampledCache};
+use crate::job::spec::{Masters, MomentState, OptimizerKind, OptimizerSpec, Precision, SampledCache};
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "`anneal bench --help` says what is measured and how to read it.")]
@@ -56,9 +56,15 @@ pub struct Args {
     /// Keep keys and values of completions in fewer bits
     #[arg(long, value_enum)]
     cache: Option<Cache>,
-    /// What the moments of AdamW are kept in
+    /// What the update of matrices is
+    #[arg(long, value_enum, default_value_t = Update::Adamw)]
+    optimizer: Update,
+    /// What moments are kept in
     #[arg(long, value_enum, default_value_t = State::F32)]
     state: State,
+    /// What weights that are trained are kept in
+    #[arg(long, value_enum, default_value_t = Compute::F32)]
+    masters: Compute,
     /// Measure only these, separated by commas [default: all]
     #[arg(long, value_enum, value_name = "KIND,...", value_delimiter = ',')]
     only: Vec<Kind>,
@@ -83,12 +89,12 @@ What is measured:
   sample   For each --batch: prompts of 64 random tokens, all different, and 64 new tokens each.
            Prefill is the run that draws one token; decode is what the others take beyond it.
            `shared prompt` is as many completions of one prompt, which is computed once.
-  train    Forward, backward and AdamW on 8 sequences of 128 tokens, or with less than 50 million
-           parameters on 64 of 64; then again with `recompute`. GFLOP/s are 6 x parameters x
-           tokens / seconds, without attention and without what is computed twice; with --lora
+  train    Forward, backward and update on 8 sequences of 128 tokens, or with less than 50
+           million parameters on 64 of 64; then again with `recompute`. GFLOP/s are 6 x parameters
+           x tokens / seconds, without attention and without what is computed twice; with --lora
            4 x the model's and 6 x the adapter's parameters.
   step     A step of a GRPO job: 8 completions of 64 tokens for each of 8 prompts of 64 tokens,
-           random rewards, micro-batches of 2048 tokens, backward and AdamW.
+           random rewards, micro-batches of 2048 tokens, backward and update.
 
 With more than 50 million parameters decode is also shown as a share of the time in which its
 weights, and the cached keys and values, could be read from memory once a token, at the rate
@@ -126,12 +132,28 @@ enum Kind {
     Step,
 }
 
-/// The job spec's `train.precision`, as an argument.
+/// The job spec's `train.precision` or `optimizer.masters`, as an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Compute {
     F32,
     Bf16,
+}
+
+/// The job spec's `optimizer.type`, as an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Update {
+    Adamw,
+    Muon,
+}
+
+impl From<Update> for OptimizerKind {
+    fn from(update: Update) -> Self {
+        match update {
+            Update::Adamw => Self::Adamw,
+            Update::Muon => Self::Muon,
+        }
+    }
 }
 
 /// The job spec's `optimizer.state`, as an argument.
@@ -182,6 +204,15 @@ impl From<Compute> for Precision {
     }
 }
 
+impl From<Compute> for Masters {
+    fn from(compute: Compute) -> Self {
+        match compute {
+            Compute::F32 => Self::F32,
+            Compute::Bf16 => Self::Bf16,
+        }
+    }
+}
+
 impl Args {
     fn wants(&self, kind: Kind) -> bool {
         self.only.is_empty() || self.only.contains(&kind)
@@ -190,6 +221,23 @@ impl Args {
     /// Whether anything asked for draws tokens.
     fn samples(&self) -> bool {
         self.wants(Kind::Sample) || self.wants(Kind::Step)
+    }
+
+    /// How the model is used.
+    fn setting(&self) -> Setting {
+        Setting {
+            precision: self.compute.into(),
+            with_text: self.samples(),
+            lora: self.lora,
+            int8: self.int8,
+            masters: self.masters.into(),
+        }
+    }
+
+    /// What weights are changed with.
+    fn update(&self) -> OptimizerSpec {
+        let (kind, state, masters) = (self.optimizer.into(), self.state.into(), self.masters.into());
+        OptimizerSpec { kind, state, masters, ..OptimizerSpec::default() }
     }
 
     /// Steps of the progress bar: the peak and the model, then each measurement.
@@ -220,6 +268,10 @@ fn measure(args: &Args, progress: &Progress) -> anyhow::Result<Report> {
     anyhow::ensure!(
         !args.int8 || args.lora.is_some() || !trains,
         "--int8 freezes the weights; add --lora, or --only sample"
+    );
+    anyhow::ensure!(
+        args.masters == Compute::F32 || args.lora.is_none(),
+        "--masters is for all weights, and --lora freezes them; leave one of them out"
     );
     progress.begin("matrix products");
     match device::open(&args.device)? {
@@ -259,18 +311,15 @@ fn measure_on<B: Backend>(
 ) -> anyhow::Result<Report> {
     let mut results: Vec<Measurement> = args.wants(Kind::Matmul).then_some(figures).into_iter().collect();
     progress.begin(&format!("loading {}", args.model));
-    let setting =
-        Setting { precision: args.compute.into(), with_text: args.samples(), lora: args.lora, int8: args.int8 };
-    let subject = Subject::load(&args.model, setting, backend)?;
+    let subject = Subject::load(&args.model, args.setting(), backend)?;
     let sizes = Sizes::of(&args.device, subject.weights.parameter_count());
     subject.check_context(sizes)?;
     // Of a small model caches hold a part.
     let reads_memory = args.wants(Kind::Sample) && subject.weights.parameter_count() >= measure::LARGE;
     let measured = peak.bytes_per_second.or_else(|| reads_memory.then(machine::read_bandwidth));
     let peak = Peak { bytes_per_second: measured, ..peak };
-    let optimizer = OptimizerSpec { state: args.state.into(), ..OptimizerSpec::default() };
     let cache = args.cache.map(SampledCache::from);
-    let bench = Bench { subject: &subject, optimizer, cache, seconds: args.seconds, peak, sizes };
+    let bench = Bench { subject: &subject, optimizer: args.update(), cache, seconds: args.seconds, peak, sizes };
     let mut add = |what: String, measurement: &dyn Fn(&Bench<'_, B>) -> anyhow::Result<Vec<Measurement>>| {
         progress.begin(&what);
         // Other phases need buffers of other sizes.

@@ -14,6 +14,7 @@ use crate::engine::model::decoder::Decoder;
 use crate::engine::model::reader::Reader;
 use crate::engine::model::weights::Weights;
 use crate::job::adapter::{AdapterInit, Lora, Targets};
+use crate::job::spec::Masters;
 use crate::modelfile::builtin::Builtin;
 use crate::modelfile::{self, Inspection, ModelConfig};
 use crate::text::tokenizer::TextTokenizer;
@@ -49,6 +50,8 @@ pub struct Setting {
     pub lora: Option<u32>,
     /// The frozen weights are in codes of 8 bits.
     pub int8: bool,
+    /// What those that are trained are in.
+    pub masters: Masters,
 }
 
 impl<B: Backend> Subject<B> {
@@ -77,13 +80,13 @@ impl<B: Backend> Subject<B> {
         config: &ModelConfig,
         reader: &Reader<'_>,
         tokenizer: Option<TextTokenizer>,
-        Setting { precision, lora, int8, .. }: Setting,
+        Setting { precision, lora, int8, masters, .. }: Setting,
         backend: &Arc<B>,
     ) -> anyhow::Result<Self> {
         let usage = match lora {
             _ if int8 => Usage::Coded(precision),
             Some(_) => Usage::Computing(precision),
-            None => Usage::Training,
+            None => Usage::Training(masters),
         };
         let weights = Arc::new(Weights::read(backend, config, usage, reader)?);
         let adapter = lora.map(|rank| {

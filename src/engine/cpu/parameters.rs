@@ -4,32 +4,34 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use half::bf16;
 use rayon::prelude::*;
 
 use super::Cpu;
-use crate::engine::backend::{Moments, Source, Tensor, Tensors, Training, Usage};
+use crate::engine::backend::{Moments, Source, Tensor, Tensors, Training, Update, Usage};
 use crate::engine::collective::Collective;
 use crate::engine::error::EngineError;
 use crate::engine::gradients::GradientSum;
 use crate::engine::kernels::buffer::Buffer;
 use crate::engine::kernels::codes::Codes;
 use crate::engine::kernels::gemm::{Kept, Panels, Strip, View};
+use crate::engine::kernels::narrow::widen;
 use crate::engine::kernels::pages::moved;
-use crate::engine::kernels::update::AdamW;
-use crate::engine::moments::{self, Noise, Order, Packed};
+use crate::engine::moments::{self, Begin, Master, Noise, Order, Packed};
 use crate::engine::ops::attention::Heads;
 use crate::engine::ops::embedding::gather;
 use crate::engine::ops::linear::Matrices;
 use crate::engine::ops::norm::HeadNorms;
 use crate::engine::ops::{bias, rows_per_task};
 use crate::engine::projection::{LowRank, Norm, Projection};
-use crate::job::spec::MomentState;
+use crate::job::spec::{Masters, MomentState};
 use crate::modelfile::architecture::TensorSpec;
 use crate::modelfile::config::ModelConfig;
 
 type Result<T> = std::result::Result<T, EngineError>;
 
-/// Weights. Everyone who computes with them shares them; one thread at a time changes those that are trained, in f32.
+/// Weights. Everyone who computes with them shares them; one thread at a time changes those that are trained, in f32 or in
+/// bf16.
 #[derive(Debug)]
 pub struct Parameters {
     weights: Vec<Weight>,
@@ -41,9 +43,11 @@ pub struct Parameters {
 struct Weight {
     name: String,
     shape: Vec<usize>,
-    /// None of a matrix that never changes.
+    /// None of a matrix that is kept otherwise.
     values: RwLock<Vec<f32>>,
-    /// Such a matrix.
+    /// One that is trained in bf16, as its bits.
+    narrow: Option<RwLock<Vec<u16>>>,
+    /// One that never changes.
     frozen: Option<Kept>,
 }
 
@@ -70,11 +74,15 @@ impl Parameters {
 
     /// The tensors, in the order of their places.
     pub fn into_tensors(self) -> Vec<Tensor> {
-        let tensor = |Weight { name, shape, values, .. }: Weight| {
-            let values = values.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let tensor = |(index, weight): (usize, &Weight)| {
+            let (name, shape) = (weight.name.clone(), weight.shape.clone());
+            let values = match &weight.narrow {
+                Some(_) => self.read(index, <[f32]>::to_vec),
+                None => std::mem::take(&mut *self.values_mut(index)),
+            };
             Tensor { name, shape, values }
         };
-        self.weights.into_iter().map(tensor).collect()
+        self.weights.iter().enumerate().map(tensor).collect()
     }
 
     /// Numbers of a row of a matrix.
@@ -84,13 +92,38 @@ impl Parameters {
 
     /// Some rows of a matrix.
     pub(super) fn gather(&self, index: usize, width: usize, rows: &[u32]) -> Buffer {
-        let Some(frozen) = &self.weights[index].frozen else {
+        let Some(read) = self.elsewhere(index) else {
             return gather(&self.values(index), width, rows);
         };
         let mut out = Buffer::new(rows.len() * width);
         let each = out.par_chunks_mut(width).zip(rows).with_min_len(rows_per_task(width));
-        each.for_each(|(out, row)| frozen.read_row(*row as usize, out));
+        each.for_each(|(out, row)| read(*row as usize, out));
         out
+    }
+
+    /// The bits of a matrix that is trained in bf16.
+    fn narrow(&self, index: usize) -> Option<RwLockReadGuard<'_, Vec<u16>>> {
+        let narrow = self.weights[index].narrow.as_ref()?;
+        Some(narrow.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What reads a row of a matrix that is not kept in f32.
+    fn elsewhere(&self, index: usize) -> Option<impl Fn(usize, &mut [f32]) + Sync> {
+        let (frozen, narrow) = (self.weights[index].frozen.as_ref(), self.narrow(index));
+        (frozen.is_some() || narrow.is_some()).then(|| {
+            move |row: usize, out: &mut [f32]| {
+                if let Some(frozen) = frozen {
+                    frozen.read_row(row, out);
+                } else if let Some(narrow) = &narrow {
+                    widen(&narrow[row * out.len()..][..out.len()], out);
+                }
+            }
+        })
+    }
+
+    fn narrow_mut(&self, index: usize) -> Option<RwLockWriteGuard<'_, Vec<u16>>> {
+        let narrow = self.weights[index].narrow.as_ref()?;
+        Some(narrow.write().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(super) fn len_of(&self, index: usize) -> usize {
@@ -161,22 +194,33 @@ impl Parameters {
         if let Some(frozen) = frozen {
             return f(Matrices::Frozen(&frozen));
         }
+        let version = self.version.load(Ordering::Acquire);
+        let narrow: Option<Vec<_>> = projection.weights.iter().map(|index| self.narrow(*index)).collect();
+        if let Some(narrow) = narrow {
+            let slices: Vec<&[u16]> = narrow.iter().map(|v| &v[..]).collect();
+            return f(Matrices::Narrow { values: &slices, version });
+        }
         let values: Vec<Values<'_>> = projection.weights.iter().map(|index| self.values(*index)).collect();
         let slices: Vec<&[f32]> = values.iter().map(|v| &v[..]).collect();
-        f(Matrices::Changing { values: &slices, version: self.version.load(Ordering::Acquire) })
+        f(Matrices::Changing { values: &slices, version })
     }
 }
 
 impl Tensors for Parameters {
     fn read<T>(&self, index: usize, f: impl FnOnce(&[f32]) -> T) -> T {
-        let Some(frozen) = &self.weights[index].frozen else {
+        let Some(read) = self.elsewhere(index) else {
             return f(&self.values(index));
         };
         let mut values = vec![0.0; self.len_of(index)];
-        let rows = values.par_chunks_mut(self.weights[index].shape[1]).enumerate();
-        rows.for_each(|(row, out)| frozen.read_row(row, out));
+        let rows = values.par_chunks_mut(self.width(index)).enumerate();
+        rows.for_each(|(row, out)| read(row, out));
         f(&values)
     }
+}
+
+/// The nearest bf16, as their bits.
+fn bits(values: &[f32]) -> Vec<u16> {
+    values.iter().map(|value| bf16::from_f32(*value).to_bits()).collect()
 }
 
 /// First or second moments.
@@ -228,14 +272,22 @@ impl Training for Cpu {
                 (Usage::Coded(_), [_, columns]) => Some(Kept::Codes(Codes::of_matrix(&source.read(spec)?, *columns))),
                 _ => None,
             };
-            let values = if frozen.is_some() { Vec::new() } else { moved(source.read(spec)?) };
-            weights.push(Weight { name, shape, values: RwLock::new(values), frozen });
+            let narrow = match (usage, &shape[..]) {
+                (Usage::Training(Masters::Bf16), [_, _]) => Some(RwLock::new(bits(&source.read(spec)?))),
+                _ => None,
+            };
+            let is_elsewhere = frozen.is_some() || narrow.is_some();
+            let values = if is_elsewhere { Vec::new() } else { moved(source.read(spec)?) };
+            weights.push(Weight { name, shape, values: RwLock::new(values), narrow, frozen });
         }
         Ok(Parameters { weights, version: AtomicU64::new(0) })
     }
 
     fn write(&self, parameters: &Parameters, index: usize, values: &[f32]) -> Result<()> {
-        parameters.values_mut(index).copy_from_slice(values);
+        match parameters.narrow_mut(index) {
+            Some(mut narrow) => *narrow = bits(values),
+            None => parameters.values_mut(index).copy_from_slice(values),
+        }
         parameters.changed();
         Ok(())
     }
@@ -244,16 +296,17 @@ impl Training for Cpu {
         &self,
         parameters: &Parameters,
         (kind, order): (MomentState, Order),
-        known: Vec<Option<Packed>>,
+        begin: Vec<Begin>,
     ) -> Result<CpuMoments> {
-        let of = |(index, known): (usize, Option<Packed>)| match known {
+        let of = |(index, begin): (usize, Begin)| match begin {
             // As devices save codes.
-            Some(Packed::F32(values)) if kind == MomentState::Int8 => Packed::coded(&values, order),
-            Some(Packed::F32(values)) => Packed::F32(moved(values)),
-            Some(packed) => packed,
-            None => Packed::zeros(kind, parameters.len_of(index)),
+            Begin::Stored(Packed::F32(values)) if kind == MomentState::Int8 => Packed::coded(&values, order),
+            Begin::Stored(Packed::F32(values)) => Packed::F32(moved(values)),
+            Begin::Stored(packed) => packed,
+            Begin::Zeros => Packed::zeros(kind, parameters.len_of(index)),
+            Begin::Nothing => Packed::zeros(kind, 0),
         };
-        Ok(CpuMoments { kind, tensors: known.into_iter().enumerate().map(of).collect() })
+        Ok(CpuMoments { kind, tensors: begin.into_iter().enumerate().map(of).collect() })
     }
 
     fn gradient_norm(&self, sums: &GradientSum, scale: f64) -> Result<f64> {
@@ -290,16 +343,22 @@ impl Training for Cpu {
         sums: &GradientSum,
         [first, second]: &mut [CpuMoments; 2],
         step: u64,
-        [matrix, vector]: [AdamW; 2],
+        update: &Update<'_>,
     ) -> Result<()> {
         for (index, (first, second)) in first.tensors.iter_mut().zip(&mut second.tensors).enumerate() {
             let Weight { name, shape, .. } = &parameters.weights[index];
             let Some(gradient) = sums.get(index) else {
                 return Err(EngineError::Internal(format!("no gradient reached `{name}`")));
             };
-            let how = if shape.len() > 1 { matrix } else { vector };
-            let noise = [Order::First, Order::Second].map(|order| Noise::new(step, index, order));
-            moments::update(&mut parameters.values_mut(index), first, second, gradient, how, noise);
+            let (mut wide, mut narrow) = (parameters.values_mut(index), parameters.narrow_mut(index));
+            let weight = narrow.as_deref_mut().map_or(Master::F32(&mut wide), |bits| Master::Bf16(bits));
+            let noise = Noise::all(step, index);
+            match (&update.matrices[index][..], &shape[..]) {
+                (rows @ [_, ..], [_, columns]) => {
+                    moments::muon(weight, first, gradient, update.muon, (rows, *columns), noise);
+                }
+                _ => moments::update(weight, first, second, gradient, update.adamw(shape), noise),
+            }
         }
         parameters.changed();
         Ok(())

@@ -1,5 +1,6 @@
 //! Where weights stand in one flat piece of memory, and what has a number for each of theirs. Weights that are one product
-//! stand next to each other; vectors come last, because weight decay is for matrices.
+//! stand next to each other; matrices of layers come first, which may have an optimizer of their own, and vectors last,
+//! because weight decay is for matrices.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,20 +19,20 @@ const PARTS: usize = 1024;
 pub struct Layout {
     /// First number and count, by the weights' places.
     places: Vec<(usize, usize)>,
-    /// Numbers in matrices, which come first.
-    matrices: usize,
-    len: usize,
+    /// Where matrices of layers end, all matrices, and all.
+    ends: [usize; 3],
 }
 
 impl Layout {
-    /// A layout of tensors in their order, but for vectors, which come last.
+    /// A layout of tensors in their order, but for embedding and head, which come behind other matrices, and vectors.
     pub fn new(specs: &[TensorSpec]) -> Self {
         let mut names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
         names.sort_unstable();
         let mut places = vec![(0, 0); specs.len()];
-        let (mut next, mut matrices) = (0, 0);
-        let (wide, thin): (Vec<_>, Vec<_>) = specs.iter().partition(|spec| spec.shape.len() > 1);
-        for (group, is_matrix) in [(wide, true), (thin, false)] {
+        let (wide, thin): (Vec<&TensorSpec>, Vec<_>) = specs.iter().partition(|spec| spec.shape.len() > 1);
+        let (of_layers, others): (Vec<_>, Vec<_>) = wide.into_iter().partition(|spec| spec.is_matrix_of_layer());
+        let mut next = 0;
+        let ends = [of_layers, others, thin].map(|group| {
             for spec in group {
                 let len = spec.shape.iter().product();
                 if let Ok(index) = names.binary_search(&spec.name.as_str()) {
@@ -39,15 +40,13 @@ impl Layout {
                     next += len;
                 }
             }
-            if is_matrix {
-                matrices = next;
-            }
-        }
-        Self { places, matrices, len: next }
+            next
+        });
+        Self { places, ends }
     }
 
     pub fn len(&self) -> usize {
-        self.len
+        self.ends[2]
     }
 
     /// Where a weight's numbers stand.
@@ -56,17 +55,22 @@ impl Layout {
         first..first + len
     }
 
-    /// Matrices, and vectors.
-    pub fn ranges(&self) -> [Range<usize>; 2] {
-        [0..self.matrices, self.matrices..self.len]
+    /// Matrices of layers, other matrices, and vectors.
+    pub fn ranges(&self) -> [Range<usize>; 3] {
+        let [of_layers, matrices, all] = self.ends;
+        [0..of_layers, of_layers..matrices, matrices..all]
     }
 
-    /// The block of numbers with a common scale that a place belongs to; matrices and vectors have none in common.
+    /// The block of numbers with a common scale that a place belongs to; the ranges have none in common.
     pub fn block(&self, place: usize) -> usize {
-        match place.checked_sub(self.matrices) {
-            Some(place) => self.matrices.div_ceil(BLOCK) + place / BLOCK,
-            None => place / BLOCK,
+        let mut before = 0;
+        for range in self.ranges() {
+            if place < range.end {
+                return before + (place - range.start) / BLOCK;
+            }
+            before += range.len().div_ceil(BLOCK);
         }
+        before
     }
 }
 
@@ -87,7 +91,7 @@ impl Flat {
 
     /// Zeros for the numbers from the given one on.
     pub fn from(cuda: &Arc<Cuda>, layout: &Arc<Layout>, first: usize) -> Result<Self> {
-        let memory = cuda.cleared(layout.len - first)?;
+        let memory = cuda.cleared(layout.len() - first)?;
         Ok(Self { cuda: Arc::clone(cuda), layout: Arc::clone(layout), memory, first })
     }
 
@@ -140,17 +144,21 @@ impl Flat {
 
     /// Adds up all numbers with those of the other ranks, on the devices.
     pub fn sum_over_ranks(&self) -> Result<()> {
-        self.cuda.driver().sum_over_ranks(self.memory.pointer(), self.layout.len)
+        self.cuda.driver().sum_over_ranks(self.memory.pointer(), self.layout.len())
     }
 
     /// The sum of all squares.
     pub fn squares(&self) -> Result<f64> {
-        let parts = self.cuda.memory(Kind::F64, PARTS)?;
-        let len = Argument::U64(self.layout.len as u64);
-        let arguments = [at(&parts), at(&self.memory), len, Argument::U32(PARTS as u32)];
-        self.cuda.launch("squares", PARTS, THREADS, 0, &arguments)?;
-        Ok(self.cuda.download::<f64>(&parts)?.iter().sum())
+        squares(&self.cuda, self.memory.pointer(), self.layout.len(), PARTS)
     }
+}
+
+/// The sum of the squares of numbers, added up by so many blocks.
+pub fn squares(cuda: &Cuda, x: Pointer, len: usize, blocks: usize) -> Result<f64> {
+    let parts = cuda.memory(Kind::F64, blocks)?;
+    let arguments = [at(&parts), Argument::Pointer(x), Argument::U64(len as u64), Argument::U32(blocks as u32)];
+    cuda.launch("squares", blocks, THREADS, 0, &arguments)?;
+    Ok(cuda.download::<f64>(&parts)?.iter().sum())
 }
 
 impl Tensors for Flat {
@@ -183,8 +191,11 @@ mod tests {
                 assert_eq!(place(pair[0]).0 + place(pair[0]).1, place(pair[1]).0);
             }
         }
-        assert_eq!(layout.len, weights.iter().map(|(_, len)| len).sum::<usize>());
-        assert!(place("input_layernorm").0 >= layout.matrices && place("mlp.down_proj").0 < layout.matrices);
+        assert_eq!(layout.len(), weights.iter().map(|(_, len)| len).sum::<usize>());
+        let [of_layers, others, vectors] = layout.ranges();
+        assert!(vectors.contains(&place("input_layernorm").0) && of_layers.contains(&place("mlp.down_proj").0));
+        let embedding = weights.iter().position(|(other, _)| *other == "model.embed_tokens.weight").unwrap();
+        assert!(others.contains(&layout.places[embedding].0));
         assert!(layout.places.iter().all(|(first, _)| first.is_multiple_of(8)), "vectors of 16 bytes are aligned");
     }
 }

@@ -17,6 +17,7 @@ mod moments;
 #[cfg(feature = "nccl")]
 mod nccl;
 mod ops;
+mod orthogonal;
 mod parameters;
 mod peaks;
 #[cfg(test)]

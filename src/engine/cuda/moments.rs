@@ -1,5 +1,6 @@
 //! Moments of gradients on a device, in the order of the weights: in f32, or in fewer bits. Codes of 8 bits share a scale by
-//! 256 of the whole piece, not of a weight; a checkpoint keeps what they stand for, from which the same codes are made.
+//! 256 of a range of the piece, not of a weight; a checkpoint keeps what they stand for, from which the same codes are made.
+//! Second moments begin behind the matrices of layers where these take Muon.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,15 +12,17 @@ use crate::engine::backend::{Moments, Tensors};
 use crate::engine::driver::{Argument, Kind, Result};
 use crate::engine::kernels::narrow::{BLOCK, SIGNED, UNSIGNED};
 use crate::engine::kernels::update::AdamW;
-use crate::engine::moments::{Noise, Order, Packed};
+use crate::engine::moments::{Begin, Muon, Noise, Order, Packed};
 use crate::job::spec::MomentState;
 
-/// First or second moments of all weights.
+/// First or second moments of all weights, or of those from a place on.
 #[derive(Debug)]
 pub struct CudaMoments {
     cuda: Arc<Cuda>,
     layout: Arc<Layout>,
     order: Order,
+    /// The first number of the layout that has one.
+    begin: usize,
     numbers: Numbers,
 }
 
@@ -36,28 +39,30 @@ enum Numbers {
 }
 
 impl CudaMoments {
-    /// What is known of each weight's, and else zeros.
+    /// What each weight's begin as. Either all matrices of layers have nothing, or none.
     pub fn new(
         cuda: &Arc<Cuda>,
         layout: &Arc<Layout>,
         (kind, order): (MomentState, Order),
-        known: Vec<Option<Packed>>,
+        begin: Vec<Begin>,
     ) -> Result<Self> {
+        let first = if begin.contains(&Begin::Nothing) { layout.ranges()[0].end } else { 0 };
         let numbers = match kind {
-            MomentState::F32 => Numbers::F32(Flat::zeros(cuda, layout)?),
+            MomentState::F32 => Numbers::F32(Flat::from(cuda, layout, first)?),
             MomentState::Bf16 => {
-                let memory = cuda.memory(Kind::Bf16, layout.len())?;
-                cuda.driver().clear(memory.pointer(), layout.len() * Kind::Bf16.bytes())?;
+                let memory = cuda.memory(Kind::Bf16, layout.len() - first)?;
+                cuda.driver().clear(memory.pointer(), (layout.len() - first) * Kind::Bf16.bytes())?;
                 Numbers::Bf16(memory)
             }
-            MomentState::Int8 => Self::codes(cuda, layout, order, &known)?,
+            MomentState::Int8 => Self::codes(cuda, layout, (order, first), &begin)?,
         };
-        let moments = Self { cuda: Arc::clone(cuda), layout: Arc::clone(layout), order, numbers };
-        for (index, packed) in known.into_iter().enumerate() {
-            match (&moments.numbers, packed) {
-                (Numbers::F32(flat), Some(packed)) => flat.write(index, &packed.numbers(order))?,
-                (Numbers::Bf16(memory), Some(Packed::Bf16(values))) => {
-                    cuda.driver().upload(memory.at(layout.place(index).start), bytemuck::cast_slice(&values))?;
+        let moments = Self { cuda: Arc::clone(cuda), layout: Arc::clone(layout), order, begin: first, numbers };
+        for (index, begin) in begin.into_iter().enumerate() {
+            match (&moments.numbers, begin) {
+                (Numbers::F32(flat), Begin::Stored(packed)) => flat.write(index, &packed.numbers(order))?,
+                (Numbers::Bf16(memory), Begin::Stored(Packed::Bf16(values))) => {
+                    cuda.driver()
+                        .upload(memory.at(layout.place(index).start - first), bytemuck::cast_slice(&values))?;
                 }
                 _ => {}
             }
@@ -66,18 +71,24 @@ impl CudaMoments {
     }
 
     /// Codes of what is known.
-    fn codes(cuda: &Arc<Cuda>, layout: &Arc<Layout>, order: Order, known: &[Option<Packed>]) -> Result<Numbers> {
+    fn codes(
+        cuda: &Arc<Cuda>,
+        layout: &Arc<Layout>,
+        (order, first): (Order, usize),
+        begin: &[Begin],
+    ) -> Result<Numbers> {
         let mut numbers = vec![0.0; layout.len()];
-        for (index, packed) in known.iter().enumerate() {
-            if let Some(packed) = packed {
+        for (index, begin) in begin.iter().enumerate() {
+            if let Begin::Stored(packed) = begin {
                 numbers[layout.place(index)].copy_from_slice(&packed.numbers(order));
             }
         }
         let (mut codes, mut scales) = (vec![0_u8; layout.len()], Vec::new());
-        for range in layout.ranges() {
+        for range in layout.ranges().into_iter().filter(|range| range.start >= first) {
             let blocks = codes[range.clone()].chunks_mut(BLOCK).zip(numbers[range].chunks(BLOCK));
             scales.extend(blocks.map(|(codes, numbers)| order.codes().encode(numbers, codes)));
         }
+        codes.drain(..first);
         codes.resize(codes.len().next_multiple_of(Kind::U32.bytes()), 0);
         let words: Vec<u32> = codes.chunks_exact(4).map(|b| u32::from_ne_bytes([b[0], b[1], b[2], b[3]])).collect();
         let values = [*SIGNED.values(), *UNSIGNED.values()].concat();
@@ -88,25 +99,61 @@ impl CudaMoments {
         })
     }
 
+    /// The first number of the layout that has one.
+    pub fn begin(&self) -> usize {
+        self.begin
+    }
+
+    /// The scale of the block that a place belongs to.
+    fn block(&self, place: usize) -> usize {
+        self.layout.block(place) - self.layout.block(self.begin)
+    }
+
     fn read(&self, index: usize) -> Result<Packed> {
         let place = self.layout.place(index);
+        let from = place.start - self.begin;
         Ok(match &self.numbers {
             Numbers::F32(flat) => Packed::F32(flat.read(index, <[f32]>::to_vec)),
             Numbers::Bf16(memory) => {
                 let mut values = vec![0_u16; place.len()];
-                self.cuda.driver().download(memory.at(place.start), bytemuck::cast_slice_mut(&mut values))?;
+                self.cuda.driver().download(memory.at(from), bytemuck::cast_slice_mut(&mut values))?;
                 Packed::Bf16(values)
             }
             Numbers::Int8 { codes, scales, .. } => {
                 let mut own = vec![0_u8; place.len()];
-                self.cuda.driver().download(codes.pointer() + place.start as u64, &mut own)?;
+                self.cuda.driver().download(codes.pointer() + from as u64, &mut own)?;
                 let scales: Vec<f32> = self.cuda.download(scales)?;
                 let values = self.order.codes().values();
-                let scale = |place: usize| scales[self.layout.block(place)];
+                let scale = |place: usize| scales[self.block(place)];
                 let number = |(code, place): (&u8, usize)| values[usize::from(*code)] * scale(place);
                 Packed::F32(own.iter().zip(place).map(number).collect())
             }
         })
+    }
+
+    /// Takes the gradient of some numbers into these moments, at the given step of Muon, and puts in its place what the moments
+    /// would be if it came once more.
+    pub fn look_ahead(&self, range: &Range<usize>, gradient: Argument, step: u64, how: Muon) -> Result<()> {
+        let cuda = &self.cuda;
+        let (from, count) = (range.start - self.begin, Argument::U64(range.len() as u64));
+        let numbers = [how.scale, how.momentum].map(Argument::F32);
+        match &self.numbers {
+            Numbers::F32(m) => {
+                let arguments = [&[Argument::Pointer(m.at_place(range.start)), gradient, count][..], &numbers].concat();
+                cuda.launch("look_ahead", Cuda::blocks(range.len()), THREADS, 0, &arguments)
+            }
+            Numbers::Bf16(m) => {
+                let key = Argument::U32(Noise::new(step, range.start, self.order).key());
+                let arguments = [&[Argument::Pointer(m.at(from)), gradient, count, key][..], &numbers].concat();
+                cuda.launch("look_ahead_of_bf16", Cuda::blocks(range.len()), THREADS, 0, &arguments)
+            }
+            Numbers::Int8 { codes, scales, values } => {
+                let codes = Argument::Pointer(codes.pointer() + from as u64);
+                let scales = Argument::Pointer(scales.at(self.block(range.start)));
+                let arguments = [&[codes, scales, at(values), gradient, count][..], &numbers].concat();
+                cuda.launch("look_ahead_of_int8", range.len().div_ceil(BLOCK), THREADS, 0, &arguments)
+            }
+        }
     }
 
     /// The given step of AdamW over some numbers of the weights, which have a copy for products.
@@ -130,15 +177,19 @@ impl CudaMoments {
                 cuda.run("adamw", Cuda::blocks(range.len()), &arguments)
             }
             (Numbers::Bf16(m), Numbers::Bf16(v)) => {
-                let places = [m, v].map(|memory| Argument::Pointer(memory.at(range.start)));
+                let places =
+                    [(m, first), (v, second)].map(|(memory, of)| Argument::Pointer(memory.at(range.start - of.begin)));
                 let noise = [key(Order::First), key(Order::Second)];
                 let arguments =
                     [&[weights, copy, places[0], places[1], gradient, count][..], &noise, &numbers].concat();
                 cuda.run("adamw_of_bf16", Cuda::blocks(range.len()), &arguments)
             }
             (Numbers::Int8 { codes: m, scales: ms, values }, Numbers::Int8 { codes: v, scales: vs, .. }) => {
-                let codes = [m, v].map(|codes| Argument::Pointer(codes.pointer() + range.start as u64));
-                let scales = [ms, vs].map(|scales| Argument::Pointer(scales.at(first.layout.block(range.start))));
+                let codes = [(m, first), (v, second)];
+                let codes =
+                    codes.map(|(codes, of)| Argument::Pointer(codes.pointer() + (range.start - of.begin) as u64));
+                let scales = [(ms, first), (vs, second)];
+                let scales = scales.map(|(scales, of)| Argument::Pointer(scales.at(of.block(range.start))));
                 let arguments = [
                     &[weights, copy, codes[0], scales[0], codes[1], scales[1], at(values), gradient, count][..],
                     &numbers,

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use super::layout::{Flat, Layout};
 use super::moments::{CudaMoments, copy_at};
 use super::{Cuda, Memory};
-use crate::engine::backend::{Source, Tensors, Training, Usage};
+use crate::engine::backend::{Source, Tensors, Training, Update, Usage};
 use crate::engine::collective::Collective;
 use crate::engine::driver::{Argument, Kind, Pointer, Result};
 use crate::engine::error::EngineError;
-use crate::engine::kernels::update::AdamW;
-use crate::engine::moments::{Order, Packed};
-use crate::job::spec::MomentState;
+use crate::engine::moments::{Begin, Order};
+use crate::job::spec::{Masters, MomentState};
 use crate::modelfile::architecture::TensorSpec;
 use crate::modelfile::config::ModelConfig;
 
@@ -47,7 +46,7 @@ impl Parameters {
     /// Memory for weights. What is never changed is kept once: matrices in the kind that products read.
     fn new(cuda: &Arc<Cuda>, specs: &[TensorSpec], usage: Usage) -> Result<Self> {
         let layout = Arc::new(Layout::new(specs));
-        let first = if cuda.is_narrow() && usage != Usage::Training { layout.ranges()[1].start } else { 0 };
+        let first = if cuda.is_narrow() && !matches!(usage, Usage::Training(_)) { layout.ranges()[2].start } else { 0 };
         let copy = if cuda.is_narrow() { Some(cuda.activations(layout.len())?) } else { None };
         Ok(Self { master: Flat::from(cuda, &layout, first)?, copy })
     }
@@ -109,6 +108,10 @@ impl Training for Cuda {
         source: &mut dyn Source,
     ) -> Result<Parameters, EngineError> {
         Self::check_shape(config)?;
+        if usage == Usage::Training(Masters::Bf16) {
+            let detail = "weights are trained in bf16 on the CPU only; take `masters` f32, or the device `cpu`";
+            return Err(EngineError::InvalidData { code: "cpu_only", detail: String::from(detail) });
+        }
         let parameters = Parameters::new(self, specs, usage)?;
         let mut sorted: Vec<&TensorSpec> = specs.iter().collect();
         sorted.sort_by(|a, b| a.name.cmp(&b.name));
@@ -126,9 +129,9 @@ impl Training for Cuda {
         &self,
         parameters: &Parameters,
         kind: (MomentState, Order),
-        known: Vec<Option<Packed>>,
+        begin: Vec<Begin>,
     ) -> Result<CudaMoments, EngineError> {
-        Ok(CudaMoments::new(parameters.cuda(), parameters.master.layout(), kind, known)?)
+        Ok(CudaMoments::new(parameters.cuda(), parameters.master.layout(), kind, begin)?)
     }
 
     fn gradient_norm(&self, sums: &Gradients, scale: f64) -> Result<f64, EngineError> {
@@ -161,16 +164,40 @@ impl Training for Cuda {
         sums: &Gradients,
         moments: &mut [CudaMoments; 2],
         step: u64,
-        updates: [AdamW; 2],
+        update: &Update<'_>,
     ) -> Result<(), EngineError> {
         let Some(sums) = sums.get() else {
             return Err(EngineError::Internal(String::from("no gradient reached the device")));
         };
         let Parameters { master, copy } = parameters;
-        for (update, range) in updates.into_iter().zip(master.layout().ranges()) {
+        let adamw = [update.matrix, update.matrix, update.vector];
+        for (how, range) in adamw.into_iter().zip(master.layout().ranges()) {
             let place = |flat: &Flat| Argument::Pointer(flat.at_place(range.start));
             let numbers = [place(master), copy_at(copy.as_ref(), range.start), place(sums)];
-            CudaMoments::update(moments, &range, numbers, step, update)?;
+            if range.end <= moments[1].begin() {
+                // Matrices that have no second moments.
+                moments[0].look_ahead(&range, numbers[2], step, update.muon)?;
+                self.orthogonalise_all(sums, update)?;
+                let how = [Argument::U64(range.len() as u64), Argument::F32(update.muon.keep)];
+                self.run("subtract", Self::blocks(range.len()), &[&numbers[..], &how].concat())?;
+            } else {
+                CudaMoments::update(moments, &range, numbers, step, how)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Cuda {
+    /// Makes updates of Muon of what stands in the place of gradients.
+    fn orthogonalise_all(&self, sums: &Flat, update: &Update<'_>) -> Result<()> {
+        for (index, matrices) in update.matrices.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
+            let columns = sums.layout().place(index).len() / matrices.iter().sum::<usize>();
+            let mut at = sums.at(index);
+            for rows in matrices {
+                self.orthogonalise(at, (*rows, columns), update.muon.step_size(*rows, columns))?;
+                at += (rows * columns * Kind::F32.bytes()) as Pointer;
+            }
         }
         Ok(())
     }

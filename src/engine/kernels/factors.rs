@@ -10,21 +10,55 @@ use super::codes::Codes;
 use super::dispatched;
 use super::lanes::Lanes;
 pub use super::lanes::PANEL;
+use super::narrow::widen;
 pub use super::precision::Precision;
 use super::precision::bf16_bits;
 
-/// A matrix of f32 whose rows begin `stride` apart.
+/// What the numbers of a factor are kept as: f32, or the bits of bf16.
+pub trait Number: Copy + Send + Sync {
+    fn wide(self) -> f32;
+
+    /// Up to [`PANEL`] numbers as f32, in `room` where they are not that already.
+    fn widened<'a>(values: &'a [Self], room: &'a mut [f32; PANEL]) -> &'a [f32];
+}
+
+impl Number for f32 {
+    #[inline(always)]
+    fn wide(self) -> f32 {
+        self
+    }
+
+    #[inline(always)]
+    fn widened<'a>(values: &'a [Self], _room: &'a mut [f32; PANEL]) -> &'a [f32] {
+        values
+    }
+}
+
+impl Number for u16 {
+    #[inline(always)]
+    fn wide(self) -> f32 {
+        f32::from_bits(u32::from(self) << 16)
+    }
+
+    #[inline(always)]
+    fn widened<'a>(values: &'a [Self], room: &'a mut [f32; PANEL]) -> &'a [f32] {
+        widen(values, &mut room[..values.len()]);
+        &room[..values.len()]
+    }
+}
+
+/// A matrix whose rows begin `stride` apart, of f32 where nothing else is said.
 #[derive(Clone, Copy, Debug)]
-pub struct View<'a> {
-    values: &'a [f32],
+pub struct View<'a, N = f32> {
+    values: &'a [N],
     rows: usize,
     columns: usize,
     stride: usize,
 }
 
-impl<'a> View<'a> {
+impl<'a, N: Copy> View<'a, N> {
     /// Rows without gaps.
-    pub fn new(values: &'a [f32], columns: usize) -> Self {
+    pub fn new(values: &'a [N], columns: usize) -> Self {
         assert!(columns > 0 && values.len().is_multiple_of(columns), "{} numbers in rows of {columns}", values.len());
         Self { values, rows: values.len() / columns, columns, stride: columns }
     }
@@ -39,7 +73,7 @@ impl<'a> View<'a> {
         Self { values: &self.values[first.min(self.values.len())..], columns: count, ..self }
     }
 
-    fn row(&self, row: usize) -> &'a [f32] {
+    fn row(&self, row: usize) -> &'a [N] {
         &self.values[row * self.stride..][..self.columns]
     }
 }
@@ -58,8 +92,8 @@ pub struct Panels {
 impl Panels {
     /// The factor `M^T`, where the rows of `M` are those of `matrices`, one after the other: weights `[out, in]`, to be
     /// multiplied with states `[.., in]`.
-    pub fn transposed(matrices: &[&[f32]], depth: usize, precision: Precision) -> Self {
-        let rows: Vec<&[f32]> = matrices.iter().flat_map(|m| m.chunks_exact(depth)).collect();
+    pub fn transposed<N: Number>(matrices: &[&[N]], depth: usize, precision: Precision) -> Self {
+        let rows: Vec<&[N]> = matrices.iter().flat_map(|m| m.chunks_exact(depth)).collect();
         let mut panels = Self::new(depth, rows.len(), precision);
         let paired = panels.paired;
         panels.fill(|first, panel| {
@@ -76,9 +110,9 @@ impl Panels {
                     if paired {
                         out.iter_mut().zip(row.chunks(2)).for_each(|(out, pair)| out[column] = pack(pair));
                     } else if precision == Precision::F32 {
-                        out.iter_mut().zip(row).for_each(|(out, x)| out[column] = *x);
+                        out.iter_mut().zip(row).for_each(|(out, x)| out[column] = x.wide());
                     } else {
-                        out.iter_mut().zip(row).for_each(|(out, x)| out[column] = precision.round(*x));
+                        out.iter_mut().zip(row).for_each(|(out, x)| out[column] = precision.round(x.wide()));
                     }
                 }
             }
@@ -87,10 +121,10 @@ impl Panels {
     }
 
     /// The factor `M` itself, whose rows are those of `views`, one after the other.
-    pub fn straight(views: &[View<'_>], precision: Precision) -> Self {
+    pub fn straight<N: Number>(views: &[View<'_, N>], precision: Precision) -> Self {
         let (depth, columns) = (views.iter().map(|v| v.rows).sum(), views.first().map_or(0, |v| v.columns));
         assert!(views.iter().all(|v| v.columns == columns), "matrices of different width");
-        let rows: Vec<&[f32]> = views.iter().flat_map(|v| (0..v.rows).map(|r| v.row(r))).collect();
+        let rows: Vec<&[N]> = views.iter().flat_map(|v| (0..v.rows).map(|r| v.row(r))).collect();
         let mut panels = Self::new(depth, columns, precision);
         let paired = panels.paired;
         panels.fill(|first, panel| {
@@ -100,17 +134,21 @@ impl Panels {
             }
             if paired {
                 for (pair, out) in rows.chunks(2).zip(panel.chunks_exact_mut(PANEL)) {
-                    let (low, high) = (&pair[0][first..][..count], pair.get(1).map(|row| &row[first..][..count]));
+                    let [mut one, mut other] = [[0.0; PANEL]; 2];
+                    let low = N::widened(&pair[0][first..][..count], &mut one);
+                    let high = pair.get(1).map(|row| N::widened(&row[first..][..count], &mut other));
                     interleave(low, high, &mut out[..count]);
                 }
                 return;
             }
             let (panel, _) = panel.as_chunks_mut::<PANEL>();
             for (row, out) in rows.iter().zip(panel) {
-                match row[first..].first_chunk::<PANEL>() {
+                let mut room = [0.0; PANEL];
+                let row = N::widened(&row[first..][..count], &mut room);
+                match row.first_chunk::<PANEL>() {
                     // A copy of known length is a few instructions, one of unknown length a call.
-                    Some(whole) if count == PANEL => *out = *whole,
-                    _ => out[..count].copy_from_slice(&row[first..][..count]),
+                    Some(whole) => *out = *whole,
+                    None => out[..count].copy_from_slice(row),
                 }
                 if precision == Precision::Bf16 {
                     out.iter_mut().for_each(|x| *x = precision.round(*x));
@@ -195,8 +233,8 @@ impl Panels {
 
 /// One or two numbers as a word; the first in the low half.
 #[inline(always)]
-fn pack(pair: &[f32]) -> f32 {
-    f32::from_bits(bf16_bits(pair[0]) | (pair.get(1).map_or(0, |x| bf16_bits(*x)) << 16))
+fn pack<N: Number>(pair: &[N]) -> f32 {
+    f32::from_bits(bf16_bits(pair[0].wide()) | (pair.get(1).map_or(0, |x| bf16_bits(x.wide())) << 16))
 }
 
 /// The two numbers of a word.

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use super::codes::{Coded, Codes, Steps};
 use super::dispatched;
-pub use super::factors::{Kept, Left, PANEL, Panels, Precision, View};
+pub use super::factors::{Kept, Left, Number, PANEL, Panels, Precision, View};
 use super::lanes::{LANES, Lanes};
 use super::words::{Factor, Multiply, Plain};
 

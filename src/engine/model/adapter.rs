@@ -17,6 +17,7 @@ use crate::engine::ops::linear::Linear;
 use crate::engine::projection::{LowRank, Magnitude, Projection, Up};
 use crate::engine::random::{Purpose, Stream};
 use crate::job::adapter::{AdapterInit, Lora};
+use crate::job::spec::Masters;
 use crate::modelfile::adapter::{self, Factor, WEIGHTS, factor_name};
 use crate::modelfile::architecture::TensorSpec;
 use crate::modelfile::config::ModelConfig;
@@ -98,20 +99,21 @@ impl<B: Backend> Adapter<B> {
         let numbers: HashMap<String, u64> = firsts.zip(0..).collect();
         let rank = lora.rank as usize;
         let lengths = Self::measured(backend, config, lora, base)?;
-        let weights = Weights::of_tensors(backend, config, specs, Usage::Training, &mut |spec: &TensorSpec| {
-            let count: usize = spec.shape.iter().product();
-            if let (Some(lengths), [_]) = (&lengths, &spec.shape[..]) {
-                return Ok(lengths.of_model(&spec.name));
-            }
-            let Some(number) = numbers.get(&spec.name) else { return Ok(vec![0.0; count]) };
-            let stream = Stream::new(seed, Purpose::Adapter, *number);
-            let bound = 1.0 / (spec.shape[1] as f64).sqrt();
-            let draw = |index: u64| match lora.init {
-                AdapterInit::ZeroB => stream.normal(index) / rank as f64,
-                AdapterInit::Kaiming | AdapterInit::Pissa => (2.0 * stream.uniform(index, 0, 0) - 1.0) * bound,
-            };
-            Ok((0..count as u64).map(|index| draw(index) as f32).collect())
-        })?;
+        let weights =
+            Weights::of_tensors(backend, config, specs, Usage::Training(Masters::F32), &mut |spec: &TensorSpec| {
+                let count: usize = spec.shape.iter().product();
+                if let (Some(lengths), [_]) = (&lengths, &spec.shape[..]) {
+                    return Ok(lengths.of_model(&spec.name));
+                }
+                let Some(number) = numbers.get(&spec.name) else { return Ok(vec![0.0; count]) };
+                let stream = Stream::new(seed, Purpose::Adapter, *number);
+                let bound = 1.0 / (spec.shape[1] as f64).sqrt();
+                let draw = |index: u64| match lora.init {
+                    AdapterInit::ZeroB => stream.normal(index) / rank as f64,
+                    AdapterInit::Kaiming | AdapterInit::Pissa => (2.0 * stream.uniform(index, 0, 0) - 1.0) * bound,
+                };
+                Ok((0..count as u64).map(|index| draw(index) as f32).collect())
+            })?;
         let weights = Arc::new(weights);
         Ok(Self { weights, taken: None, lengths, rank, scale: lora.scale(), dropout: lora.dropout })
     }
@@ -150,8 +152,9 @@ impl<B: Backend> Adapter<B> {
             let found = factors.get(&spec.name).cloned();
             found.ok_or_else(|| EngineError::Internal(format!("`{}` is a factor of no weight", spec.name)))
         };
-        let mut weights =
-            || Weights::of_tensors(backend, config, specs.clone(), Usage::Training, &mut read).map(Arc::new);
+        let mut weights = || {
+            Weights::of_tensors(backend, config, specs.clone(), Usage::Training(Masters::F32), &mut read).map(Arc::new)
+        };
         let (weights, taken) = (weights()?, Some(weights()?));
         Ok(Self { weights, taken, lengths: None, rank, scale: lora.scale(), dropout: lora.dropout })
     }
@@ -172,7 +175,7 @@ impl<B: Backend> Adapter<B> {
                 rows.flat_map(|(own, taken)| own.iter().copied().chain(taken.iter().map(|x| -x))).collect()
             })
         };
-        let weights = Weights::of_tensors(&Arc::new(Cpu), config, specs, Usage::Training, &mut read)?;
+        let weights = Weights::of_tensors(&Arc::new(Cpu), config, specs, Usage::Training(Masters::F32), &mut read)?;
         Ok(Some((weights, whole)))
     }
 
@@ -186,16 +189,17 @@ impl<B: Backend> Adapter<B> {
         let lora = adapter::inspect(directory, config)?;
         let specs = config.factors(&lora).map_err(|error| mismatch(directory, &error.to_string()))?;
         let files = Safetensors::open(&[directory.join(WEIGHTS)])?;
-        let weights = Weights::of_tensors(backend, config, specs, Usage::Training, &mut |spec: &TensorSpec| {
-            let values = files.read(&spec.name)?.values;
-            match values.iter().all(|value| value.is_finite()) {
-                true => Ok(values),
-                false => Err(EngineError::InvalidData {
-                    code: "adapter_not_finite",
-                    detail: format!("`{}` in {} has a number that is not finite", spec.name, directory.display()),
-                }),
-            }
-        })?;
+        let weights =
+            Weights::of_tensors(backend, config, specs, Usage::Training(Masters::F32), &mut |spec: &TensorSpec| {
+                let values = files.read(&spec.name)?.values;
+                match values.iter().all(|value| value.is_finite()) {
+                    true => Ok(values),
+                    false => Err(EngineError::InvalidData {
+                        code: "adapter_not_finite",
+                        detail: format!("`{}` in {} has a number that is not finite", spec.name, directory.display()),
+                    }),
+                }
+            })?;
         let (rank, scale) = (lora.rank as usize, lora.scale());
         let lengths = Self::measured(backend, config, &lora, base)?;
         let adapter = Self { weights: Arc::new(weights), taken: None, lengths, rank, scale, dropout: 0.0 };

@@ -12,7 +12,7 @@ use super::reader::{Reader, Safetensors};
 use crate::engine::backend::{Backend, Source, Storage, Tensors, Training, Usage};
 use crate::engine::cpu::{Cpu, Values};
 use crate::engine::error::EngineError;
-use crate::job::spec::WeightDtype;
+use crate::job::spec::{Masters, WeightDtype};
 use crate::modelfile::Inspection;
 use crate::modelfile::architecture::{Part, TensorSpec};
 use crate::modelfile::config::ModelConfig;
@@ -26,6 +26,8 @@ pub struct Weights<B: Storage = Cpu> {
     tensors: Vec<(String, Vec<usize>)>,
     /// In the order in which they are laid out.
     specs: Vec<TensorSpec>,
+    /// What matrices are kept in while they are trained.
+    masters: Masters,
     backend: Arc<B>,
     parameters: B::Parameters,
 }
@@ -33,12 +35,12 @@ pub struct Weights<B: Storage = Cpu> {
 impl Weights {
     /// Loads an inspected model, to be trained.
     pub fn load(inspection: &Inspection) -> Result<Self, EngineError> {
-        Self::read(&Arc::new(Cpu), &inspection.config, Usage::Training, &Reader::open(inspection)?)
+        Self::read(&Arc::new(Cpu), &inspection.config, Usage::Training(Masters::F32), &Reader::open(inspection)?)
     }
 
     /// Draws weights for training from scratch; see [`Reader::random`].
     pub fn random(config: &ModelConfig, seed: u64) -> Result<Self, EngineError> {
-        Self::read(&Arc::new(Cpu), config, Usage::Training, &Reader::random(config, seed))
+        Self::read(&Arc::new(Cpu), config, Usage::Training(Masters::F32), &Reader::random(config, seed))
     }
 
     /// Moves the numbers to where they are computed with.
@@ -46,7 +48,7 @@ impl Weights {
         let (config, specs) = (self.config, self.specs);
         let tensors = self.parameters.into_tensors();
         let mut tensors: HashMap<_, _> = tensors.into_iter().map(|tensor| (tensor.name, tensor.values)).collect();
-        Weights::of_tensors(backend, &config, specs, Usage::Training, &mut |spec: &TensorSpec| {
+        Weights::of_tensors(backend, &config, specs, Usage::Training(Masters::F32), &mut |spec: &TensorSpec| {
             tensors.remove(&spec.name).ok_or_else(|| EngineError::Internal(format!("no tensor `{}`", spec.name)))
         })
     }
@@ -65,14 +67,16 @@ impl Weights {
         self.parameters.changed();
     }
 
-    /// One tensor alone.
+    /// One tensor alone, which is one of a layer's.
     #[cfg(test)]
-    pub(in crate::engine) fn of(name: &str, shape: &[usize], values: Vec<f32>) -> Self {
+    pub(in crate::engine) fn of(name: &str, shape: &[usize], values: Vec<f32>, masters: Masters) -> Self {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
         let config = crate::modelfile::inspect(&directory).expect("the built-in model is complete").config;
-        let spec = TensorSpec { name: name.to_owned(), shape: shape.to_vec(), ..config.tensors()[0].clone() };
+        let of_layer = config.tensors().into_iter().find(|tensor| tensor.part == Part::Query);
+        let of_layer = of_layer.expect("the built-in model attends");
+        let spec = TensorSpec { name: name.to_owned(), shape: shape.to_vec(), ..of_layer };
         let mut values = Some(values);
-        Self::of_tensors(&Arc::new(Cpu), &config, vec![spec], Usage::Training, &mut |_: &TensorSpec| {
+        Self::of_tensors(&Arc::new(Cpu), &config, vec![spec], Usage::Training(masters), &mut |_: &TensorSpec| {
             Ok(values.take().unwrap_or_default())
         })
         .expect("the CPU has room for a tensor")
@@ -101,7 +105,8 @@ impl<B: Training> Weights<B> {
         let mut tensors: Vec<_> = specs.iter().map(|spec| (spec.name.clone(), spec.shape.clone())).collect();
         tensors.sort();
         let parameters = backend.parameters(config, &specs, purpose, source)?;
-        Ok(Self { config: config.clone(), tensors, specs, backend: Arc::clone(backend), parameters })
+        let masters = if let Usage::Training(masters) = purpose { masters } else { Masters::F32 };
+        Ok(Self { config: config.clone(), tensors, specs, masters, backend: Arc::clone(backend), parameters })
     }
 
     /// Where the numbers are.
@@ -141,6 +146,13 @@ impl<B: Training> Weights<B> {
         self.index(&tensor.name)
     }
 
+    /// What the tensors are, in the order of their places.
+    pub fn described(&self) -> Vec<&TensorSpec> {
+        let mut specs: Vec<&TensorSpec> = self.specs.iter().collect();
+        specs.sort_by(|a, b| a.name.cmp(&b.name));
+        specs
+    }
+
     pub fn name(&self, index: usize) -> &str {
         &self.tensors[index].0
     }
@@ -155,15 +167,27 @@ impl<B: Training> Weights<B> {
 
     /// Writes the weights as one safetensors file.
     pub fn save(&self, path: &Path, dtype: WeightDtype) -> Result<(), EngineError> {
+        self.write(path, |_| dtype)
+    }
+
+    /// The same without a loss: each tensor in what it is kept in.
+    pub fn save_as_kept(&self, path: &Path) -> Result<(), EngineError> {
+        self.write(path, |index| match self.masters {
+            Masters::Bf16 if self.shape(index).len() > 1 => WeightDtype::Bf16,
+            Masters::Bf16 | Masters::F32 => WeightDtype::F32,
+        })
+    }
+
+    fn write(&self, path: &Path, dtype: impl Fn(usize) -> WeightDtype) -> Result<(), EngineError> {
         let view = |index: usize| {
-            let shape = self.shape(index).to_vec();
+            let (shape, dtype) = (self.shape(index).to_vec(), dtype(index));
             (self.name(index).to_owned(), TensorView { numbers: &self.parameters, index, shape, dtype })
         };
         write_safetensors(path, (0..self.count()).map(view))?;
         self.backend.check()
     }
 
-    /// A file that [`Self::save`] wrote in f32, with all tensors in the right shapes.
+    /// A file that [`Self::save_as_kept`] wrote, with all tensors in the right shapes.
     pub fn stored(&self, path: &Path) -> Result<Safetensors, EngineError> {
         let file = Safetensors::open(&[path.to_owned()])?;
         let is_missing = |(name, shape): &&(String, Vec<usize>)| file.shape(name) != Some(shape);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::fallback;
 use crate::engine::kernels::buffer::Buffer;
-use crate::engine::kernels::gemm::{Kept, Left, Panels, Precision, Right, Strip, View, product, product_into};
+use crate::engine::kernels::gemm::{Kept, Left, Number, Panels, Precision, Right, Strip, View, product, product_into};
 
 /// A projection without its weights: what is kept between passes.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub struct Linear {
 pub enum Matrices<'a> {
     /// Weights, and the version that tells whether they changed.
     Changing { values: &'a [&'a [f32]], version: u64 },
+    /// The same as bits of bf16.
+    Narrow { values: &'a [&'a [u16]], version: u64 },
     /// Weights that never change, in the form that products read.
     Frozen(&'a [&'a Kept]),
 }
@@ -55,6 +57,9 @@ impl Linear {
             Matrices::Changing { values, version } => {
                 product_into(&left, &[Right::Panels(&self.panels(values, version, keep))], out, add);
             }
+            Matrices::Narrow { values, version } => {
+                product_into(&left, &[Right::Panels(&self.panels(values, version, keep))], out, add);
+            }
             Matrices::Frozen(kept) => {
                 let factors = kept.iter().map(|kept| match kept {
                     Kept::Panels(panels) => Right::Panels(panels),
@@ -65,7 +70,7 @@ impl Linear {
         }
     }
 
-    fn panels(&self, values: &[&[f32]], version: u64, keep: bool) -> Arc<Panels> {
+    fn panels<N: Number>(&self, values: &[&[N]], version: u64, keep: bool) -> Arc<Panels> {
         let mut packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((of, panels)) = &*packed
             && *of == version
@@ -78,6 +83,11 @@ impl Linear {
             *packed = Some((version, Arc::clone(&panels)));
         }
         panels
+    }
+
+    fn straight<N: Number>(&self, values: &[&[N]]) -> Panels {
+        let views: Vec<View<'_, N>> = values.iter().map(|values| View::new(values, self.input)).collect();
+        Panels::straight(&views, self.precision)
     }
 
     /// Gives back the memory of the packed weights.
@@ -97,9 +107,10 @@ impl Linear {
     pub fn input_gradient_into(&self, dy: View<'_>, weights: Matrices<'_>, out: Strip<'_>, add: bool) {
         match weights {
             Matrices::Changing { values, .. } => {
-                let views: Vec<View<'_>> = values.iter().map(|values| View::new(values, self.input)).collect();
-                let panels = Panels::straight(&views, self.precision);
-                product_into(&Left::rows(dy, self.precision), &[Right::Panels(&panels)], out, add);
+                product_into(&Left::rows(dy, self.precision), &[Right::Panels(&self.straight(values))], out, add);
+            }
+            Matrices::Narrow { values, .. } => {
+                product_into(&Left::rows(dy, self.precision), &[Right::Panels(&self.straight(values))], out, add);
             }
             Matrices::Frozen(kept) => {
                 // A part of a head at a time; the sums go on from one to the next.
@@ -237,6 +248,29 @@ mod tests {
                 panels[1].read_row(1, &mut row);
                 let close = |(a, b): (&f32, &f32)| (a - b).abs() <= b.abs() / 256.0;
                 assert!(row.iter().zip(&w[1][input..]).all(close), "{precision:?}");
+            }
+        }
+    }
+
+    /// Weights in bf16 compute what the same numbers do in f32.
+    #[test]
+    fn narrow_weights_compute_what_wide_ones_do() {
+        for precision in [Precision::F32, Precision::Bf16] {
+            for (rows, input, outputs) in [(3, 5, &[4, 2][..]), (29, 41, &[33, 7, 31]), (40, 64, &[96, 32, 32])] {
+                let output = outputs.iter().sum();
+                let bits =
+                    |n: &usize| wave(n * input, 0.9 + *n as f64).iter().map(|x| (x.to_bits() >> 16) as u16).collect();
+                let narrow: Vec<Vec<u16>> = outputs.iter().map(bits).collect();
+                let widened = |w: &Vec<u16>| w.iter().map(|x| x.wide()).collect();
+                let wide: Vec<Vec<f32>> = narrow.iter().map(widened).collect();
+                let (narrow, wide): (Vec<&[u16]>, Vec<&[f32]>) =
+                    (narrow.iter().map(|w| &w[..]).collect(), wide.iter().map(|w| &w[..]).collect());
+                let narrow = Matrices::Narrow { values: &narrow, version: 0 };
+                let wide = Matrices::Changing { values: &wide, version: 0 };
+                let linear = Linear::new(input, output, precision);
+                let (x, dy) = (wave(rows * input, 0.7), wave(rows * output, 0.3));
+                assert_eq!(linear.forward(&x, narrow, false)[..], linear.forward(&x, wide, false)[..]);
+                assert_eq!(linear.input_gradient(&dy, narrow)[..], linear.input_gradient(&dy, wide)[..]);
             }
         }
     }

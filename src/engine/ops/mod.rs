@@ -13,6 +13,7 @@ pub mod linear;
 pub mod logprob;
 pub mod magnitude;
 pub mod norm;
+pub mod orthogonal;
 pub mod rotary;
 
 use rayon::prelude::*;

@@ -196,6 +196,17 @@
 // adamw_of_int8_T(float* w, T* copy, u8* m, float* m_scales, u8* v, float* v_scales, const float* values,
 //         const float* g, u64 n, ... as adamw)
 //     grid (ceil(n / 256)), 256 threads, shared 0
+//
+// look_ahead(float* m, float* g, u64 n, float scale, float momentum)
+// look_ahead_of_bf16(u16* m, float* g, u64 n, u32 key, float scale, float momentum)
+//     grid (ceil(n / 1024)), 256 threads, shared 0
+//
+// look_ahead_of_int8(u8* m, float* scales, const float* values, float* g, u64 n, float scale, float momentum)
+//     grid (ceil(n / 256)), 256 threads, shared 0
+//
+// blend(float* out, const float* x, float by_x, const float* y, float by_y, u64 n)
+// subtract_T(float* w, T* copy, const float* update, u64 n, float keep)
+//     grid (ceil(n / 1024)), 256 threads, shared 0
 #include "rows.cuh"
 #include "attention.cuh"
 #include "tensor_attention.cuh"

@@ -1,4 +1,4 @@
-// The norm of the gradient and the step of AdamW.
+// The norm of the gradient, the step of AdamW, and what is number by number in that of Muon.
 #pragma once
 #include "simt.cuh"
 
@@ -134,3 +134,79 @@ KERNELS(adamw_of_int8, 256,
          float scale, float beta1, float beta2, float step_size, float root_correction, float eps, float keep),
         (w, copy, m, m_scales, v, v_scales, values, g, n,
          {scale, beta1, beta2, step_size, root_correction, eps, keep}))
+
+// The first part of a step of Muon (Keller Jordan 2024): a moment takes in the gradient, in whose place comes what the moment
+// would be if the gradient came once more.
+struct LookAhead {
+    float scale, momentum;
+    DEVICE void step(float& m, float& g) const {
+        float own = (1.0f - momentum) * (g * scale);
+        m = momentum * m + own;
+        g = momentum * m + own;
+    }
+};
+
+// launch: grid (ceil(n / 1024)), 256 threads, shared 0
+KERNEL(look_ahead, 256, (float* m, float* g, u64 n, float scale, float momentum)) {
+    LookAhead update{scale, momentum};
+    for (u32 k = 0; k < 4; k++) {
+        u64 i = u64(blockIdx.x) * 1024 + k * 256 + threadIdx.x;
+        if (i < n) update.step(m[i], g[i]);
+    }
+}
+
+// The same with a moment in bf16.
+// launch: grid (ceil(n / 1024)), 256 threads, shared 0
+KERNEL(look_ahead_of_bf16, 256, (u16* m, float* g, u64 n, u32 key, float scale, float momentum)) {
+    LookAhead update{scale, momentum};
+    for (u32 k = 0; k < 4; k++) {
+        u64 i = u64(blockIdx.x) * 1024 + k * 256 + threadIdx.x;
+        if (i >= n) return;
+        float moment = bits_float(u32(m[i]) << 16);
+        update.step(moment, g[i]);
+        m[i] = round_at_random(moment, u32(i), key);
+    }
+}
+
+// The same with a moment in codes of 8 bits.
+// launch: grid (ceil(n / 256)), 256 threads, shared 0
+KERNEL(look_ahead_of_int8, 256,
+       (u8* m, float* scales, const float* values, float* g, u64 n, float scale, float momentum)) {
+    LookAhead update{scale, momentum};
+    u64 i = u64(blockIdx.x) * 256 + threadIdx.x;
+    float moment = 0;
+    if (i < n) {
+        moment = values[m[i]] * scales[blockIdx.x];
+        update.step(moment, g[i]);
+    }
+    float up = reduce_block<Max>(moment), down = reduce_block<Max>(-moment);
+    float most = up >= down ? up : -down;
+    if (i < n) {
+        float part = most == 0 ? 0 : moment * (1.0f / most);
+        m[i] = code_of(part, 1, 0.5f * (values[127] + 1.0f), part < 0);
+    }
+    if (threadIdx.x == 0) scales[blockIdx.x] = most;
+}
+
+// out = by_x x + by_y y, of which any may be the same
+// launch: grid (ceil(n / 1024)), 256 threads, shared 0
+KERNEL(blend, 256, (float* out, const float* x, float by_x, const float* y, float by_y, u64 n)) {
+    for (u32 k = 0; k < 4; k++) {
+        u64 i = u64(blockIdx.x) * 1024 + k * 256 + threadIdx.x;
+        if (i < n) out[i] = by_x * x[i] + by_y * y[i];
+    }
+}
+
+// The last part of a step of Muon: w = keep w - update. A copy in T follows the weights where one is given.
+template <class T>
+DEVICE void subtract(float* w, T* copy, const float* update, u64 n, float keep) {
+    for (u32 k = 0; k < 4; k++) {
+        u64 i = u64(blockIdx.x) * 1024 + k * 256 + threadIdx.x;
+        if (i >= n) return;
+        w[i] = keep * w[i] - update[i];
+        if (copy) copy[i] = from_float<T>(w[i]);
+    }
+}
+
+// launch: grid (ceil(n / 1024)), 256 threads, shared 0
+KERNELS(subtract, 256, (float* w, T* copy, const float* update, u64 n, float keep), (w, copy, update, n, keep))
