@@ -20,7 +20,7 @@ use anneal::engine::kernels::gemm::Precision;
 use anneal::engine::learn::{Learner, Loss};
 use anneal::engine::model::decoder::Decoder;
 use anneal::engine::model::weights::Weights;
-use anneal::engine::optimizer::AdamW;
+use anneal::engine::optimizer::Optimizer;
 use anneal::engine::random::{Purpose, Stream};
 use anneal::engine::sampler::{Request, Sampler};
 use anneal::job::spec::{OptimizerSpec, SamplingSpec, TrainSpec};
@@ -82,7 +82,7 @@ fn train(criterion: &mut Criterion) {
     let (weights, _) = endless_model().expect("the built-in model loads");
     let decoder = decoder(&weights);
     let batch = micro_batch(weights.config().vocab_size);
-    let mut optimizer = AdamW::new(&OptimizerSpec::default());
+    let mut optimizer = Optimizer::new(&OptimizerSpec::default(), &weights);
     let config = objective::Config::parse(&json!({"type": "sft"}), "/objective").expect("the spec is valid");
     let objective = config.build(&TrainSpec::default());
     let learner = Learner { decoder: &decoder, teacher: None, recompute: false, balance: 0.0, dropout: None };
@@ -127,7 +127,7 @@ fn micro_batch(vocabulary: usize) -> MicroBatch {
 fn step(
     weights: &Weights,
     learner: &Learner<'_>,
-    optimizer: &mut AdamW,
+    optimizer: &mut Optimizer,
     batch: &MicroBatch,
     objective: &dyn Objective,
 ) -> Result<f64, EngineError> {
@@ -145,7 +145,7 @@ fn objectives(criterion: &mut Criterion) {
     let (weights, _) = endless_model().expect("the built-in model loads");
     let [decoder, teacher] = [decoder(&weights), decoder(&weights)];
     let batch = micro_batch(weights.config().vocab_size);
-    let mut optimizer = AdamW::new(&OptimizerSpec::default());
+    let mut optimizer = Optimizer::new(&OptimizerSpec::default(), &weights);
     let learner = Learner { decoder: &decoder, teacher: Some(&teacher), recompute: false, balance: 0.0, dropout: None };
     let mut group = criterion.benchmark_group("objective");
     group.sampling_mode(SamplingMode::Flat).throughput(Throughput::Elements(batch.tokens.len() as u64));

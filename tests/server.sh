@@ -1,6 +1,8 @@
 # shellcheck shell=bash
-# Sourced by scripts that test a server: $data is a folder that goes when the shell ends, and `serve ARGUMENT...` starts
-# target/debug/anneal, or $ANNEAL, on a data directory in it and sets $base to its address.
+# Sourced by scripts that test a server: $data is a folder that goes when the shell ends, $ANNEAL is the program,
+# target/debug/anneal unless it says another, and `serve ARGUMENT...` starts it on a data directory in $data and sets $base
+# to its address.
+export ANNEAL="${ANNEAL:-target/debug/anneal}"
 data=$(mktemp -d)
 server=
 export base=
@@ -15,7 +17,7 @@ finish() {
 trap finish EXIT
 
 serve() {
-  "${ANNEAL:-target/debug/anneal}" serve --listen 127.0.0.1:0 --devices cpu --log error --data-dir "$data/data" "$@" \
+  "$ANNEAL" serve --listen 127.0.0.1:0 --devices cpu --log error --data-dir "$data/data" "$@" \
     > "$data/out" 2> "$data/err" &
   server=$!
   for _ in $(seq 200); do

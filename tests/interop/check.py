@@ -1,8 +1,9 @@
-"""Models on their way from transformers to Anneal and back.
+"""Models and adapters on their way from transformers and peft to Anneal and back.
 
 For each family: the model of tests/data/models is saved by transformers, imported, and must go on with the same tokens and
 the same log-probabilities (1e-4) as transformers. Then a job trains it, and the finished model must go on in transformers
-as it does here. Then another job trains an adapter beside it, which peft must load without a warning and go on with as
+as it does here. Adapters that peft saves beside the model must compute here as in peft, or be refused by the name of what is
+not computed here. Then another job trains an adapter beside it, which peft must load without a warning and go on with as
 here, beside the model and merged into it; and as the server exports it merged, for transformers alone.
 """
 
@@ -12,15 +13,37 @@ import warnings
 from pathlib import Path
 
 import torch
-from peft import PeftModel
+from peft import IA3Config, LoraConfig, PeftModel, get_peft_model
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from transformers import AutoModelForCausalLM
+from transformers.utils import logging
 
-from client import ended, export_of, request, trained_by
+from client import brought, export_of, request, trained_by
 
 FAMILIES = Path(__file__).resolve().parents[1] / "data" / "models"
 # Families whose adapters train the lengths of rows too; the first has biases.
 WITH_LENGTHS = ("tiny-qwen2", "tiny-gemma3")
+ATTENTION = ["q_proj", "k_proj", "v_proj", "o_proj"]
+# Adapters of peft that load here, and what the factors are kept in.
+LOADED = [
+    ({"target_modules": ["o_proj", "query_key_value"], "lora_alpha": 6}, torch.bfloat16),
+    ({"target_modules": "all-linear", "use_rslora": True, "init_lora_weights": "gaussian"}, torch.float32),
+    ({"target_modules": r".*\.layers\.0\.self_attn\..*_proj", "use_dora": True, "lora_dropout": 0.1}, torch.float32),
+    ({"target_modules": ["o_proj"], "exclude_modules": ["0.self_attn.o_proj"], "layers_to_transform": [0, 1]}, torch.float32),
+]
+# What makes an adapter one that is refused, by the member of its configuration that says so.
+REFUSED = {
+    "rank_pattern": {"rank_pattern": {"o_proj": 2}},
+    "alpha_pattern": {"alpha_pattern": {"o_proj": 2}},
+    "bias": {"bias": "lora_only"},
+    "lora_bias": {"lora_bias": True},
+    "modules_to_save": {"modules_to_save": ["norm"]},
+    "trainable_token_indices": {"trainable_token_indices": [1]},
+    "target_parameters": {"target_parameters": ["self_attn.o_proj.weight"], "target_modules": []},
+    "layer_replication": {"layer_replication": [[0, 1], [0, 1]]},
+    "alora_invocation_tokens": {"alora_invocation_tokens": [5, 6]},
+    "init_lora_weights": {"init_lora_weights": "pissa"},
+}
 PROMPTS = ["12+7=", "a longer text, to go on with (x*y)?", "0"]
 TOKENS = 24
 TOLERANCE = 1e-4
@@ -63,7 +86,7 @@ def prompts_for(config):
 
 
 def compare(base, name, model, own_tokenizer, ends, what):
-    worst = 0.0
+    distances = []
     for prompt in prompts_for(model.config):
         asked = {"model": name, "prompt": prompt, "temperature": 0, "max_tokens": TOKENS, "logprobs": 0}
         choice = json.loads(request(f"{base}/v1/completions", asked))["choices"][0]
@@ -72,9 +95,10 @@ def compare(base, name, model, own_tokenizer, ends, what):
         text = own_tokenizer.decode(made, skip_special_tokens=True)
         assert choice["text"] == text, f"{what}: {choice['text']!r} here, {text!r} in transformers"
         assert len(got) == len(logprobs), f"{what}: {len(got)} tokens here, {len(logprobs)} in transformers"
-        worst = max([worst] + [abs(a - b) for a, b in zip(got, logprobs)])
-    assert worst <= TOLERANCE, f"{what}: log-probabilities differ by {worst}"
-    return worst
+        distances += [abs(a - b) for a, b in zip(got, logprobs)]
+    assert distances, f"{what}: no prompt is gone on with"
+    assert max(distances) <= TOLERANCE, f"{what}: log-probabilities differ by {max(distances)}"
+    return max(distances)
 
 
 def ends_of(folder):
@@ -86,16 +110,77 @@ def ends_of(folder):
     return found
 
 
+def adapted_by(folder, model, own_tokenizer, what):
+    """The model with an adapter that peft loads without a warning, and which changes what the model says."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        warnings.simplefilter("error", UserWarning)
+        adapted = PeftModel.from_pretrained(model, folder).eval()
+    tokens = torch.tensor([own_tokenizer.encode(PROMPTS[1]).ids])
+    with torch.no_grad(), adapted.disable_adapter():
+        without = adapted(tokens).logits
+    with torch.no_grad():
+        moved = float((adapted(tokens).logits - without).abs().max())
+    assert moved > 1e-2, f"{what}: the adapter changes logits by {moved} only"
+    return adapted
+
+
+def saved_by_peft(folder, config, beside, dtype=torch.float32, **saving):
+    """An adapter with random factors, as peft saves it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = AutoModelForCausalLM.from_pretrained(beside, dtype=dtype)
+        model = get_peft_model(model, config, autocast_adapter_dtype=False)
+        torch.manual_seed(20)
+        for name, factor in model.named_parameters():
+            if "lora_magnitude_vector" in name:
+                factor.data *= 0.5 + torch.rand_like(factor)
+            elif "lora_" in name:
+                torch.nn.init.normal_(factor, std=0.1)
+        model.save_pretrained(folder, **saving)
+    return folder
+
+
+def check_adapters_of_peft(base, roots, family, model, has_experts, own_tokenizer):
+    beside, worst = roots / family, 0.0
+    for number, (changes, dtype) in enumerate(LOADED):
+        if has_experts and changes["target_modules"] == "all-linear":
+            changes = changes | {"target_modules": ATTENTION}
+        what = f"{family}, adapter of peft with {changes}"
+        config = LoraConfig(task_type="CAUSAL_LM", r=4, **changes)
+        folder = saved_by_peft(roots / f"{family}-peft-{number}", config, beside, dtype)
+        adapter, refusal = brought(base, folder, model)
+        assert adapter, f"{what}: {refusal}"
+        adapted = AutoModelForCausalLM.from_pretrained(beside, dtype=torch.float32)
+        adapted = adapted_by(folder, adapted, own_tokenizer, what)
+        worst = max(worst, compare(base, adapter, adapted, own_tokenizer, ends_of(beside), what))
+    plain = {"task_type": "CAUSAL_LM", "target_modules": ["o_proj"]}
+    refused = [("config_invalid", f"`{name}`", LoraConfig(**plain | changes), {}) for name, changes in REFUSED.items()]
+    refused += [
+        ("config_invalid", "`peft_type`", IA3Config(**plain, feedforward_modules=[]), {}),
+        ("adapter_mismatch", "`embed_tokens`", LoraConfig(**plain | {"target_modules": ["embed_tokens", "o_proj"]}), {}),
+        ("adapter_mismatch", "belongs to no weight", LoraConfig(**plain), {"save_embedding_layers": True}),
+    ]
+    for number, (code, why, config, saving) in enumerate(refused):
+        folder = saved_by_peft(roots / f"{family}-refused-{number}", config, beside, **saving)
+        adapter, refusal = brought(base, folder, model)
+        assert adapter is None, f"{family}: an adapter of peft is taken, and {why} should refuse it"
+        assert refusal["code"] == code and why in refusal["detail"], f"{family}, {why}: {refusal}"
+    return worst
+
+
 def check(base, roots, family):
     source, folder = FAMILIES / family, roots / family
     model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32).eval()
     model.save_pretrained(folder)
     own_tokenizer = tokenizer(model.config.vocab_size)
     own_tokenizer.save(str(folder / "tokenizer.json"))
-    imported = json.loads(request(f"{base}/v1/models", {"path": str(folder)}))["id"]
-    model_row = ended(f"{base}/v1/models/{imported}", ("ready", "failed"))
-    assert model_row["status"] == "ready", f"{family}: {model_row['failure']}"
+    imported, refusal = brought(base, folder)
+    assert imported, f"{family}: {refusal}"
     there = compare(base, imported, model, own_tokenizer, ends_of(folder), f"{family}, imported")
+    # transformers keeps the experts of a layer as one tensor, beside which peft has no factors for single ones.
+    has_experts = any("experts" in name for name, _ in model.named_parameters())
+    of_peft = check_adapters_of_peft(base, roots, family, imported, has_experts, own_tokenizer)
 
     spec = {
         "model": imported,
@@ -112,21 +197,12 @@ def check(base, roots, family):
     assert not lost, f"{family}: {lost}"
     back = compare(base, checkpoint, trained.eval(), own_tokenizer, ends_of(config), f"{family}, trained")
 
-    # transformers keeps the experts of a layer as one tensor, beside which peft has no factors for single ones.
-    has_experts = any("experts" in name for name, _ in model.named_parameters())
-    targets = ["q_proj", "k_proj", "v_proj", "o_proj"] if has_experts else "all_linear"
+    targets = ATTENTION if has_experts else "all_linear"
     spec["adapter"] = {"type": "lora", "rank": 4, "targets": targets, "rslora": True, "dora": family in WITH_LENGTHS}
-    spec["optimizer"] = {"learning_rate": 0.03, "warmup": 0}
+    spec["optimizer"] = {"learning_rate": 0.01, "warmup": 0}
     checkpoint, folder = trained_by(base, spec, roots / f"{family}-adapter")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        adapted = PeftModel.from_pretrained(model, next(folder.rglob("adapter_config.json")).parent).eval()
-    tokens = torch.tensor([own_tokenizer.encode(PROMPTS[1]).ids])
-    with torch.no_grad(), adapted.disable_adapter():
-        without = adapted(tokens).logits
-    with torch.no_grad():
-        moved = float((adapted(tokens).logits - without).abs().max())
-    assert moved > 1e-2, f"{family}: the adapter changes logits by {moved} only"
+    folder = next(folder.rglob("adapter_config.json")).parent
+    adapted = adapted_by(folder, model, own_tokenizer, f"{family}, adapter")
     beside = compare(base, checkpoint, adapted, own_tokenizer, ends_of(roots / family), f"{family}, adapter")
     merged = adapted.merge_and_unload()
     merged = compare(base, checkpoint, merged, own_tokenizer, ends_of(roots / family), f"{family}, merged adapter")
@@ -136,14 +212,17 @@ def check(base, roots, family):
     exported = AutoModelForCausalLM.from_pretrained(config, dtype=torch.float32).eval()
     exported = compare(base, checkpoint, exported, own_tokenizer, ends_of(config), f"{family}, exported")
     print(
-        f"{family}: log-probabilities differ by {there:.1e} as imported, by {back:.1e} when trained, by {beside:.1e} with an "
-        f"adapter, by {merged:.1e} with it merged, by {exported:.1e} as exported",
+        f"{family}: log-probabilities differ by {there:.1e} as imported, by {of_peft:.1e} with adapters of peft, by {back:.1e} "
+        f"when trained, by {beside:.1e} with an adapter, by {merged:.1e} with it merged, by {exported:.1e} as exported",
         flush=True,
     )
 
 
 def main():
     base, roots, *families = sys.argv[1:]
+    logging.disable_progress_bar()
+    # Threads that wait for each other are most of the time of models this small.
+    torch.set_num_threads(1)
     families = families or sorted(path.name for path in FAMILIES.iterdir() if (path / "config.json").is_file())
     for family in families:
         check(base, Path(roots), family)

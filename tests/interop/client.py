@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import subprocess
 import tarfile
 import time
 import urllib.error
@@ -26,6 +28,14 @@ def ended(url, ends):
             return row
         time.sleep(0.1)
     raise SystemExit(f"{url} is still {row['status']}")
+
+
+def brought(base, path, beside=None):
+    """The id of what `anneal models import` brings, and nothing; or nothing, and the problem with which it is refused."""
+    command = [os.environ["ANNEAL"], "models", "import", str(path), "--server", base, "--json"]
+    command += [] if beside is None else ["--base", beside]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180)
+    return (json.loads(done.stdout)["id"], None) if done.returncode == 0 else (None, json.loads(done.stderr))
 
 
 def trained_by(base, spec, folder):

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# run.sh [FAMILY...]: models that transformers saves load here and compute the same, and models that jobs make here load in
-# transformers and go on with the same tokens; of all families in tests/data/models, or of those that are named (as
-# `tiny-qwen2`). Runs target/debug/anneal, or $ANNEAL, against a server of its own.
+# run.sh [FAMILY...]: models that transformers saves and adapters that peft saves load here and compute the same, and what
+# jobs make here loads in transformers and peft and goes on with the same tokens; of all families in tests/data/models, or of
+# those that are named (as `tiny-qwen2`). Runs target/debug/anneal, or $ANNEAL, against a server of its own.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 venv=target/interop

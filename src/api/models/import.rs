@@ -127,7 +127,7 @@ pub async fn bring(
     let (of, asked) = (source.clone(), hub.clone());
     let Some(named) = blocking(move || of.adapts(&asked)).await?? else {
         if base.is_some() {
-            let detail = "what is imported is no adapter; leave `base` out";
+            let detail = "what is imported is no adapter (adapter_config.json beside adapter_model.safetensors); leave `base` out";
             return Err(Problem::invalid(vec![FieldError::new("/base", "invalid_value", detail)]));
         }
         return imports::begin(store, hub, source, name, ModelStatus::Importing).await;

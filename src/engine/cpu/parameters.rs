@@ -110,15 +110,15 @@ impl Parameters {
     /// What reads a row of a matrix that is not kept in f32.
     fn elsewhere(&self, index: usize) -> Option<impl Fn(usize, &mut [f32]) + Sync> {
         let (frozen, narrow) = (self.weights[index].frozen.as_ref(), self.narrow(index));
-        (frozen.is_some() || narrow.is_some()).then(|| {
-            move |row: usize, out: &mut [f32]| {
-                if let Some(frozen) = frozen {
-                    frozen.read_row(row, out);
-                } else if let Some(narrow) = &narrow {
-                    widen(&narrow[row * out.len()..][..out.len()], out);
-                }
+        let is_elsewhere = frozen.is_some() || narrow.is_some();
+        let read = move |row: usize, out: &mut [f32]| {
+            if let Some(frozen) = frozen {
+                frozen.read_row(row, out);
+            } else if let Some(narrow) = &narrow {
+                widen(&narrow[row * out.len()..][..out.len()], out);
             }
-        })
+        };
+        is_elsewhere.then_some(read)
     }
 
     fn narrow_mut(&self, index: usize) -> Option<RwLockWriteGuard<'_, Vec<u16>>> {

@@ -32,6 +32,10 @@ pub const fn padded(width: usize) -> usize {
 pub unsafe trait Kept: Copy + Send + Sync {
     /// The nearest to a number, ties to even.
     fn nearest(x: f32) -> Self;
+    /// A vector of numbers as f32.
+    ///
+    /// # Safety
+    /// As many can be read from there, and the processor knows the instructions of `S`.
     unsafe fn load<S: Lanes>(from: *const Self) -> S::V;
 }
 
