@@ -90,7 +90,10 @@ impl Writer {
             path,
             lines: BufWriter::new(file),
             scored: Vec::new(),
-            summary: RolloutSummary { whole_distribution: spec.sampling.is_whole(), ..RolloutSummary::default() },
+            summary: RolloutSummary {
+                whole_distribution: spec.sampling.is_whole() && spec.begins_at_model(),
+                ..RolloutSummary::default()
+            },
             rewarded: spec.verifier.is_some(),
             reward_sum: 0.0,
             zero_spread: 0,

@@ -21,7 +21,7 @@ use super::rollout::{RolloutGroup, sequences};
 use super::rollout_set;
 use super::sample_log::SampleLog;
 use crate::dataset::Dataset;
-use crate::job::memory::Pass;
+use crate::job::memory::{FEWEST_TOKENS, Pass};
 use crate::job::spec::MicroBatchTokens;
 use crate::job::{PolicyEvaluation, RolloutSetId};
 use crate::modelfile::{self, Inspection};
@@ -112,6 +112,8 @@ impl<'a, B: Backend> Trainer<'a, B> {
         let optimizer = Optimizer::new(&job.spec.optimizer, &actor.weights);
         let micro_batch_tokens: usize = match job.spec.train.micro_batch_tokens {
             MicroBatchTokens::Tokens(count) => count as usize,
+            // What is free depends on those beside it, and placement has counted on no more.
+            MicroBatchTokens::Auto(_) if job.actor.bases.is_some() => FEWEST_TOKENS as usize,
             MicroBatchTokens::Auto(_) => {
                 let of = |decoder: &Decoder<B>| modelfile::shape(decoder.config());
                 let pass = Pass {

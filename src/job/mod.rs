@@ -28,6 +28,7 @@ pub mod provenance;
 pub mod resources;
 pub mod rollout_set;
 mod sampling;
+pub mod savings;
 pub mod spec;
 pub mod status;
 pub mod time;

@@ -18,7 +18,7 @@ use super::status::names;
 use super::{DeviceStatus, JobId, Timestamp};
 
 /// The most jobs that hold a device together.
-const MOST_TOGETHER: usize = 8;
+pub const MOST_TOGETHER: u32 = 8;
 
 /// Frozen weights of a model that jobs have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl Slot {
         let base = self.holders.first().and_then(|holder| holder.base)?;
         // On a GPU jobs would disturb each other's recorded passes.
         let is_open = self.attended && self.status == DeviceStatus::Busy && self.kind() != "cuda";
-        let is_open = is_open && self.holders.len() < MOST_TOGETHER;
+        let is_open = is_open && self.holders.len() < MOST_TOGETHER as usize;
         let beside = |sum: u64, holder: &Holder| sum.saturating_add(holder.memory.saturating_sub(base.bytes));
         let taken = self.holders.iter().fold(base.bytes, beside);
         is_open.then(|| (base, self.memory_total.saturating_sub(taken).min(self.memory_free)))

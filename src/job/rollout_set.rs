@@ -173,7 +173,7 @@ pub struct RolloutSummary {
     /// Share of groups whose rewards are all equal; none without a verifier.
     pub zero_spread: Option<f64>,
     /// Whether every token was drawn from the model's own distribution: temperature 1, no top_p or top_k, and no weights or cache
-    /// of fewer bits.
+    /// of fewer bits, nor an adapter that it started from.
     pub whole_distribution: bool,
     /// Most optimizer steps that a sampling policy had taken: 0 when all completions come from the model itself.
     pub max_step: u64,

@@ -272,7 +272,7 @@ fn from_peft(value: &Value, config: &ModelConfig, header: &Header) -> Result<Lor
     if let Some((name, value)) = set.find(|(name, _)| !UNDERSTOOD.contains(&name.as_str())) {
         return Err(invalid(format!("`{name}` is {value}, which is not supported")));
     }
-    if !matches!(value["bias"].as_str(), None | Some("none")) {
+    if is_set(&value["bias"]) && value["bias"] != "none" {
         return Err(invalid(format!("`bias` is {}; only \"none\" is supported", value["bias"])));
     }
     match &value["init_lora_weights"] {
@@ -292,11 +292,20 @@ fn from_peft(value: &Value, config: &ModelConfig, header: &Header) -> Result<Lor
     let alpha = value["lora_alpha"].as_f64().filter(|alpha| alpha.is_finite() && *alpha > 0.0);
     let alpha =
         alpha.ok_or_else(|| invalid(format!("`lora_alpha` is {}, and must be positive", value["lora_alpha"])))?;
-    let [rslora, dora] = ["use_rslora", "use_dora"].map(|name| value[name].as_bool().unwrap_or(false));
+    let switches = ["use_rslora", "use_dora"];
+    if let Some(name) = switches.into_iter().find(|name| !matches!(value[*name], Value::Null | Value::Bool(_))) {
+        return Err(invalid(format!("`{name}` is {}, and must be true or false", value[name])));
+    }
+    let [rslora, dora] = switches.map(|name| value[name] == true);
     // Of interest to those who go on training it, as it was trained, alone.
     let dropout = value["lora_dropout"].as_f64().filter(|share| (0.0..1.0).contains(share)).unwrap_or(0.0);
     let targets = targets_of(value, config, header)?;
-    Ok(Lora { rank, alpha, targets, dropout, init: AdapterInit::default(), rslora, dora, quantize: None, start: None })
+    let init = AdapterInit::default();
+    let lora = Lora { rank, alpha, targets, dropout, init, rslora, dora, quantize: None, start: None };
+    if !lora.scale().is_finite() {
+        return Err(invalid(format!("`lora_alpha` is {alpha}, which is too large to compute with")));
+    }
+    Ok(lora)
 }
 
 /// The weights that peft's configuration names. Where it does so by a pattern, or with exceptions, they are those that have
@@ -444,6 +453,9 @@ mod tests {
             ("r", json!(0)),
             ("r", json!(1_000_000)),
             ("lora_alpha", json!("much")),
+            ("lora_alpha", json!(1e300)),
+            ("bias", json!(1)),
+            ("use_rslora", json!(1)),
             ("target_modules", json!([1])),
             ("target_modules", json!([])),
             ("target_modules", json!(null)),

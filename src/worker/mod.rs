@@ -29,6 +29,7 @@ use crate::engine::collective::Watch;
 use crate::engine::device::Device;
 use crate::engine::loading::Bases;
 use crate::engine::{self, EngineError, Outcome, Reporter, Stop};
+use crate::job::placement::MOST_TOGETHER;
 use crate::job::{ArtifactSummary, EventBody, Failure, FailureKind, JobId, NewEvent, WorkerId};
 use crate::store::{Claim, Ended, Heartbeat, Keep, Lease, LifeLock, Loss, NewArtifact, Store, StoreError, WorkerRow};
 use beats::{Beats, Held};
@@ -250,13 +251,16 @@ async fn run_claim(desk: Arc<Desk>, claim: Claim, mut shutdown: watch::Receiver<
         peers = ranks::gather(store, &claim, &mut work, Watch { patience: options.watchdog, look }).await?;
     }
     let mut tending = Tending::new(store, held, &claim, &work, &stop);
-    let (engine, finished) = start_engine(work, reporter, claim.spec.common.resources.share_base)?;
+    let beside_others = claim.spec.common.resources.share_base;
+    // They take turns on the same cores.
+    let patience = options.watchdog * if beside_others { MOST_TOGETHER } else { 1 };
+    let (engine, finished) = start_engine(work, reporter, beside_others)?;
 
     let result = tokio::select! {
         result = tending.tend(inbox, finished, &mut shutdown) => result,
-        () = stillness(&pulse, options.watchdog) => {
+        () = stillness(&pulse, patience) => {
             drop(peers);
-            return end(store, beats, lease, Ended::Lost(hang(options))).await;
+            return end(store, beats, lease, Ended::Lost(hang(options, patience))).await;
         }
     };
     // The device is free only when the engine has let go of it; without an inbox it does so at its next report.
@@ -264,7 +268,7 @@ async fn run_claim(desk: Arc<Desk>, claim: Claim, mut shutdown: watch::Receiver<
         joined = tokio::task::spawn_blocking(move || engine.join()) => if joined.is_err() {
             tracing::error!(job = %lease.job, "the engine thread cannot be waited for");
         },
-        () = stillness(&pulse, options.watchdog) => {
+        () = stillness(&pulse, patience) => {
             let reason = String::from("the engine does not let go of it");
             store.fault_device(&options.name, &reason, clock::now()).await?;
             return Err(WorkerError::DeviceLost(reason));
@@ -276,7 +280,10 @@ async fn run_claim(desk: Arc<Desk>, claim: Claim, mut shutdown: watch::Receiver<
         Ok(outcome) => Ended::Succeeded { result: tending.result.result(outcome.as_ref()) },
         Err(error) => match conclude(&error, lease, &claim.devices) {
             Some(ended) => ended,
-            None => return Ok(()),
+            None => {
+                beats.let_go(lease).await;
+                return Ok(());
+            }
         },
     };
     end(store, beats, lease, ended).await
@@ -345,8 +352,8 @@ async fn stillness(pulse: &Pulse, limit: Duration) {
     }
 }
 
-fn hang(options: &Options) -> Loss {
-    let (name, seconds) = (&options.name, options.watchdog.as_secs());
+fn hang(options: &Options, patience: Duration) -> Loss {
+    let (name, seconds) = (&options.name, patience.as_secs());
     let reason = format!("{name} hangs: the engine showed no sign of life for {seconds} s");
     Loss { kind: FailureKind::DeviceLost, reason, device: None, blameless: false }
 }

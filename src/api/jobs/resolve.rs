@@ -11,6 +11,7 @@ use crate::api::resolve::{self, Model, collect};
 use crate::api::resources::{self, Saving};
 use crate::job::adapter::AdapterInit;
 use crate::job::memory::{self, Beside, Coded, Machine, MemoryNeed, PROMPT_TOKENS, Sampled, Shape};
+use crate::job::savings::savings;
 use crate::job::spec::{Masters, OptimizerKind, SamplingSpec, TrainSpec};
 use crate::job::{FieldError, RolloutSetId, VerifierId};
 use crate::objective::{self, Needs, Sections};
@@ -49,7 +50,7 @@ impl Estimate {
     }
 
     fn savings(&self, train: &TrainSpec, sampling: &SamplingSpec) -> Vec<Saving> {
-        memory::savings(&self.shape, (train, sampling), self.beside, &self.machine)
+        savings(&self.shape, (train, sampling), self.beside, &self.machine)
     }
 }
 

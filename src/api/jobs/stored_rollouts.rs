@@ -100,7 +100,7 @@ fn departure(summary: &RolloutSummary) -> Option<String> {
         return Some(format!("some of its completions were sampled after {} training steps; {fix}", summary.max_step));
     }
     (!summary.whole_distribution)
-        .then(|| format!("it was sampled with another temperature, top_p, top_k, weights or cache; {fix}"))
+        .then(|| format!("it was sampled with another temperature, top_p, top_k, weights or cache, or from rounded weights or a model with an adapter; {fix}"))
 }
 
 #[cfg(test)]

@@ -171,7 +171,8 @@ impl Training for Cuda {
         };
         let Parameters { master, copy } = parameters;
         let adamw = [update.matrix, update.matrix, update.vector];
-        for (how, range) in adamw.into_iter().zip(master.layout().ranges()) {
+        let parts = adamw.into_iter().zip(master.layout().ranges());
+        for (how, range) in parts.filter(|(_, range)| !range.is_empty()) {
             let place = |flat: &Flat| Argument::Pointer(flat.at_place(range.start));
             let numbers = [place(master), copy_at(copy.as_ref(), range.start), place(sums)];
             if range.end <= moments[1].begin() {

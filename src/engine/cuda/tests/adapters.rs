@@ -16,7 +16,12 @@ use crate::job::spec::Precision;
 use crate::modelfile::ModelConfig;
 
 /// The same weights frozen, with an adapter.
-fn adapted<B: Backend>(config: &ModelConfig, precision: Precision, dora: bool, backend: &Arc<B>) -> Decoder<B> {
+pub(super) fn adapted<B: Backend>(
+    config: &ModelConfig,
+    precision: Precision,
+    dora: bool,
+    backend: &Arc<B>,
+) -> Decoder<B> {
     let usage = Usage::Computing(precision.into());
     let weights = Weights::read(backend, config, usage, &Reader::random(config, 3)).unwrap();
     let spec: AdapterSpec =

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::adapters::adapted;
 use super::{config, device, distance, objective, sequences};
 use crate::engine::backend::Backend;
 use crate::engine::batch::pack;
@@ -16,12 +17,31 @@ use crate::engine::model::weights::{Weights, write_safetensors};
 use crate::engine::optimizer::Optimizer;
 use crate::job::spec::{MomentState, OptimizerKind, OptimizerSpec, Precision, WeightDtype};
 
+/// What is trained: all weights, or an adapter beside them.
+type Subject<B> = fn(&Arc<B>) -> Decoder<B>;
+
+fn whole<B: Backend>(backend: &Arc<B>) -> Decoder<B> {
+    let weights = Weights::random(&config(32, 2, 1, true), 3).unwrap().placed(backend).unwrap();
+    Decoder::new(Arc::new(weights), CpuPrecision::F32).unwrap()
+}
+
+fn lora<B: Backend>(backend: &Arc<B>) -> Decoder<B> {
+    adapted(&config(32, 2, 1, true), Precision::F32, false, backend)
+}
+
+fn dora<B: Backend>(backend: &Arc<B>) -> Decoder<B> {
+    adapted(&config(32, 2, 1, true), Precision::F32, true, backend)
+}
+
 /// The weights after three steps, with the optimizer saved and loaded between them if it shall resume.
-fn optimized<B: Backend>(backend: &Arc<B>, (kind, state): (OptimizerKind, MomentState), resume: bool) -> Vec<Vec<f32>> {
+fn optimized<B: Backend>(
+    (backend, subject): (&Arc<B>, Subject<B>),
+    (kind, state): (OptimizerKind, MomentState),
+    resume: bool,
+) -> Vec<Vec<f32>> {
     let spec = OptimizerSpec { kind, weight_decay: 0.1, max_grad_norm: 0.5, state, ..OptimizerSpec::default() };
-    let config = config(32, 2, 1, true);
-    let weights = Arc::new(Weights::random(&config, 3).unwrap().placed(backend).unwrap());
-    let decoder = Decoder::new(Arc::clone(&weights), CpuPrecision::F32).unwrap();
+    let decoder = subject(backend);
+    let weights = Arc::clone(decoder.trained());
     let folder = tempfile::tempdir().unwrap();
     let (mut optimizer, objective) = (Optimizer::new(&spec, &weights), objective(json!({"type": "sft"})));
     for step in 0..3 {
@@ -53,12 +73,29 @@ fn steps_of_the_optimizer_are_those_of_the_cpu_and_survive_a_checkpoint() {
     for kind in [OptimizerKind::Adamw, OptimizerKind::Muon] {
         for (state, near) in [(MomentState::F32, 1e-5), (MomentState::Bf16, 1e-3), (MomentState::Int8, 1e-2)] {
             let how = (kind, state);
-            let wanted = optimized(&Arc::new(Cpu), how, false);
-            let got = optimized(&backend, how, false);
+            let wanted = optimized((&Arc::new(Cpu), whole), how, false);
+            let got = optimized((&backend, whole), how, false);
             for (got, wanted) in got.iter().zip(&wanted) {
                 assert!(distance(got, wanted) < near, "{how:?}: off by {}", distance(got, wanted));
             }
-            assert!(optimized(&backend, how, true) == got, "a resumed optimizer goes on with the same bits, {how:?}");
+            assert!(
+                optimized((&backend, whole), how, true) == got,
+                "a resumed optimizer goes on with the same bits, {how:?}"
+            );
         }
+    }
+}
+
+#[test]
+fn muon_beside_a_frozen_model_is_that_of_the_cpu() {
+    let backend = device(Precision::F32);
+    let how = (OptimizerKind::Muon, MomentState::F32);
+    for (name, on_cpu, on_device) in [("lora", lora as Subject<Cpu>, lora as Subject<_>), ("dora", dora, dora)] {
+        let wanted = optimized((&Arc::new(Cpu), on_cpu), how, false);
+        let got = optimized((&backend, on_device), how, false);
+        for (got, wanted) in got.iter().zip(&wanted) {
+            assert!(distance(got, wanted) < 1e-4, "{name}: off by {}", distance(got, wanted));
+        }
+        assert!(optimized((&backend, on_device), how, true) == got, "{name} goes on with the same bits");
     }
 }
