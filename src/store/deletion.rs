@@ -350,8 +350,8 @@ mod tests {
         .await
         .unwrap();
         assert!(tables.iter().any(|table| table == "artifact"), "{tables:?}");
-        // A device belongs to nobody; a job that is over holds none.
-        for table in tables.iter().filter(|table| *table != "device") {
+        // A job that is over holds no device.
+        for table in tables.iter().filter(|table| *table != "holding") {
             let deleted = OWNED.iter().any(|statement| statement.starts_with(&format!("delete from {table} ")));
             assert!(deleted, "{table} refers to jobs");
         }
