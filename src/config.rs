@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Deserialize;
 
-use crate::hub::{Hub, Token};
+use crate::hub::{Hub, PushTargets, Token};
 
 /// What is wrong with the settings.
 #[derive(Debug, thiserror::Error)]
@@ -75,6 +75,11 @@ pub struct SettingArgs {
     #[arg(long, env = "HF_HUB_OFFLINE", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true",
           value_parser = clap::builder::BoolishValueParser::new(), global = true)]
     pub hub_offline: Option<bool>,
+
+    /// Repositories of the hub that exports may be pushed to with the server's token: owners, `owner/name`, and
+    /// `owner/begin*`; separated by commas [default: none]
+    #[arg(long, env = "ANNEAL_HUB_PUSH_TO", value_name = "LIST", value_delimiter = ',', global = true)]
+    pub hub_push_to: Option<Vec<String>>,
 
     /// The hub's token itself, which belongs into no command line
     #[arg(long, env = "HF_TOKEN", hide = true, hide_env_values = true, global = true)]
@@ -155,6 +160,7 @@ pub struct Config {
     pub hub_endpoint: String,
     pub hub_token: Option<Token>,
     pub hub_offline: bool,
+    pub hub_push_to: PushTargets,
     pub allowed_hosts: Vec<String>,
     pub max_upload_bytes: u64,
     pub requests_per_minute: u64,
@@ -190,6 +196,8 @@ impl Config {
             hub_endpoint: args.hub_endpoint.or(file.hub_endpoint).unwrap_or_else(|| String::from(HUB)),
             hub_token: hub_token(args.hub_token, args.hub_token_file.or(file.hub_token_file))?,
             hub_offline: args.hub_offline.or(file.hub_offline).unwrap_or(false),
+            hub_push_to: PushTargets::new(&args.hub_push_to.or(file.hub_push_to).unwrap_or_default())
+                .map_err(|detail| ConfigError::Setting { setting: "hub_push_to", detail })?,
             allowed_hosts: args.allowed_hosts.or(file.allowed_hosts).unwrap_or_default(),
             max_upload_bytes: args.max_upload_bytes.or(file.max_upload_bytes).unwrap_or(2 << 30),
             requests_per_minute: args.requests_per_minute.or(file.requests_per_minute).unwrap_or(6000),

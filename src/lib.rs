@@ -12,7 +12,7 @@
 //!   nor HTTP.
 //! * [`store`] the database and the data directory.
 //! * [`worker`] claims a job from the store and runs the engine on it.
-//! * `hub` the client of the model hub, `import` how models come into the data directory.
+//! * `hub` the client of the model hub, `import` how models come into the data directory, `push` how exports leave it.
 //! * [`webhook`] tells other servers what happens to jobs.
 //! * [`api`] the REST API; it meets the workers only in the store, and, for completions, on an idle worker's socket.
 //! * [`cli`] the commands; [`config`] their settings, [`telemetry`] their logs, [`clock`] the time.
@@ -30,6 +30,7 @@ pub mod job;
 pub mod modelfile;
 pub mod objective;
 mod program;
+mod push;
 pub mod spec;
 pub mod store;
 pub mod telemetry;

@@ -113,7 +113,10 @@ fn every_format_of_a_model_and_of_an_adapter_is_downloaded_and_read_again() {
             assert!(read[0] != base);
         }
         let card = std::fs::read_to_string(folder.path().join("gguf/README.md")).unwrap();
-        assert!(card.starts_with("---\nbase_model: \"builtin:arith-tiny\"\nlibrary_name: gguf\n"), "{card}");
+        // No hub has the base, so that nothing in front names it.
+        assert!(card.starts_with("---\nlibrary_name: gguf\npipeline_tag: text-generation\n"), "{card}");
+        let trained = if adapter.is_null() { "A model trained from" } else { "An adapter trained beside" };
+        assert!(card.contains(&format!("{trained} `builtin:arith-tiny` with the objective `sft`")), "{card}");
         let listed = server.get(&format!("/v1/exports?checkpoint={checkpoint}")).json();
         let expected = if adapter.is_null() { 5 } else { 6 };
         assert_eq!(listed["data"].as_array().unwrap().len(), expected);

@@ -22,7 +22,7 @@ use anneal::engine::model::weights::Weights;
 use anneal::engine::random::{Purpose, Stream};
 use anneal::engine::rows::{CachedRow, Packed};
 use anneal::engine::sampler::{Request, Sampler};
-use anneal::engine::{EngineError, ExportTask, export};
+use anneal::engine::{Card, EngineError, ExportTask, export};
 use anneal::job::spec::{PromptSpec, SamplingSpec, WeightDtype};
 use anneal::job::{Export, ExportDtype, ExportFormat};
 use anneal::modelfile::families::FAMILIES;
@@ -234,8 +234,7 @@ fn gguf_of(directory: &Path, config: &Value, folder: &Path, room: u64) -> Result
         model: ModelSource { path: source.clone(), seed: None, adapter: None, name: String::from("tiny") },
         prompt: PromptSpec::default(),
         checkpoint: source,
-        name: String::from("tiny"),
-        base: String::from("tiny"),
+        card: Card { name: String::from("tiny"), ..Card::default() },
         room,
         manifest: serde_json::from_value(manifest).unwrap(),
         folder: folder.clone(),

@@ -933,7 +933,12 @@ fn every_command_of_the_page_about_models_works() {
     let quantised = [("Qwen3-0.6B-Q8_0.gguf", &gguf), ("Qwen3-0.6B-Q4_K_M.gguf", &gguf)];
     let quantised = quantised.map(|(name, bytes)| (String::from(name), bytes.clone()));
     hub.put_files("Qwen/Qwen3-0.6B-GGUF", quantised.into());
-    let setting = Setting::with(hub, &[]);
+    // What may be written may be read, too.
+    hub.require("hf_secret");
+    let token = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(token.path(), "hf_secret").unwrap();
+    let arguments = ["--hub-push-to", "acme", "--hub-token-file", token.path().to_str().unwrap()];
+    let setting = Setting::with(hub, &arguments);
     let models = setting.folder.path().join("roots");
     std::fs::create_dir_all(models.join("a-llama")).unwrap();
     for (name, bytes) in model_of("tiny-llama") {

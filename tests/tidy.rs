@@ -32,6 +32,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("engine", &["job", "objective", "verifier", "dataset", "modelfile", "spec", "text"]),
     ("worker", &["job", "device", "store", "engine", "dataset", "modelfile", "spec", "clock", "config", "program"]),
     ("import", &["job", "hub", "modelfile", "spec", "store", "clock"]),
+    ("push", &["job", "hub", "store", "clock"]),
     ("webhook", &["job", "store", "clock"]),
     (
         "api",
@@ -82,7 +83,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // What jobs use and what they make.
         "artifacts", "datasets", "models", "imports", "verifiers", "uploaded_files", "uploads",
         // Jobs.
-        "jobs", "progress", "rollout_sets", "evaluations", "derived", "submissions", "fine_tuning", "space", "exports", "deletion", "queue",
+        "jobs", "progress", "rollout_sets", "evaluations", "derived", "submissions", "fine_tuning", "space", "pushes", "exports", "deletion", "queue",
         "lifecycle", "turns", "placement", "line",
         // The whole.
         "upkeep",

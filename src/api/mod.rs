@@ -79,6 +79,7 @@ use tower_http::timeout::RequestBodyTimeoutLayer;
 use tower_http::trace::TraceLayer;
 use utoipa_axum::routes;
 
+use crate::hub::PushTargets;
 use crate::job::ApiKeyId;
 use crate::store::Store;
 use crate::webhook::Guard;
@@ -149,6 +150,8 @@ pub struct ApiSettings {
     pub open_without_keys: bool,
     /// Where webhooks may be sent.
     pub webhook_guard: Guard,
+    /// Where exports may be pushed.
+    pub push_to: PushTargets,
 }
 
 /// Every route with its description, and what kind it is where its method does not say.
@@ -206,6 +209,7 @@ fn inputs_and_artifacts() -> Routes {
         .routes(routes!(exports::create::create_export))
         .routes(routes!(exports::list::list_exports))
         .routes(routes!(exports::get::get_export, exports::delete::delete_export))
+        .routes(routes!(exports::push::push_export))
         .routes(routes!(exports::get::get_export_manifest))
         .routes(routes!(exports::get::get_export_provenance))
         .of(Kind::Downloads, routes!(exports::file::download_export_file))

@@ -18,6 +18,7 @@ use crate::clock;
 use crate::config::Config;
 use crate::device::Machine;
 use crate::import;
+use crate::push;
 use crate::store::{ProjectLimits, Store, StoreError};
 use crate::webhook::{self, Guard};
 use crate::worker::supervisor::supervise;
@@ -102,13 +103,13 @@ impl Server {
         look_through(store.clone());
 
         store.set_default_limits(default_limits(config));
-        let hub = config.hub();
         let settings = ApiSettings {
-            sources: Sources { roots: config.import_roots.clone(), hub: hub.clone() },
+            sources: Sources { roots: config.import_roots.clone(), hub: config.hub() },
             max_upload_bytes: config.max_upload_bytes,
             allowed_hosts: config.allowed_hosts.clone(),
             open_without_keys: config.is_local(),
             webhook_guard: webhook_guard.clone(),
+            push_to: config.hub_push_to.clone(),
         };
         let service = api::service(store.clone(), settings, shutdown.clone());
         let mut http_shutdown = shutdown.clone();
@@ -129,9 +130,7 @@ impl Server {
         let patience = Duration::from_secs(config.lease_seconds);
         let unsettled = (!settled).then(|| readings.clone());
         workers.spawn(liveness::watch(store.clone(), unsettled, patience, shutdown.clone()));
-        workers.spawn(import::watch(store.clone(), hub, shutdown.clone()));
-        workers.spawn(space::watch(store.clone(), shutdown.clone()));
-        workers.spawn(exports::watch(store.clone(), shutdown.clone()));
+        look_after(&mut workers, config, &store, &shutdown);
         for reading in readings {
             let (store, arguments, machine) = (store.clone(), arguments.clone(), Arc::clone(&machine));
             let shutdown = shutdown.clone();
@@ -155,6 +154,15 @@ impl Server {
             Err(_) => tracing::info!("the database is still in use; the next start tidies it up"),
         }
     }
+}
+
+/// Starts what goes on beside requests and jobs: imports, exports, pushes, and jobs that wait for space.
+fn look_after(workers: &mut JoinSet<()>, config: &Config, store: &Store, shutdown: &watch::Receiver<bool>) {
+    let hub = config.hub();
+    workers.spawn(import::watch(store.clone(), hub.clone(), shutdown.clone()));
+    workers.spawn(push::watch(store.clone(), hub, config.hub_push_to.clone(), shutdown.clone()));
+    workers.spawn(space::watch(store.clone(), shutdown.clone()));
+    workers.spawn(exports::watch(store.clone(), shutdown.clone()));
 }
 
 /// Every stream of a client is an open file, and the usual limit of 1024 is for programs that cannot count further.

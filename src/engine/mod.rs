@@ -51,7 +51,7 @@ mod visits;
 pub use actor::ActorSpec;
 pub use error::{EngineError, Stop};
 pub use evaluation::{EvaluationJob, evaluate};
-pub use export::{ExportTask, export};
+pub use export::{Card, CardBase, Evaluated, ExportTask, export};
 pub use regrade::{RegradingJob, regrade};
 pub use report::Reporter;
 pub use sample::{SamplingJob, sample};

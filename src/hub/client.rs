@@ -5,16 +5,20 @@ use std::ops::Range;
 use std::time::Duration;
 
 use serde::Deserialize;
-use ureq::http::{Response, header};
-use ureq::{Agent, Body};
+use ureq::http::{Method, Request, Response, header};
+use ureq::{Agent, Body, SendBody};
 
-use super::{FileDigest, HubError, HubRef, RemoteFile, Snapshot, Token};
+use super::{FileDigest, HubError, HubRef, MAIN, RemoteFile, Snapshot, Token};
 
 const CONNECT: Duration = Duration::from_secs(10);
 /// Longest silence within an answer.
 const SILENCE: Duration = Duration::from_secs(60);
+/// How much longer that is where the hub has something to do first, such as putting the parts of a file together.
+const WORK: u32 = 5;
 /// Of a repository's files; the largest name some ten thousand.
 const LISTING_LIMIT_BYTES: u64 = 32 << 20;
+/// Of an answer to something that was sent; one that names ten thousand addresses for parts has some ten MB.
+const ANSWER_LIMIT_BYTES: u64 = 32 << 20;
 /// Of what an error says.
 const REFUSAL_LIMIT_BYTES: u64 = 16 << 10;
 const CHUNK_BYTES: usize = 256 << 10;
@@ -30,6 +34,27 @@ pub struct Hub {
     endpoint: String,
     token: Option<Token>,
     offline: bool,
+    silence: Duration,
+}
+
+/// Something to send.
+pub(super) struct Outgoing<'a> {
+    pub method: Method,
+    pub url: &'a str,
+    pub headers: &'a [(String, String)],
+    /// Whether the hub is shown the token, if it is the hub.
+    pub with_token: bool,
+    pub body: SendBody<'a>,
+    /// What it is, for errors.
+    pub what: &'a str,
+}
+
+/// What was answered to something that was sent.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub status: u16,
+    pub etag: Option<String>,
+    pub body: Vec<u8>,
 }
 
 impl Hub {
@@ -43,12 +68,13 @@ impl Hub {
             .http_status_as_error(false)
             .timeout_connect(Some(CONNECT))
             .timeout_per_read(Some(silence))
+            .timeout_per_write(Some(silence))
             .max_redirects(0)
             // Of what was packed on the way no range is one of the file.
             .accept_encoding("identity")
             .user_agent(concat!("anneal/", env!("CARGO_PKG_VERSION")))
             .build();
-        Self { agent: config.into(), endpoint: endpoint.trim_end_matches('/').to_owned(), token, offline }
+        Self { agent: config.into(), endpoint: endpoint.trim_end_matches('/').to_owned(), token, offline, silence }
     }
 
     pub fn is_offline(&self) -> bool {
@@ -60,6 +86,8 @@ impl Hub {
         #[derive(Deserialize)]
         struct Repository {
             sha: String,
+            #[serde(default)]
+            private: Option<bool>,
             siblings: Vec<Sibling>,
         }
         #[derive(Deserialize)]
@@ -79,7 +107,7 @@ impl Hub {
             #[serde(default)]
             size: Option<u64>,
         }
-        let revision = reference.revision.as_deref().unwrap_or("main");
+        let revision = reference.revision.as_deref().unwrap_or(MAIN);
         // A revision is one part of this address.
         let path = format!("/api/models/{}/revision/{}?blobs=true", reference.repository, revision.replace('/', "%2F"));
         let mut response = self.get(&path, None, &reference.to_string())?;
@@ -98,7 +126,7 @@ impl Hub {
             Ok(RemoteFile { path, bytes, digest: sha256.or(sibling.blob_id.map(FileDigest::Git)) })
         };
         let files = found.siblings.into_iter().map(file).collect::<Result<Vec<RemoteFile>, HubError>>()?;
-        Ok(Snapshot { repository: reference.repository.clone(), commit: found.sha, files })
+        Ok(Snapshot { repository: reference.repository.clone(), commit: found.sha, private: found.private, files })
     }
 
     /// Reads a range of a file at a commit; `sink` takes the bytes in their order and what it returns ends the reading.
@@ -147,7 +175,7 @@ impl Hub {
         for _ in 0..=MOST_REDIRECTS {
             let mut request = self.agent.get(&url);
             // Files lie elsewhere, under addresses that are signed; nobody there is shown the token.
-            if let Some(Token(token)) = self.token.as_ref().filter(|_| origin(&url) == origin(&self.endpoint)) {
+            if let Some(Token(token)) = self.token.as_ref().filter(|_| self.is_own(&url)) {
                 request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
             }
             if let Some(range) = range {
@@ -162,7 +190,7 @@ impl Hub {
                 }
                 (301 | 302 | 303 | 307 | 308, Some(location)) => url = location.to_owned(),
                 // Where it leads to, the hub's word is not meant: an address may have grown old, a proxy may be in the way.
-                (status @ (400..=428 | 430..=499), _) if origin(&url) != origin(&self.endpoint) => {
+                (status @ (400..=428 | 430..=499), _) if !self.is_own(&url) => {
                     return Err(HubError::Unreachable(format!("{} answers {status} for {what}", origin(&url))));
                 }
                 _ => return Err(self.refusal(response, what)),
@@ -170,6 +198,57 @@ impl Hub {
         }
         let detail = format!("{what} leads from one address to the next without end");
         Err(HubError::Unexpected { endpoint: self.endpoint.clone(), detail })
+    }
+
+    /// Sends a body and reads the answer, if its status is a success or one that is `expected`. No redirect is followed: what
+    /// is sent goes to whom it is meant for, or nowhere. Blocks.
+    pub(super) fn send(&self, outgoing: Outgoing<'_>, expected: fn(u16) -> bool) -> Result<Answer, HubError> {
+        let Outgoing { method, url, headers, with_token, body, what } = outgoing;
+        if self.offline {
+            return Err(HubError::Offline(what.to_owned()));
+        }
+        let unexpected = |detail: String| HubError::Unexpected { endpoint: self.endpoint.clone(), detail };
+        // Who meant to encrypt what goes to the hub means all of it.
+        if self.endpoint.starts_with("https://") && !url.starts_with("https://") {
+            return Err(unexpected(format!("{what} would be sent to {} without encryption", origin(url))));
+        }
+        let mut request = Request::builder().method(method).uri(url);
+        let lets_in = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        if let Some(Token(token)) = self.token.as_ref().filter(|_| with_token && !lets_in && self.is_own(url)) {
+            request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+        }
+        for (name, value) in headers {
+            request = request.header(name.as_str(), value.as_str());
+        }
+        let request = request.body(body).map_err(|error| unexpected(format!("{what}: {error}")))?;
+        let request = self.agent.configure_request(request).timeout_per_read(Some(self.silence * WORK)).build();
+        let mut response = self.agent.run(request).map_err(|error| unreachable(&error))?;
+        let status = response.status().as_u16();
+        if !(200..300).contains(&status) && !expected(status) {
+            return Err(match status {
+                400..=428 | 430..=499 if !self.is_own(url) => {
+                    HubError::Unreachable(format!("{} answers {status} for {what}", origin(url)))
+                }
+                _ => self.refusal(response, what),
+            });
+        }
+        let etag = response.headers().get(header::ETAG).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let read = response.body_mut().with_config().limit(ANSWER_LIMIT_BYTES).read_to_vec();
+        Ok(Answer { status, etag, body: read.map_err(|error| unreachable(&error))? })
+    }
+
+    /// Where the hub is, without a slash at the end.
+    pub(super) fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    pub(super) fn has_token(&self) -> bool {
+        self.token.is_some()
+    }
+
+    /// Whether an address is one of the hub itself.
+    fn is_own(&self, url: &str) -> bool {
+        origin(url) == origin(&self.endpoint)
     }
 
     /// What an answer means that is not the file. The hub says so in a header, mirrors only by the status.

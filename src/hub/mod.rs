@@ -1,9 +1,13 @@
 //! The model hub: what `hf:owner/name` stands for, and the client of the routes by which Hugging Face's hub and its mirrors
-//! serve it. It knows neither models nor the store.
+//! serve it and take what is pushed. It knows neither models nor the store, nor how files lie on the disk.
 //!
 //! A branch moves, a commit does not: whoever begins with a branch goes on with the commit that it stood for.
 
 mod client;
+mod digest;
+mod lfs;
+mod push;
+mod retry;
 
 use std::fmt;
 use std::io;
@@ -11,9 +15,14 @@ use std::str::FromStr;
 use std::time::Duration;
 
 pub use client::{Hub, escape};
+pub use digest::{Digester, Mismatch};
+pub use push::{File, Progress, PushError, PushTargets, Pushed};
+pub use retry::{Failures, pause};
 
 /// What a text begins with that names a model of the hub.
 pub const PREFIX: &str = "hf:";
+/// The branch that is meant where no revision is named.
+pub const MAIN: &str = "main";
 /// Hexadecimal digits of a commit.
 const COMMIT_DIGITS: usize = 40;
 /// Longest owner, name, revision or path.
@@ -37,9 +46,9 @@ pub struct HubRef {
 pub struct InvalidHubRef(String);
 
 impl HubRef {
-    /// The same at a commit.
-    pub fn at(&self, commit: &str) -> Self {
-        Self { revision: Some(commit.to_owned()), ..self.clone() }
+    /// The same at a commit, or at a branch.
+    pub fn at(&self, revision: &str) -> Self {
+        Self { revision: Some(revision.to_owned()), ..self.clone() }
     }
 
     /// The commit that it names, if it names one and not a branch.
@@ -101,6 +110,8 @@ impl fmt::Debug for Token {
 pub struct Snapshot {
     pub repository: String,
     pub commit: String,
+    /// None where the hub does not say.
+    pub private: Option<bool>,
     pub files: Vec<RemoteFile>,
 }
 

@@ -7,13 +7,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
 use sha2::{Digest, Sha256};
 
 use super::ImportError;
 use super::pieces::Pieces;
 use super::plan::{Origin, Plan, Planned, Stamp};
-use crate::hub::{FileDigest, Hub};
+use crate::hub::{Digester, Hub};
 use crate::job::digest::hex;
 
 const CHUNK_BYTES: usize = 1 << 20;
@@ -22,56 +21,6 @@ const COPIED_AT_ONCE: u64 = 64 << 20;
 
 /// How often it is looked whether a digest is there.
 const LOOK: Duration = Duration::from_millis(5);
-
-/// Compares a file with what was announced of it.
-pub struct Digester {
-    expected: Option<FileDigest>,
-    sha256: Option<Sha256>,
-    git: Option<Context>,
-}
-
-impl Digester {
-    pub fn new(expected: Option<&FileDigest>, bytes: u64) -> Self {
-        let mut new = Self { expected: expected.cloned(), sha256: None, git: None };
-        match expected {
-            Some(FileDigest::Sha256(_)) => new.sha256 = Some(Sha256::new()),
-            Some(FileDigest::Git(_)) => {
-                let mut context = Context::new(&SHA1_FOR_LEGACY_USE_ONLY);
-                context.update(format!("blob {bytes}\0").as_bytes());
-                new.git = Some(context);
-            }
-            None => {}
-        }
-        new
-    }
-
-    pub fn update(&mut self, bytes: &[u8]) {
-        if let Some(sha256) = &mut self.sha256 {
-            sha256.update(bytes);
-        }
-        if let Some(git) = &mut self.git {
-            git.update(bytes);
-        }
-    }
-
-    /// An error when it is another file.
-    pub fn finish(self, file: &str) -> Result<(), ImportError> {
-        let found = match (self.sha256, self.git) {
-            (Some(sha256), _) => hex(&sha256.finalize()),
-            (None, Some(git)) => hex(git.finish().as_ref()),
-            (None, None) => return Ok(()),
-        };
-        match self.expected {
-            Some(FileDigest::Sha256(expected) | FileDigest::Git(expected))
-                if !expected.eq_ignore_ascii_case(&found) =>
-            {
-                let detail = format!("its digest is {found} and should be {expected}");
-                Err(ImportError::WrongBytes { file: file.to_owned(), detail })
-            }
-            Some(_) | None => Ok(()),
-        }
-    }
-}
 
 /// Copies a file, synced; `tell` learns of all bytes that are there and says whether to go on.
 pub fn copy(source: &Path, target: &Path, mut tell: impl FnMut(u64) -> bool) -> Result<u64, ImportError> {
@@ -175,7 +124,7 @@ fn digest<'a>(
             all.update(&chunk[..count]);
             own.update(&chunk[..count]);
         }
-        own.finish(&file.name)?;
+        own.finish().map_err(|mismatch| ImportError::mismatch(&file.name, &mismatch))?;
     }
     Ok(hex(&all.finalize()))
 }

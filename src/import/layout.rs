@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::ImportError;
-use super::complete::{Digester, copy};
+use super::complete::copy;
 use super::plan::{Origin, Plan, Planned, Stamp};
-use crate::hub::{FileDigest, Hub, HubError, HubRef, RemoteFile, Snapshot};
+use crate::hub::{Digester, FileDigest, Hub, HubError, HubRef, RemoteFile, Snapshot};
 use crate::modelfile::{self, COMPANIONS, DOCUMENTS, Head, Inspection, ModelFileError, adapter, safetensors};
 use crate::spec::ModelRef;
 use crate::store::{AdapterOf, Staged, StoreError};
@@ -224,7 +224,7 @@ impl Plan {
             if digest.is_some() {
                 digester.update(&fs::read(&target).map_err(failed)?);
             }
-            digester.finish(&name)?;
+            digester.finish().map_err(|mismatch| ImportError::mismatch(&name, &mismatch))?;
             self.small_bytes += bytes;
             return Ok(());
         }
@@ -344,7 +344,7 @@ impl<'a> Fetching<'a> {
         let bytes = self.range(&file.path, 0..file.bytes)?;
         let mut digester = Digester::new(file.digest.as_ref(), file.bytes);
         digester.update(&bytes);
-        digester.finish(&file.path)?;
+        digester.finish().map_err(|mismatch| ImportError::mismatch(&file.path, &mismatch))?;
         Ok(bytes)
     }
 

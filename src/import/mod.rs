@@ -14,7 +14,7 @@ mod watch;
 use std::io;
 use std::path::Path;
 
-use crate::hub::HubError;
+use crate::hub::{HubError, Mismatch};
 use crate::job::{Failure, FailureKind};
 use crate::modelfile::ModelFileError;
 use crate::store::StoreError;
@@ -84,6 +84,11 @@ impl ImportError {
             | Self::Lost => FailureKind::InvalidData,
         };
         Failure { kind, code: self.code().to_owned(), message: self.to_string() }
+    }
+
+    /// A file that is another than the one that was announced.
+    fn mismatch(file: &str, mismatch: &Mismatch) -> Self {
+        Self::WrongBytes { file: file.to_owned(), detail: mismatch.to_string() }
     }
 
     /// What a file of ours could not be used for.

@@ -13,18 +13,12 @@ use std::time::{Duration, Instant};
 
 use super::ImportError;
 use super::plan::Plan;
-use crate::hub::{Hub, HubError};
+use crate::hub::{Failures, Hub, HubError, pause};
 
 /// Bytes that are fetched by one request.
 const PIECE_BYTES: u64 = 16 << 20;
 /// More than a few are turned away.
 const CONNECTIONS: usize = 8;
-/// Failures in a row, without a byte between them, after which a piece is given up: about two minutes in all.
-const MOST_FAILURES: u32 = 10;
-const FIRST_PAUSE: Duration = Duration::from_millis(250);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// Longest that a hub may ask to be left alone.
-const LONGEST_WAIT: Duration = Duration::from_secs(900);
 /// How often whoever waits is told, and asked whether to go on.
 const TELL: Duration = Duration::from_millis(200);
 /// How often pieces that are there are written down, which takes a sync.
@@ -185,7 +179,7 @@ impl Shared {
         file: &File,
         range: &Range<u64>,
     ) -> Result<(), ImportError> {
-        let (mut position, mut failures) = (range.start, 0);
+        let (mut position, mut failures) = (range.start, Failures::default());
         loop {
             let before = position;
             let read = hub.read(at, path, position..range.end, |chunk| {
@@ -203,22 +197,12 @@ impl Shared {
                 Err(HubError::Io(error)) => return Err(ImportError::io("writing", Path::new(path), error)),
                 Err(error) => error,
             };
-            failures = if position > before { 1 } else { failures + 1 };
-            let Some(wait) = error.passes().filter(|wait| failures <= MOST_FAILURES && *wait <= LONGEST_WAIT) else {
+            let Some(wait) = failures.wait(&error, position > before) else {
                 // Of a piece that is not complete nothing counts.
                 self.bytes.fetch_sub(position - range.start, Ordering::Relaxed);
                 return Err(error.into());
             };
-            let pause = FIRST_PAUSE.saturating_mul(1 << (failures - 1)).min(LONGEST_PAUSE);
-            self.pause(wait.max(pause));
-        }
-    }
-
-    /// Waits, unless all is to end.
-    fn pause(&self, wait: Duration) {
-        let end = Instant::now() + wait;
-        while Instant::now() < end && !self.stop.load(Ordering::Relaxed) {
-            std::thread::sleep(TELL.min(end.saturating_duration_since(Instant::now())));
+            pause(wait, &self.stop);
         }
     }
 }

@@ -41,6 +41,17 @@ names!(
     }
 );
 
+names!(
+    /// Where the push of an export to the hub stands.
+    PushStatus {
+        /// Others go before it.
+        Pending = "pending",
+        Running = "running",
+        Succeeded = "succeeded",
+        Failed = "failed",
+    }
+);
+
 /// What is to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Export {

@@ -41,7 +41,7 @@ pub use budget::{BudgetSpec, OnExhausted};
 pub use device::{DeviceProcess, DeviceReading, DeviceStatus};
 pub use evaluation::{EvaluationSummary, PassAtK, PolicyEvaluation, PromptResult};
 pub use event::{Event, EventBody, EventKind, EventLevel, NewEvent};
-pub use export::{Export, ExportDtype, ExportFormat, ExportStatus};
+pub use export::{Export, ExportDtype, ExportFormat, ExportStatus, PushStatus};
 pub use field::{FieldError, Fields};
 pub use gate::GateSpec;
 pub use id::{

@@ -20,7 +20,7 @@ const PAYLOAD: &str = "application/vnd.in-toto+json";
 pub const MOST_BYTES: u64 = 16 << 20;
 
 /// Something that an artifact was made from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dependency {
     /// What it was for: `model`, `train`, ...
     pub role: String,

@@ -53,6 +53,8 @@ pub const COMPANIONS: [&str; 14] = [
 ];
 /// The companions of a GGUF file, which brings its own configuration and tokenizer.
 pub const DOCUMENTS: &[&str] = COMPANIONS.split_at(6).1;
+/// Under what terms a model may be used.
+pub const LICENSES: &[&str] = COMPANIONS.split_at(7).1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {

@@ -1,8 +1,11 @@
 //! Evaluations: jobs of that kind, with what they found once they are complete.
 
+use std::collections::BTreeMap;
+
 use super::artifacts::content;
-use super::{Content, JobRow, Page, Result, Store, StoreError, read};
-use crate::job::{EvaluationId, EvaluationSummary, JobId, JobKind};
+use super::{Content, JobRow, Page, Result, Store, StoreError, read, read_json};
+use crate::job::event::EvaluationFound;
+use crate::job::{CheckpointId, EvaluationId, EvaluationSummary, JobId, JobKind, PolicyEvaluation};
 
 /// An evaluation.
 #[derive(Clone, Debug)]
@@ -55,6 +58,45 @@ impl Store {
         for id in ids {
             let job: JobId = read("job id", &id)?;
             match self.evaluation(EvaluationId::of_job(job)).await {
+                // Deleted meanwhile.
+                Err(StoreError::NotFound { .. }) => {}
+                row => rows.push(row?),
+            }
+        }
+        Ok(rows)
+    }
+
+    /// What a job that trains found of its policy, the last of each step, by steps.
+    pub async fn policy_evaluations(&self, job: JobId) -> Result<Vec<PolicyEvaluation>> {
+        let found: Vec<String> = sqlx::query_scalar(
+            "select data from event where job_id = $1 and type = 'evaluation' order by seq limit 10000",
+        )
+        .bind(job.to_string())
+        .fetch_all(&self.readers)
+        .await?;
+        let mut steps = BTreeMap::new();
+        for text in found {
+            if let EvaluationFound::Policy(evaluation) = read_json("evaluation", &text)? {
+                steps.insert(evaluation.step, evaluation);
+            }
+        }
+        Ok(steps.into_values().collect())
+    }
+
+    /// The newest complete evaluations of a checkpoint, the newest first.
+    pub async fn evaluations_of(&self, checkpoint: CheckpointId, most: u32) -> Result<Vec<EvaluationRow>> {
+        let ids: Vec<String> = sqlx::query_scalar(
+            "select job.id from job_input join job on job.id = job_id
+             where job_input.id = $1 and role = 'model' and job.kind = 'evaluation' and status = 'succeeded'
+             order by job.id desc limit $2",
+        )
+        .bind(checkpoint.to_string())
+        .bind(most)
+        .fetch_all(&self.readers)
+        .await?;
+        let mut rows = Vec::with_capacity(ids.len());
+        for id in ids {
+            match self.evaluation(EvaluationId::of_job(read("job id", &id)?)).await {
                 // Deleted meanwhile.
                 Err(StoreError::NotFound { .. }) => {}
                 row => rows.push(row?),

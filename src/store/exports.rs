@@ -4,6 +4,7 @@
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
+use super::pushes::{PushRow, push, push_columns};
 use super::{Artifact, CheckpointRow, Location, Page, Result, Store, StoreError, read, read_json, write_json};
 use crate::job::{CheckpointId, Export, ExportId, ExportStatus, Failure, JobId, Manifest, Timestamp};
 
@@ -26,7 +27,16 @@ pub struct ExportRow {
     pub failure: Option<Failure>,
     /// Its files when it is ready.
     pub artifact: Option<Artifact>,
+    /// The last time that it was pushed to the hub.
+    pub push: Option<PushRow>,
     pub created_at: Timestamp,
+}
+
+/// All columns of an export, and those of its push.
+macro_rules! exports {
+    ($($rest:expr),+) => {
+        concat!("select export.*, ", push_columns!(), " from export left join push on export_id = export.id ", $($rest),+)
+    };
 }
 
 impl Store {
@@ -41,8 +51,7 @@ impl Store {
         let id = ExportId::generate();
         let dtype = export.dtype.map(|dtype| dtype.as_str());
         let mut tx = self.begin().await?;
-        let like =
-            "select * from export where checkpoint_id = $1 and format = $2 and dtype is $3 and status <> 'failed'";
+        let like = exports!("where checkpoint_id = $1 and format = $2 and dtype is $3 and export.status <> 'failed'");
         let like = sqlx::query(like).bind(checkpoint.id.to_string()).bind(export.format.as_str()).bind(dtype);
         if let Some(known) = like.fetch_optional(tx.connection()).await? {
             return Ok((row(&known)?, false));
@@ -78,10 +87,9 @@ impl Store {
     }
 
     pub async fn export(&self, id: ExportId) -> Result<ExportRow> {
-        let found = sqlx::query(
-            "select export.* from export join job on job.id = job_id
-             where export.id = $1 and project = coalesce($2, project)",
-        );
+        let found = sqlx::query(exports!(
+            "join job on job.id = job_id where export.id = $1 and project = coalesce($2, project)"
+        ));
         let found = found.bind(id.to_string()).bind(self.project()).fetch_optional(&self.readers).await?;
         found.map_or_else(|| Err(missing(id)), |found| row(&found))
     }
@@ -91,8 +99,8 @@ impl Store {
         let (low, high) = page.bounds();
         macro_rules! listing {
             ($order:literal) => {
-                concat!(
-                    "select export.* from export join job on job.id = job_id
+                exports!(
+                    "join job on job.id = job_id
                      where export.id > $1 and export.id < $2 and project = coalesce($4, project)
                            and checkpoint_id = coalesce($5, checkpoint_id)
                      order by export.id ",
@@ -116,8 +124,9 @@ impl Store {
     /// The export that is to be made next: one that a server before this one was at, or else the oldest. It is being made
     /// from now on.
     pub async fn next_export(&self) -> Result<Option<ExportRow>> {
-        let next = "select * from export where status in ('pending', 'running')
-                    order by status = 'pending', id limit 1";
+        let next = exports!(
+            "where export.status in ('pending', 'running') order by export.status = 'pending', export.id limit 1"
+        );
         let Some(next) = sqlx::query(next).fetch_optional(&self.readers).await? else { return Ok(None) };
         let next = row(&next)?;
         if next.status == ExportStatus::Pending {
@@ -261,6 +270,7 @@ fn row(row: &SqliteRow) -> Result<ExportRow> {
         bytes_done: row.try_get::<i64, _>("bytes_done")?.unsigned_abs(),
         failure: text("failure")?.map(|text| read_json("failure", &text)).transpose()?,
         artifact: artifact.map(|(manifest, at)| Artifact::at(Location::export(id), manifest, Timestamp(at))),
+        push: push(row)?,
         created_at: Timestamp(row.try_get("created_at")?),
     })
 }

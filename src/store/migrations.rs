@@ -48,6 +48,7 @@ migrations! {
     "0031_exports",
     "0032_adapters",
     "0033_shared_bases",
+    "0034_pushes",
 }
 
 /// What brings a database up to date; all changes whose numbers are at most `last`.

@@ -9,7 +9,7 @@ use sqlx::sqlite::SqliteConnection;
 use super::key_file::KeyFile;
 use super::{Result, Store, read_json, write_json};
 use crate::job::provenance::{Dependency, Made, PublicKey, SigningKey};
-use crate::job::{Manifest, Timestamp};
+use crate::job::{JobId, Manifest, Timestamp};
 
 /// The key of a server, which is read, or made, when it is first needed.
 #[derive(Debug)]
@@ -54,6 +54,11 @@ impl Store {
         Ok(found.flatten())
     }
 
+    /// What a job was made from, by their roles.
+    pub async fn dependencies(&self, job: JobId) -> Result<Vec<Dependency>> {
+        dependencies(&mut *self.readers.acquire().await?, job).await
+    }
+
     /// The envelope for something that a job made. Without a key to sign with there is none, which is said: what was made is
     /// worth more.
     pub(super) async fn signed(
@@ -74,24 +79,28 @@ impl Store {
         // What belongs to a job that was deleted meanwhile finds no row either.
         let spec: Option<String> = spec.fetch_optional(&mut *connection).await?;
         let Some(spec) = spec else { return Ok(None) };
-        let inputs = sqlx::query(
-            "select role, id, coalesce(digest, (select 'sha256:' || sha256 from dataset_version
-                                                 where dataset_version.id = job_input.id)) as digest
-             from job_input where job_id = $1 order by role, id",
-        )
-        .bind(&job)
-        .fetch_all(connection)
-        .await?;
-        let dependency = |row: &sqlx::sqlite::SqliteRow| -> Result<Dependency> {
-            Ok(Dependency { role: row.try_get("role")?, id: row.try_get("id")?, digest: row.try_get("digest")? })
-        };
         let made = Made {
             manifest,
             spec: read_json("spec", &spec)?,
-            dependencies: inputs.iter().map(dependency).collect::<Result<_>>()?,
+            dependencies: dependencies(connection, manifest.job).await?,
             version: env!("CARGO_PKG_VERSION"),
             finished_on: now.rfc3339(),
         };
         Ok(Some(write_json(&key.sign(&made.statement()))?))
     }
+}
+
+async fn dependencies(connection: &mut SqliteConnection, job: JobId) -> Result<Vec<Dependency>> {
+    let inputs = sqlx::query(
+        "select role, id, coalesce(digest, (select 'sha256:' || sha256 from dataset_version
+                                             where dataset_version.id = job_input.id)) as digest
+         from job_input where job_id = $1 order by role, id",
+    )
+    .bind(job.to_string())
+    .fetch_all(connection)
+    .await?;
+    let dependency = |row: &sqlx::sqlite::SqliteRow| -> Result<Dependency> {
+        Ok(Dependency { role: row.try_get("role")?, id: row.try_get("id")?, digest: row.try_get("digest")? })
+    };
+    inputs.iter().map(dependency).collect()
 }

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::assignment::{failed, model, unread};
+use super::card::card;
 use super::{chain, internal};
 use crate::clock;
 use crate::engine::export::Written;
@@ -121,17 +122,12 @@ async fn task(store: &Store, row: &ExportRow, folder: std::path::PathBuf) -> Res
     let common = &job.resolved.common;
     let (source, _) = model(store, &ModelRef::Checkpoint(row.checkpoint), common.seed).await?;
     let artifact = &checkpoint.artifact;
-    let base = match store.adapter_of(&checkpoint).await.map_err(failed)? {
-        Some(_) => source.name.clone(),
-        None => common.model.to_string(),
-    };
     Ok(ExportTask {
         export: row.export,
         model: source,
-        base,
+        card: card(store, &job, &checkpoint).await.map_err(failed)?,
         prompt: common.prompt.clone(),
         checkpoint: store.place().fetch_artifact(artifact).await.map_err(unread)?,
-        name: job.attributes.name.clone().unwrap_or_else(|| row.job.to_string()),
         manifest: Manifest { kind: ArtifactKind::Export, files: Vec::new(), ..artifact.manifest.clone() },
         folder,
         room: store.free_bytes().map_err(failed)?.saturating_sub(RESERVE),

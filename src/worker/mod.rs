@@ -3,6 +3,7 @@
 
 mod assignment;
 mod beats;
+mod card;
 pub mod exports;
 mod inference;
 pub mod liveness;

@@ -1,5 +1,5 @@
 //! A hub of models on this machine: the routes that Hugging Face's hub has for a model's files, with the files elsewhere
-//! under signed addresses, and with everything that can go wrong on the way.
+//! under signed addresses, and with everything that can go wrong on the way. What is pushed to it is in `hub_push.rs`.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -13,6 +13,11 @@ use std::time::Duration;
 use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+
+#[path = "hub_push.rs"]
+pub mod push;
+
+use push::Received;
 
 pub const WEIGHTS: &str = "model.safetensors";
 
@@ -119,6 +124,7 @@ struct State {
     listed: usize,
     /// Whether the token was shown where the files are.
     leaked: bool,
+    received: Received,
 }
 
 /// A running hub.
@@ -200,14 +206,37 @@ impl Hub {
         self.asked().iter().filter(|asked| asked.path == path).map(|asked| asked.sent).sum()
     }
 
+    /// The newest files of a repository's branch.
+    pub fn files(&self, repository: &str, branch: &str) -> BTreeMap<String, Vec<u8>> {
+        let state = self.state.lock().unwrap();
+        let commit = state.newest(repository, branch).unwrap_or_else(|| panic!("there is no {repository}@{branch}"));
+        state.files[&format!("{repository}@{commit}")].clone()
+    }
+
+    /// Looks at, or changes, what it does with what is pushed.
+    pub fn received<T>(&self, look: impl FnOnce(&mut Received) -> T) -> T {
+        look(&mut self.state.lock().unwrap().received)
+    }
+
     pub fn has_leaked_its_token(&self) -> bool {
         self.state.lock().unwrap().leaked
     }
 }
 
+impl State {
+    /// The newest commit of a branch.
+    fn newest(&self, repository: &str, branch: &str) -> Option<&String> {
+        let name = if branch == "main" { repository.to_owned() } else { format!("{repository}#{branch}") };
+        self.commits.get(&name)
+    }
+}
+
 struct Request {
+    method: String,
     path: String,
     headers: HashMap<String, String>,
+    /// Of the body.
+    reader: BufReader<TcpStream>,
     stream: TcpStream,
 }
 
@@ -232,17 +261,22 @@ fn serve(listener: &TcpListener, answer: impl Fn(Request) + Send + Sync + 'stati
                 }
                 lines.push(line.trim().to_owned());
             }
-            let path = lines[0].split(' ').nth(1).unwrap().to_owned();
+            let mut words = lines[0].split(' ').map(str::to_owned);
+            let (method, path) = (words.next().unwrap(), words.next().unwrap());
             let header = |line: &String| {
                 line.split_once(':').map(|(name, value)| (name.to_lowercase(), value.trim().to_owned()))
             };
-            answer(Request { path, headers: lines[1..].iter().filter_map(header).collect(), stream });
+            let headers = lines[1..].iter().filter_map(header).collect();
+            answer(Request { method, path, headers, reader, stream });
         });
     }
 }
 
 /// The hub itself: what a repository holds, and where its files are.
 fn answer(state: &Mutex<State>, elsewhere: &str, mut request: Request) {
+    if request.method == "POST" {
+        return push::answer(state, elsewhere, request);
+    }
     let mut state = state.lock().unwrap();
     let has_token = match &state.token {
         Some(token) => request.headers.get("authorization") == Some(&format!("Bearer {token}")),
@@ -258,15 +292,17 @@ fn answer(state: &Mutex<State>, elsewhere: &str, mut request: Request) {
             return refuse(&mut request.stream, status, headers);
         }
         let (repository, revision) = rest.split_once("/revision/").unwrap();
-        let Some(newest) = state.commits.get(repository) else {
+        if !state.commits.contains_key(repository) {
             return refuse(&mut request.stream, 404, "x-error-code: RepoNotFound\r\n");
-        };
-        let commit = if revision == "main" { newest } else { revision };
+        }
+        let revision = revision.replace("%2F", "/");
+        let commit = state.newest(repository, &revision).unwrap_or(&revision);
         let Some(files) = state.files.get(&format!("{repository}@{commit}")) else {
             return refuse(&mut request.stream, 404, "x-error-code: RevisionNotFound\r\n");
         };
-        let body =
-            json!({"id": repository, "sha": commit, "siblings": files.iter().map(sibling).collect::<Vec<Value>>()});
+        let private = state.received.repositories.get(repository);
+        let siblings: Vec<Value> = files.iter().map(sibling).collect();
+        let body = json!({"id": repository, "sha": commit, "private": private, "siblings": siblings});
         return reply(&mut request.stream, 200, "content-type: application/json\r\n", body.to_string().as_bytes());
     }
     let Some((repository, rest)) = path.trim_start_matches('/').split_once("/resolve/") else {
@@ -295,6 +331,9 @@ fn sibling((path, bytes): (&String, &Vec<u8>)) -> Value {
 
 /// Where the files are.
 fn send(state: &Mutex<State>, mut request: Request) {
+    if request.method == "PUT" {
+        return push::store(state, request);
+    }
     let path = request.path.split('?').next().unwrap().trim_start_matches('/').to_owned();
     let (name, bytes, trouble, pace, ranges, number) = {
         let mut state = state.lock().unwrap();

@@ -13,7 +13,8 @@ use crate::api::access::Access;
 use crate::api::checkpoints::provenance::signed;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, Params};
-use crate::job::{ExportId, ExportStatus};
+use crate::job::{ExportId, ExportStatus, PushStatus};
+use crate::store::PushRow;
 
 /// How often a row is looked at that somebody waits for.
 const LOOK: Duration = Duration::from_millis(200);
@@ -21,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(200);
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct GetExport {
-    /// Seconds to wait until it is ready or failed, 0 to 300.
+    /// Seconds to wait until it is ready or failed and no push of it is under way, 0 to 300.
     #[serde(default)]
     #[param(minimum = 0, maximum = 300)]
     wait: u64,
@@ -48,7 +49,9 @@ pub async fn get_export(
     let mut shutdown = app.shutdown.clone();
     loop {
         let row = app.store.export(id).await?;
-        let is_over = matches!(row.status, ExportStatus::Ready | ExportStatus::Failed);
+        let is_pushed = |push: &PushRow| matches!(push.status, PushStatus::Succeeded | PushStatus::Failed);
+        let is_over =
+            matches!(row.status, ExportStatus::Ready | ExportStatus::Failed) && row.push.as_ref().is_none_or(is_pushed);
         if is_over || Instant::now() >= deadline || *shutdown.borrow() {
             return Ok(Json(row.into()));
         }

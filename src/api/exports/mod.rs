@@ -6,6 +6,7 @@ pub mod delete;
 pub mod file;
 pub mod get;
 pub mod list;
+pub mod push;
 
 use axum::http::StatusCode;
 use serde::Serialize;
@@ -13,8 +14,8 @@ use utoipa::ToSchema;
 
 use crate::api::checkpoints::CheckpointFile;
 use crate::api::error::Problem;
-use crate::job::ExportStatus;
-use crate::store::{Artifact, ExportRow};
+use crate::job::{ExportStatus, Failure, Timestamp};
+use crate::store::{Artifact, ExportRow, PushRow};
 
 /// A finished checkpoint in a form that other programs read.
 #[derive(Debug, Serialize, ToSchema)]
@@ -42,19 +43,70 @@ pub struct Export {
     pub files: Vec<CheckpointFile>,
     /// Why it failed; null for any other.
     pub failure: Option<ExportFailure>,
+    /// The last push to the hub; null when it was never pushed.
+    pub push: Option<ExportPush>,
     /// Unix seconds.
     pub created_at: i64,
     /// Unix seconds.
     pub completed_at: Option<i64>,
 }
 
-/// Why an export could not be made.
+/// A push of an export to the hub.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ExportPush {
+    #[schema(example = "succeeded")]
+    pub status: &'static str,
+    /// The repository and its branch.
+    #[schema(example = "hf:acme/arith@main")]
+    pub to: String,
+    /// Whether a repository that was not there was to be made private, and a public one refused.
+    pub private: bool,
+    /// Of all files.
+    pub bytes: u64,
+    /// Of these, those that are on the hub.
+    pub bytes_done: u64,
+    /// The commit that has all files; null before the push has succeeded.
+    pub commit: Option<String>,
+    /// The page of that commit.
+    pub url: Option<String>,
+    /// Why it failed; null for any other.
+    pub failure: Option<ExportFailure>,
+    /// Unix seconds.
+    pub created_at: i64,
+    /// Unix seconds.
+    pub completed_at: Option<i64>,
+}
+
+/// Why an export could not be made, or not be pushed.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ExportFailure {
     /// Stable, machine-readable reason.
     pub code: String,
     /// What happened and what to do about it.
     pub message: String,
+}
+
+impl From<Failure> for ExportFailure {
+    fn from(Failure { code, message, .. }: Failure) -> Self {
+        Self { code, message }
+    }
+}
+
+impl From<PushRow> for ExportPush {
+    fn from(row: PushRow) -> Self {
+        Self {
+            status: row.status.as_str(),
+            to: row.destination,
+            private: row.private,
+            bytes: row.bytes,
+            bytes_done: row.bytes_done,
+            commit: row.commit,
+            url: row.url,
+            failure: row.failure.map(ExportFailure::from),
+            created_at: row.created_at.unix_seconds(),
+            completed_at: row.completed_at.map(Timestamp::unix_seconds),
+        }
+    }
 }
 
 impl From<ExportRow> for Export {
@@ -72,7 +124,8 @@ impl From<ExportRow> for Export {
             bytes: row.bytes,
             bytes_done: row.bytes_done,
             files: files.iter().map(CheckpointFile::from).collect(),
-            failure: row.failure.map(|failure| ExportFailure { code: failure.code, message: failure.message }),
+            failure: row.failure.map(ExportFailure::from),
+            push: row.push.map(ExportPush::from),
             created_at: row.created_at.unix_seconds(),
             completed_at: artifact.map(|artifact| artifact.completed_at.unix_seconds()),
         }

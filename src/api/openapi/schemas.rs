@@ -6,7 +6,9 @@ use super::{pascal, refer, referred, walk};
 use crate::job::device::DeviceStatus;
 use crate::job::diagnosis::DiagnosisCode;
 use crate::job::metadata::METADATA;
-use crate::job::{ArtifactKind, EventLevel, ExportStatus, FailureKind, JobKind, JobStatus, Phase, RolloutSetStatus};
+use crate::job::{
+    ArtifactKind, EventLevel, ExportStatus, FailureKind, JobKind, JobStatus, Phase, PushStatus, RolloutSetStatus,
+};
 
 /// The table of errors that people read is also the list of codes here.
 const ERRORS: &str = include_str!("../../../docs/errors.md");
@@ -55,6 +57,7 @@ pub fn name_values(schemas: &mut Map<String, Value>) {
     closed!("RolloutSetStatus", RolloutSetStatus, "Whether a set can be read.", "RolloutSet"."status");
     closed!("CheckpointKind", ArtifactKind, "What a checkpoint is for.", "Checkpoint"."kind");
     closed!("ExportStatus", ExportStatus, "Whether an export can be downloaded.", "Export"."status");
+    closed!("PushStatus", PushStatus, "Where a push stands; `succeeded` and `failed` are final.", "ExportPush"."status");
     closed!("DeviceStatus", DeviceStatus, "Whether a device takes jobs.", "Device"."status", "Candidate"."status");
     point(schemas, "Job", "failure", "JobFailure");
     point(schemas, "Preflight", "dry_run", "DryRun");

@@ -73,7 +73,7 @@ fn describe(described: &mut Described, task: &ExportTask, opened: &Opened, dtype
     let mut set = |key: &str, value: GgufValue| described.metadata.insert(key.to_owned(), value);
     let (config, id) = (&opened.inspection.config, |id: u32| GgufValue::Integer(id.into()));
     set("general.type", GgufValue::Text(String::from("model")));
-    set("general.name", GgufValue::Text(task.name.clone()));
+    set("general.name", GgufValue::Text(task.card.name.clone()));
     set("general.file_type", id(mixture::file_type(dtype)));
     set("general.quantization_version", id(2));
     // What ends an answer, and what ends a turn where that is another one.

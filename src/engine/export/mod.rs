@@ -1,6 +1,7 @@
 //! A finished model in a form that other programs read. Tensors are read, changed and written one by one, so that one of
 //! them is what it takes of memory; the same model is always the same bytes.
 
+mod card;
 mod gguf;
 mod hugging_face;
 
@@ -16,6 +17,7 @@ use crate::job::spec::PromptSpec;
 use crate::job::{Export, ExportFormat, Manifest};
 use crate::modelfile::{COMPANIONS, adapter};
 
+pub use card::{Base as CardBase, Card, Evaluated};
 pub(super) use hugging_face::{write_companions, write_texts};
 
 /// What is to be made, and of what.
@@ -23,14 +25,12 @@ pub(super) use hugging_face::{write_companions, write_texts};
 pub struct ExportTask {
     pub export: Export,
     pub model: ModelSource,
-    /// The model that was trained.
-    pub base: String,
     /// How the job that made it had its prompts: with a chat template of its own, for example.
     pub prompt: PromptSpec,
     /// The directory of the checkpoint.
     pub checkpoint: PathBuf,
-    /// What the model is called.
-    pub name: String,
+    /// What is told of the model.
+    pub card: Card,
     /// The export's manifest, without its files.
     pub manifest: Manifest,
     /// An empty folder for the files.
@@ -60,7 +60,8 @@ pub fn export(task: &ExportTask, tell: &dyn Fn(Written)) -> Result<Manifest, Eng
             gguf::write(task, &opened, tell)?;
         }
     }
-    write_file(&task.folder.join("README.md"), task.card()?.as_bytes())?;
+    card::copy_licenses(task)?;
+    write_file(&task.folder.join("README.md"), card::text(task).as_bytes())?;
     artifact::complete(&task.folder, task.manifest.clone())
 }
 
@@ -82,28 +83,5 @@ impl ExportTask {
         }
         let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
         Err(EngineError::io("making room for the files in", &self.folder, full))
-    }
-
-    /// The card of the checkpoint, with what hubs read of this form of it.
-    fn card(&self) -> Result<String, EngineError> {
-        let path = self.checkpoint.join("README.md");
-        let card = fs::read_to_string(&path).map_err(|error| EngineError::io("reading", &path, error))?;
-        // What the checkpoint's own card has in front says that it is an adapter.
-        let body =
-            card.strip_prefix("---\n").and_then(|card| card.split_once("\n---\n")).map_or(&*card, |(_, body)| body);
-        let library = match self.export.format {
-            ExportFormat::Adapter => "peft",
-            ExportFormat::Merged => "transformers",
-            ExportFormat::Gguf => "gguf",
-        };
-        let written = self.export.dtype.map_or(String::new(), |dtype| format!(", with numbers of {dtype}"));
-        Ok(format!(
-            "---\nbase_model: {}\nlibrary_name: {library}\npipeline_tag: text-generation\n---\n\n{}\n\
-             ## This form\n\nExported by Anneal {} as `{}`{written}.\n",
-            serde_json::json!(self.base),
-            body.trim_start(),
-            env!("CARGO_PKG_VERSION"),
-            self.export.format,
-        ))
     }
 }
