@@ -768,6 +768,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/exports/{id}/push": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Push an export to the hub
+         * @description Brings the files of a ready export, with its model card, its manifest and what the server has signed, to a repository
+         *     of the hub, as one commit. The server does so with its own token, where the operator lets it (`hub_push_to`). `push` of
+         *     the export tells how far it is and how it ended. What the hub has of the files is not sent again, and other files of
+         *     the repository stay.
+         */
+        post: operations["push_export"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/files": {
         parameters: {
             query?: never;
@@ -2639,7 +2662,9 @@ export interface components {
             device: string;
             /** @description As in `GET /v1/devices`. */
             status: components["schemas"]["DeviceStatus"];
-            /** @description The job that holds it; null where that is another project's. */
+            /** @description The jobs that hold it, but those of other projects. */
+            jobs: string[];
+            /** @description The first of them; null where there is none. */
             job?: string | null;
             /** Format: int64 */
             memory_total: number;
@@ -2647,7 +2672,7 @@ export interface components {
             memory_free: number;
             /**
              * Format: int64
-             * @description Unix seconds at which its job will probably have ended.
+             * @description Unix seconds at which its jobs will probably have ended.
              */
             free_at?: number | null;
         };
@@ -3421,7 +3446,9 @@ export interface components {
              * @example idle
              */
             status: components["schemas"]["DeviceStatus"];
-            /** @description The job that holds it, or that it is reserved for; null where that is another project's. */
+            /** @description The jobs that hold it, but those of other projects; several where they share the weights of their model. */
+            jobs: string[];
+            /** @description The first of them, or the job that it is reserved for; null where that is another project's. */
             job?: string | null;
             /** @description Why it takes no jobs. */
             fault?: string | null;
@@ -4050,6 +4077,8 @@ export interface components {
             files: components["schemas"]["CheckpointFile"][];
             /** @description Why it failed; null for any other. */
             failure?: components["schemas"]["ExportFailure"] | null;
+            /** @description The last push to the hub; null when it was never pushed. */
+            push?: components["schemas"]["ExportPush"] | null;
             /**
              * Format: int64
              * @description Unix seconds.
@@ -4061,7 +4090,7 @@ export interface components {
              */
             completed_at?: number | null;
         };
-        /** @description Why an export could not be made. */
+        /** @description Why an export could not be made, or not be pushed. */
         ExportFailure: {
             /** @description Stable, machine-readable reason. */
             code: string;
@@ -4081,6 +4110,44 @@ export interface components {
         };
         /** @enum {string} */
         ExportNumbers: "f32" | "f16" | "bf16" | "q8_0" | "q4_k_m";
+        /** @description A push of an export to the hub. */
+        ExportPush: {
+            /** @example succeeded */
+            status: components["schemas"]["PushStatus"];
+            /**
+             * @description The repository and its branch.
+             * @example hf:acme/arith@main
+             */
+            to: string;
+            /** @description Whether a repository that was not there was to be made private, and a public one refused. */
+            private: boolean;
+            /**
+             * Format: int64
+             * @description Of all files.
+             */
+            bytes: number;
+            /**
+             * Format: int64
+             * @description Of these, those that are on the hub.
+             */
+            bytes_done: number;
+            /** @description The commit that has all files; null before the push has succeeded. */
+            commit?: string | null;
+            /** @description The page of that commit. */
+            url?: string | null;
+            /** @description Why it failed; null for any other. */
+            failure?: components["schemas"]["ExportFailure"] | null;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            completed_at?: number | null;
+        };
         /**
          * @description Whether an export can be downloaded.
          * @enum {string}
@@ -5142,6 +5209,14 @@ export interface components {
             spec_digest: string;
             files: components["schemas"]["CheckpointFile"][];
         };
+        /**
+         * @description What weights that are trained are kept in.
+         *
+         *     - `f32`: 4 bytes a parameter.
+         *     - `bf16`: 2 bytes a number of a matrix, and no other copy of it: each update is rounded up or down at random, so that small changes are not lost. Vectors are f32. Not beside an adapter, whose factors are f32; on the CPU only.
+         * @enum {string}
+         */
+        Masters: "f32" | "bf16";
         /** @description What a member of a verifier says. */
         MemberVerdict: {
             name: string;
@@ -5325,11 +5400,11 @@ export interface components {
             detail: string;
         };
         /**
-         * @description What the moments of AdamW are kept in. Updates are computed in f32 always.
+         * @description What moments are kept in. Updates are computed in f32 always.
          *
-         *     - `f32`: 8 bytes a parameter.
-         *     - `bf16`: 4 bytes, rounded at random, so that small changes are not lost.
-         *     - `int8`: 2 bytes: codes of 8 bits with a scale for each 256 of them (arXiv 2110.02861).
+         *     - `f32`: 4 bytes each, 8 a parameter with AdamW.
+         *     - `bf16`: Half of that, rounded at random, so that small changes are not lost.
+         *     - `int8`: A quarter of that: codes of 8 bits with a scale for each 256 of them (arXiv 2110.02861).
          * @enum {string}
          */
         MomentState: "f32" | "bf16" | "int8";
@@ -5697,8 +5772,18 @@ export interface components {
          * @enum {string}
          */
         OnExhausted: "cancel" | "pause" | "fail";
-        /** @description AdamW (Loshchilov and Hutter, arXiv 1711.05101) and its learning-rate schedule. */
+        /**
+         * @description What the update of a weight is.
+         *
+         *     - `adamw`: AdamW (Loshchilov and Hutter, arXiv 1711.05101), with two moments of each number.
+         *     - `muon`: Muon (Keller Jordan 2024) for the matrices of layers and the factors of an adapter: one moment of each number, whose matrix is made orthogonal before it is taken as the update, as large as those of AdamW are (arXiv 2502.16982), so that learning rate and weight decay carry over. Embeddings, the head, norms, biases and other vectors take AdamW.
+         * @enum {string}
+         */
+        OptimizerKind: "adamw" | "muon";
+        /** @description How weights follow their gradients, and the learning-rate schedule. */
         OptimizerSpec: {
+            /** @description What the update of a weight is. */
+            type?: components["schemas"]["OptimizerKind"];
             /**
              * Format: double
              * @description The peak learning rate.
@@ -5736,12 +5821,19 @@ export interface components {
             eps?: number;
             /**
              * Format: double
+             * @description What `muon` keeps of a matrix's earlier gradients from one step to the next.
+             */
+            momentum?: number;
+            /**
+             * Format: double
              * @description Gradients are scaled down to this global norm; 0 turns clipping off.
              * @default 1
              */
             max_grad_norm?: number;
-            /** @description What the two moments are kept in between steps. */
+            /** @description What moments are kept in between steps. */
             state?: components["schemas"]["MomentState"];
+            /** @description What the weights themselves are kept in while all of them are trained. */
+            masters?: components["schemas"]["Masters"];
         };
         /**
          * @description The probability that at least one of k completions passes, estimated without bias (Chen et al., arXiv 2107.03374,
@@ -5842,11 +5934,17 @@ export interface components {
             program: number;
             /**
              * Format: int64
-             * @description 12 for each parameter of the model: the weight, and two moments of AdamW, which take less with `optimizer.state`.
+             * @description 12 for each parameter of the model: the weight, and two moments of AdamW, which take less with `optimizer.state`; 8
+             *     for those that `muon` takes; 2 less with `optimizer.masters` in bf16.
              *     With an adapter that for its parameters, and 4 for each of the frozen model, 2 in bf16, 9/8 with
              *     `adapter.quantize`, or on the CPU what codes of a GGUF file take.
              */
             model: number;
+            /**
+             * Format: int64
+             * @description Of these, weights that never change, which jobs with `resources.share_base` have in common.
+             */
+            base: number;
             /**
              * Format: int64
              * @description 4 for each parameter of a model kept beside it, the reference or a teacher, 2 in bf16, or what codes take. With an
@@ -5862,8 +5960,8 @@ export interface components {
             /**
              * Format: int64
              * @description On the CPU 4 for each trained parameter, as products read it; keys and values of `sampling.batch_size` completions
-             *     of full length, on the CPU at most 2 GiB; and the pass that continues them. Not there at the same time as
-             *     `training`.
+             *     of full length, with `sampling.cache` half of that, on the CPU at most 2 GiB; and the pass that continues them. Not
+             *     there at the same time as `training`.
              */
             sampling: number;
             /**
@@ -6045,6 +6143,25 @@ export interface components {
          * @enum {string}
          */
         PromptFormat: "auto" | "chat" | "text";
+        /** @description Where an export is to be pushed. */
+        PushExport: {
+            /**
+             * @description `hf:owner/name`, with `@branch` where it is not `main`. The repository and the branch are made if they are not
+             *     there.
+             * @example hf:acme/arith
+             */
+            to: string;
+            /**
+             * @description Make a repository that is not there private, and refuse one that is public.
+             * @default true
+             */
+            private?: boolean;
+        };
+        /**
+         * @description Where a push stands; `succeeded` and `failed` are final.
+         * @enum {string}
+         */
+        PushStatus: "pending" | "running" | "succeeded" | "failed";
         /**
          * @description Numbers of few bits.
          * @enum {string}
@@ -6212,6 +6329,11 @@ export interface components {
              * @description How long the job waits for space, in seconds, each time that it finds the disk full; with 0 it fails at once.
              */
             storage_wait_seconds?: number;
+            /**
+             * @description Whether the job runs beside others with the same frozen weights, which are then loaded once; of jobs that train,
+             *     those with an `adapter`. Results are the same bits as alone.
+             */
+            share_base?: boolean;
         };
         /**
          * @description Who speaks.
@@ -6533,6 +6655,11 @@ export interface components {
             item?: components["schemas"]["JsonObject"];
         };
         /**
+         * @description What keys and values of completions under way are kept in.
+         * @constant
+         */
+        SampledCache: "bf16";
+        /**
          * @description What completions are sampled with.
          *
          *     - `bf16`: 2 bytes a parameter.
@@ -6584,6 +6711,12 @@ export interface components {
              *     weights that are trained. Evaluations within a job always take these.
              */
             weights?: components["schemas"]["SampledWeights"] | null;
+            /**
+             * @description Keep keys and values of completions under way in fewer bits than what is trained: half the memory and less to read
+             *     for each token, and another distribution, as with `weights`. Attention widens them and computes in f32. A GPU with
+             *     `train.precision: "bf16"` keeps them so in any case. Evaluations within a job never do.
+             */
+            cache?: components["schemas"]["SampledCache"] | null;
         };
         /** @description Who makes a request, and what they may do. */
         Session: {
@@ -6784,8 +6917,8 @@ export interface components {
              */
             micro_batch_tokens?: components["schemas"]["MicroBatchTokens"];
             /**
-             * @description What matrix products are computed in, when sampling and when training. Weights, sums and the optimizer are f32
-             *     always.
+             * @description What matrix products are computed in, when sampling and when training. Sums and updates are f32 always, and weights
+             *     are what `optimizer.masters` says.
              * @default f32
              */
             precision?: components["schemas"]["Precision"];
@@ -7473,7 +7606,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The key lacks the scope, or the host or the page that the request comes from is not allowed. Codes: `host_not_allowed`, `origin_not_allowed`, `path_not_allowed`, `insufficient_scope` */
+        /** @description The key lacks the scope, or the host or the page that the request comes from is not allowed. Codes: `host_not_allowed`, `origin_not_allowed`, `path_not_allowed`, `push_disabled`, `push_not_allowed`, `insufficient_scope` */
         Forbidden: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -7483,7 +7616,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The resource is not in a state that allows this, or a name stands for several. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+        /** @description The resource is not in a state that allows this, or a name stands for several. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
         Conflict: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -7863,7 +7996,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
-            /** @description The key may do more than yours. Codes: `host_not_allowed`, `origin_not_allowed`, `path_not_allowed`, `insufficient_scope` */
+            /** @description The key may do more than yours. Codes: `host_not_allowed`, `origin_not_allowed`, `path_not_allowed`, `push_disabled`, `push_not_allowed`, `insufficient_scope` */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8168,7 +8301,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Its job is not finished (`job_not_finished`), or another one needs it (`in_use`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description Its job is not finished (`job_not_finished`), or another one needs it (`in_use`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8328,7 +8461,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many exports wait (`too_many_exports`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description Too many exports wait (`too_many_exports`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9114,7 +9247,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A job that is not finished uses it. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description A job that is not finished uses it. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9265,7 +9398,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many others append at the same time. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description Too many others append at the same time. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9643,7 +9776,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description One of them is not complete. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description One of them is not complete. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9775,7 +9908,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The evaluation is not complete. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The evaluation is not complete. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9917,7 +10050,7 @@ export interface operations {
     get_export: {
         parameters: {
             query?: {
-                /** @description Seconds to wait until it is ready or failed, 0 to 300. */
+                /** @description Seconds to wait until it is ready or failed and no push of it is under way, 0 to 300. */
                 wait?: number;
             };
             header?: never;
@@ -10078,7 +10211,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The export is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The export is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10177,7 +10310,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The export is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The export is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10238,7 +10371,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The export is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The export is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10288,7 +10421,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The export is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The export is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10302,6 +10435,82 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    push_export: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The export */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PushExport"];
+            };
+        };
+        responses: {
+            /** @description It is being pushed */
+            202: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Export"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The operator does not let pushes go there (`push_disabled`, `push_not_allowed`). Codes: `host_not_allowed`, `origin_not_allowed`, `path_not_allowed`, `push_disabled`, `push_not_allowed`, `insufficient_scope` */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such export. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The export is not ready, or is being pushed. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["ContentTooLarge"];
+            /** @description `to` is no repository of the hub. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
         };
     };
     list_files: {
@@ -10906,7 +11115,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is finished. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is finished. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11069,7 +11278,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job cannot be paused as it stands. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job cannot be paused as it stands. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11120,7 +11329,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is not paused. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is not paused. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11632,7 +11841,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is not finished (`job_not_finished`), or another one needs what it made (`in_use`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is not finished (`job_not_finished`), or another one needs what it made (`in_use`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11702,7 +11911,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job has succeeded (`job_finished`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job has succeeded (`job_finished`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11840,7 +12049,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is finished. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is finished. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12085,7 +12294,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job trains nothing (`not_a_training_job`), or has made no model yet (`no_checkpoint`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job trains nothing (`not_a_training_job`), or has made no model yet (`no_checkpoint`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12251,7 +12460,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is finished or about to be cancelled (`job_not_running`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is finished or about to be cancelled (`job_not_running`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12357,7 +12566,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is still being saved (`job_pausing`), is under way or has succeeded (`job_not_paused`), has no budget left (`budget_exhausted`), or needs what was deleted after its end (`input_deleted`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is still being saved (`job_pausing`), is under way or has succeeded (`job_not_paused`), has no budget left (`budget_exhausted`), or needs what was deleted after its end (`input_deleted`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12450,7 +12659,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job does not keep its completions, or has just put them elsewhere. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job does not keep its completions, or has just put them elsewhere. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12514,7 +12723,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job does not keep its completions, or has just put them elsewhere. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job does not keep its completions, or has just put them elsewhere. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12593,7 +12802,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job has not succeeded (`job_not_succeeded`), or keeps no training checkpoint (`no_checkpoint`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job has not succeeded (`job_not_succeeded`), or keeps no training checkpoint (`no_checkpoint`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12857,7 +13066,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
-            /** @description The path is not below an import root. Codes: `host_not_allowed`, `origin_not_allowed`, `path_not_allowed`, `insufficient_scope` */
+            /** @description The path is not below an import root. Codes: `host_not_allowed`, `origin_not_allowed`, `path_not_allowed`, `push_disabled`, `push_not_allowed`, `insufficient_scope` */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12988,7 +13197,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A job that is not finished uses the model, or it was not imported. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description A job that is not finished uses the model, or it was not imported. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13402,7 +13611,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Its job is not finished (`job_not_finished`), or another one needs it (`in_use`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description Its job is not finished (`job_not_finished`), or another one needs it (`in_use`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13489,7 +13698,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13588,7 +13797,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13663,7 +13872,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13734,7 +13943,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13805,7 +14014,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13910,7 +14119,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14105,7 +14314,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Too many uploads are under way. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description Too many uploads are under way. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14185,7 +14394,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The upload has ended already. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The upload has ended already. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14250,7 +14459,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The upload has ended already. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The upload has ended already. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14335,7 +14544,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The upload takes no more parts. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The upload takes no more parts. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14638,7 +14847,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A job that is not finished uses it. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description A job that is not finished uses it. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14964,7 +15173,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The endpoint is disabled. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The endpoint is disabled. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15075,7 +15284,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There are too many endpoints. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description There are too many endpoints. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15431,7 +15640,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The endpoint is disabled. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The endpoint is disabled. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];

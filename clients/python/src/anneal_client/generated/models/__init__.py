@@ -104,6 +104,7 @@ from .export_failure import ExportFailure
 from .export_form import ExportForm
 from .export_list import ExportList
 from .export_numbers import ExportNumbers
+from .export_push import ExportPush
 from .export_status import ExportStatus
 from .fade_schedule import FadeSchedule
 from .field_problem import FieldProblem
@@ -164,6 +165,7 @@ from .list_order import ListOrder
 from .log_details import LogDetails
 from .log_event import LogEvent
 from .manifest import Manifest
+from .masters import Masters
 from .member_verdict import MemberVerdict
 from .metadata import Metadata
 from .metric_description import MetricDescription
@@ -198,6 +200,7 @@ from .objective_vopd import ObjectiveVopd
 from .objective_vopd_baseline_top_k import ObjectiveVopdBaselineTopK
 from .objective_vopd_estimator import ObjectiveVopdEstimator
 from .on_exhausted import OnExhausted
+from .optimizer_kind import OptimizerKind
 from .optimizer_spec import OptimizerSpec
 from .pass_rate import PassRate
 from .phase_change import PhaseChange
@@ -216,6 +219,8 @@ from .project import Project
 from .project_list import ProjectList
 from .project_usage import ProjectUsage
 from .prompt_format import PromptFormat
+from .push_export import PushExport
+from .push_status import PushStatus
 from .quantize import Quantize
 from .queue import Queue
 from .queue_counts import QueueCounts
@@ -403,6 +408,7 @@ __all__ = (
     "ExportForm",
     "ExportList",
     "ExportNumbers",
+    "ExportPush",
     "ExportStatus",
     "FadeSchedule",
     "FieldProblem",
@@ -463,6 +469,7 @@ __all__ = (
     "LogDetails",
     "LogEvent",
     "Manifest",
+    "Masters",
     "MemberVerdict",
     "Metadata",
     "MetricDescription",
@@ -497,6 +504,7 @@ __all__ = (
     "ObjectiveVopdBaselineTopK",
     "ObjectiveVopdEstimator",
     "OnExhausted",
+    "OptimizerKind",
     "OptimizerSpec",
     "PassRate",
     "PhaseChange",
@@ -515,6 +523,8 @@ __all__ = (
     "ProjectList",
     "ProjectUsage",
     "PromptFormat",
+    "PushExport",
+    "PushStatus",
     "Quantize",
     "Queue",
     "QueueCounts",

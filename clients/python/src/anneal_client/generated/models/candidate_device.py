@@ -21,14 +21,16 @@ class CandidateDevice:
         Attributes:
             device (str):
             status (DeviceStatus): Whether a device takes jobs.
+            jobs (list[str]): The jobs that hold it, but those of other projects.
             memory_total (int):
             memory_free (int):
-            job (None | str | Unset): The job that holds it; null where that is another project's.
-            free_at (int | None | Unset): Unix seconds at which its job will probably have ended.
+            job (None | str | Unset): The first of them; null where there is none.
+            free_at (int | None | Unset): Unix seconds at which its jobs will probably have ended.
      """
 
     device: str
     status: DeviceStatus
+    jobs: list[str]
     memory_total: int
     memory_free: int
     job: None | str | Unset = UNSET
@@ -39,6 +41,8 @@ class CandidateDevice:
         device = self.device
 
         status = self.status.value
+
+        jobs = self.jobs
 
         memory_total = self.memory_total
 
@@ -61,6 +65,7 @@ class CandidateDevice:
         field_dict.update({
             "device": device,
             "status": status,
+            "jobs": jobs,
             "memory_total": memory_total,
             "memory_free": memory_free,
         })
@@ -77,6 +82,8 @@ class CandidateDevice:
         device = d.pop("device")
 
         status = DeviceStatus(d.pop("status"))
+
+        jobs = cast(list[str], d.pop("jobs"))
 
         memory_total = d.pop("memory_total")
 
@@ -103,6 +110,7 @@ class CandidateDevice:
         candidate_device = cls(
             device=device,
             status=status,
+            jobs=jobs,
             memory_total=memory_total,
             memory_free=memory_free,
             job=job,

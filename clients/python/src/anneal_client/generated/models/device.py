@@ -31,13 +31,15 @@ class Device:
             memory_free (int): Bytes that a new job could take, when the device was last looked at.
             processes (list[DeviceProcess]): Programs that compute on it.
             status (DeviceStatus): Whether a device takes jobs.
+            jobs (list[str]): The jobs that hold it, but those of other projects; several where they share the weights of
+                their model.
             faults (int): How often it has failed since it was first used here.
             changed_at (int): Unix seconds at which the status last changed.
             seen_at (int): Unix seconds at which the device was last looked at.
             uuid (None | str | Unset): What the driver knows a GPU by.
             compute_capability (None | str | Unset): Of a GPU.
             driver_version (None | str | Unset):
-            job (None | str | Unset): The job that holds it, or that it is reserved for; null where that is another
+            job (None | str | Unset): The first of them, or the job that it is reserved for; null where that is another
                 project's.
             fault (None | str | Unset): Why it takes no jobs.
             faulted_at (int | None | Unset): Unix seconds.
@@ -54,6 +56,7 @@ class Device:
     memory_free: int
     processes: list[DeviceProcess]
     status: DeviceStatus
+    jobs: list[str]
     faults: int
     changed_at: int
     seen_at: int
@@ -88,6 +91,8 @@ class Device:
             processes.append(processes_item)
 
         status = self.status.value
+
+        jobs = self.jobs
 
         faults = self.faults
 
@@ -160,6 +165,7 @@ class Device:
             "memory_free": memory_free,
             "processes": processes,
             "status": status,
+            "jobs": jobs,
             "faults": faults,
             "changed_at": changed_at,
             "seen_at": seen_at,
@@ -211,6 +217,8 @@ class Device:
             processes.append(processes_item)
 
         status = DeviceStatus(d.pop("status"))
+
+        jobs = cast(list[str], d.pop("jobs"))
 
         faults = d.pop("faults")
 
@@ -308,6 +316,7 @@ class Device:
             memory_free=memory_free,
             processes=processes,
             status=status,
+            jobs=jobs,
             faults=faults,
             changed_at=changed_at,
             seen_at=seen_at,

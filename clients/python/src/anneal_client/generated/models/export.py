@@ -16,6 +16,7 @@ from typing import Literal, cast
 if TYPE_CHECKING:
   from ..models.checkpoint_file import CheckpointFile
   from ..models.export_failure import ExportFailure
+  from ..models.export_push import ExportPush
 
 T = TypeVar("T", bound="Export")
 
@@ -37,6 +38,7 @@ class Export:
             created_at (int): Unix seconds.
             dtype (None | str | Unset): What weights are written as; null where they are as in the checkpoint.
             failure (ExportFailure | None | Unset): Why it failed; null for any other.
+            push (ExportPush | None | Unset): The last push to the hub; null when it was never pushed.
             completed_at (int | None | Unset): Unix seconds.
      """
 
@@ -52,12 +54,14 @@ class Export:
     created_at: int
     dtype: None | str | Unset = UNSET
     failure: ExportFailure | None | Unset = UNSET
+    push: ExportPush | None | Unset = UNSET
     completed_at: int | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.checkpoint_file import CheckpointFile # noqa: PLC0415
         from ..models.export_failure import ExportFailure # noqa: PLC0415
+        from ..models.export_push import ExportPush # noqa: PLC0415
         id = self.id
 
         object_ = self.object_
@@ -95,6 +99,14 @@ class Export:
         else:
             failure = self.failure
 
+        push: dict[str, Any] | None | Unset
+        if isinstance(self.push, Unset):
+            push = UNSET
+        elif isinstance(self.push, ExportPush):
+            push = self.push.to_dict()
+        else:
+            push = self.push
+
         completed_at: int | None | Unset
         if isinstance(self.completed_at, Unset):
             completed_at = UNSET
@@ -119,6 +131,8 @@ class Export:
             field_dict["dtype"] = dtype
         if failure is not UNSET:
             field_dict["failure"] = failure
+        if push is not UNSET:
+            field_dict["push"] = push
         if completed_at is not UNSET:
             field_dict["completed_at"] = completed_at
 
@@ -128,6 +142,7 @@ class Export:
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         from ..models.checkpoint_file import CheckpointFile # noqa: PLC0415
         from ..models.export_failure import ExportFailure # noqa: PLC0415
+        from ..models.export_push import ExportPush # noqa: PLC0415
         d = dict(src_dict)
         id = d.pop("id")
 
@@ -182,6 +197,23 @@ class Export:
 
         failure = _parse_failure(d.pop("failure", UNSET))
 
+        def _parse_push(data: object) -> ExportPush | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                push_type_0 = ExportPush.from_dict(data)
+
+                return push_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(ExportPush | None | Unset, data)
+
+        push = _parse_push(d.pop("push", UNSET))
+
         def _parse_completed_at(data: object) -> int | None | Unset:
             if data is None:
                 return data
@@ -204,6 +236,7 @@ class Export:
             created_at=created_at,
             dtype=dtype,
             failure=failure,
+            push=push,
             completed_at=completed_at,
         )
 

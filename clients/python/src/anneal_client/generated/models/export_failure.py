@@ -12,7 +12,7 @@ T = TypeVar("T", bound="ExportFailure")
 
 @_attrs_define
 class ExportFailure:
-    """ Why an export could not be made.
+    """ Why an export could not be made, or not be pushed.
 
         Attributes:
             code (str): Stable, machine-readable reason.

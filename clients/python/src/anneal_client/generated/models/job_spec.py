@@ -59,8 +59,7 @@ class JobSpec:
             adapter (AdapterSpec | None | Unset): Train an adapter beside the frozen model, in the place of all its weights
                 (`null`).
             sampling (SamplingSpec | Unset): How completions are sampled.
-            optimizer (OptimizerSpec | Unset): AdamW (Loshchilov and Hutter, arXiv 1711.05101) and its learning-rate
-                schedule.
+            optimizer (OptimizerSpec | Unset): How weights follow their gradients, and the learning-rate schedule.
             train (TrainSpec | Unset): How much is trained.
             rollouts (RolloutSpec | Unset): Stored completions: kept for later, or used instead of sampling.
             eval_ (EvalSpec | Unset): How held-out accuracy is measured.

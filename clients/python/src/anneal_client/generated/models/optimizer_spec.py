@@ -9,16 +9,25 @@ from attrs import field as _attrs_field
 from ..types import UNSET, Unset
 
 from ..models.learning_rate_schedule import LearningRateSchedule
+from ..models.masters import Masters
 from ..models.moment_state import MomentState
+from ..models.optimizer_kind import OptimizerKind
 from ..types import UNSET, Unset
 
 T = TypeVar("T", bound="OptimizerSpec")
 
 @_attrs_define
 class OptimizerSpec:
-    """ AdamW (Loshchilov and Hutter, arXiv 1711.05101) and its learning-rate schedule.
+    """ How weights follow their gradients, and the learning-rate schedule.
 
         Attributes:
+            type_ (OptimizerKind | Unset): What the update of a weight is.
+
+                - `adamw`: AdamW (Loshchilov and Hutter, arXiv 1711.05101), with two moments of each number.
+                - `muon`: Muon (Keller Jordan 2024) for the matrices of layers and the factors of an adapter: one moment of each
+                number, whose matrix is made orthogonal before it is taken as the update, as large as those of AdamW are (arXiv
+                2502.16982), so that learning rate and weight decay carry over. Embeddings, the head, norms, biases and other
+                vectors take AdamW.
             learning_rate (float | Unset): The peak learning rate. Default: 1e-05.
             schedule (LearningRateSchedule | Unset): How the learning rate moves after the warm-up.
 
@@ -29,15 +38,22 @@ class OptimizerSpec:
             beta1 (float | Unset):  Default: 0.9.
             beta2 (float | Unset):  Default: 0.999.
             eps (float | Unset):  Default: 1e-08.
+            momentum (float | Unset): What `muon` keeps of a matrix's earlier gradients from one step to the next.
             max_grad_norm (float | Unset): Gradients are scaled down to this global norm; 0 turns clipping off. Default:
                 1.0.
-            state (MomentState | Unset): What the moments of AdamW are kept in. Updates are computed in f32 always.
+            state (MomentState | Unset): What moments are kept in. Updates are computed in f32 always.
 
-                - `f32`: 8 bytes a parameter.
-                - `bf16`: 4 bytes, rounded at random, so that small changes are not lost.
-                - `int8`: 2 bytes: codes of 8 bits with a scale for each 256 of them (arXiv 2110.02861).
+                - `f32`: 4 bytes each, 8 a parameter with AdamW.
+                - `bf16`: Half of that, rounded at random, so that small changes are not lost.
+                - `int8`: A quarter of that: codes of 8 bits with a scale for each 256 of them (arXiv 2110.02861).
+            masters (Masters | Unset): What weights that are trained are kept in.
+
+                - `f32`: 4 bytes a parameter.
+                - `bf16`: 2 bytes a number of a matrix, and no other copy of it: each update is rounded up or down at random, so
+                that small changes are not lost. Vectors are f32. Not beside an adapter, whose factors are f32; on the CPU only.
      """
 
+    type_: OptimizerKind | Unset = UNSET
     learning_rate: float | Unset = 1e-05
     schedule: LearningRateSchedule | Unset = UNSET
     warmup: float | Unset = 0.03
@@ -45,10 +61,16 @@ class OptimizerSpec:
     beta1: float | Unset = 0.9
     beta2: float | Unset = 0.999
     eps: float | Unset = 1e-08
+    momentum: float | Unset = UNSET
     max_grad_norm: float | Unset = 1.0
     state: MomentState | Unset = UNSET
+    masters: Masters | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
+        type_: str | Unset = UNSET
+        if not isinstance(self.type_, Unset):
+            type_ = self.type_.value
+
         learning_rate = self.learning_rate
 
         schedule: str | Unset = UNSET
@@ -65,16 +87,24 @@ class OptimizerSpec:
 
         eps = self.eps
 
+        momentum = self.momentum
+
         max_grad_norm = self.max_grad_norm
 
         state: str | Unset = UNSET
         if not isinstance(self.state, Unset):
             state = self.state.value
 
+        masters: str | Unset = UNSET
+        if not isinstance(self.masters, Unset):
+            masters = self.masters.value
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update({
         })
+        if type_ is not UNSET:
+            field_dict["type"] = type_
         if learning_rate is not UNSET:
             field_dict["learning_rate"] = learning_rate
         if schedule is not UNSET:
@@ -89,16 +119,27 @@ class OptimizerSpec:
             field_dict["beta2"] = beta2
         if eps is not UNSET:
             field_dict["eps"] = eps
+        if momentum is not UNSET:
+            field_dict["momentum"] = momentum
         if max_grad_norm is not UNSET:
             field_dict["max_grad_norm"] = max_grad_norm
         if state is not UNSET:
             field_dict["state"] = state
+        if masters is not UNSET:
+            field_dict["masters"] = masters
 
         return field_dict
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         d = dict(src_dict)
+        _type_ = d.pop("type", UNSET)
+        type_: OptimizerKind | Unset
+        if isinstance(_type_,  Unset):
+            type_ = UNSET
+        else:
+            type_ = OptimizerKind(_type_)
+
         learning_rate = d.pop("learning_rate", UNSET)
 
         _schedule = d.pop("schedule", UNSET)
@@ -118,6 +159,8 @@ class OptimizerSpec:
 
         eps = d.pop("eps", UNSET)
 
+        momentum = d.pop("momentum", UNSET)
+
         max_grad_norm = d.pop("max_grad_norm", UNSET)
 
         _state = d.pop("state", UNSET)
@@ -127,7 +170,15 @@ class OptimizerSpec:
         else:
             state = MomentState(_state)
 
+        _masters = d.pop("masters", UNSET)
+        masters: Masters | Unset
+        if isinstance(_masters,  Unset):
+            masters = UNSET
+        else:
+            masters = Masters(_masters)
+
         optimizer_spec = cls(
+            type_=type_,
             learning_rate=learning_rate,
             schedule=schedule,
             warmup=warmup,
@@ -135,8 +186,10 @@ class OptimizerSpec:
             beta1=beta1,
             beta2=beta2,
             eps=eps,
+            momentum=momentum,
             max_grad_norm=max_grad_norm,
             state=state,
+            masters=masters,
         )
 
         return optimizer_spec

@@ -19,9 +19,11 @@ class PreflightMemory:
                 allocators keep, a
                 part of the rest, which is larger where completions are sampled.
             model (int): 12 for each parameter of the model: the weight, and two moments of AdamW, which take less with
-                `optimizer.state`.
+                `optimizer.state`; 8
+                for those that `muon` takes; 2 less with `optimizer.masters` in bf16.
                 With an adapter that for its parameters, and 4 for each of the frozen model, 2 in bf16, 9/8 with
                 `adapter.quantize`, or on the CPU what codes of a GGUF file take.
+            base (int): Of these, weights that never change, which jobs with `resources.share_base` have in common.
             copies (int): 4 for each parameter of a model kept beside it, the reference or a teacher, 2 in bf16, or what
                 codes take. With an
                 adapter the reference takes none.
@@ -30,13 +32,15 @@ class PreflightMemory:
                 fewest that it takes, or with the longest sequence.
             sampling (int): On the CPU 4 for each trained parameter, as products read it; keys and values of
                 `sampling.batch_size` completions
-                of full length, on the CPU at most 2 GiB; and the pass that continues them. Not there at the same time as
-                `training`.
+                of full length, with `sampling.cache` half of that, on the CPU at most 2 GiB; and the pass that continues them.
+                Not
+                there at the same time as `training`.
             loading (int): What reading the model takes beyond all that, where it is more.
      """
 
     program: int
     model: int
+    base: int
     copies: int
     training: int
     sampling: int
@@ -47,6 +51,8 @@ class PreflightMemory:
         program = self.program
 
         model = self.model
+
+        base = self.base
 
         copies = self.copies
 
@@ -61,6 +67,7 @@ class PreflightMemory:
         field_dict.update({
             "program": program,
             "model": model,
+            "base": base,
             "copies": copies,
             "training": training,
             "sampling": sampling,
@@ -76,6 +83,8 @@ class PreflightMemory:
 
         model = d.pop("model")
 
+        base = d.pop("base")
+
         copies = d.pop("copies")
 
         training = d.pop("training")
@@ -87,6 +96,7 @@ class PreflightMemory:
         preflight_memory = cls(
             program=program,
             model=model,
+            base=base,
             copies=copies,
             training=training,
             sampling=sampling,

@@ -21,15 +21,21 @@ class ResourceSpec:
                 together. Default: 1.
             storage_wait_seconds (int | Unset): How long the job waits for space, in seconds, each time that it finds the
                 disk full; with 0 it fails at once.
+            share_base (bool | Unset): Whether the job runs beside others with the same frozen weights, which are then
+                loaded once; of jobs that train,
+                those with an `adapter`. Results are the same bits as alone.
      """
 
     devices: int | Unset = 1
     storage_wait_seconds: int | Unset = UNSET
+    share_base: bool | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         devices = self.devices
 
         storage_wait_seconds = self.storage_wait_seconds
+
+        share_base = self.share_base
 
         field_dict: dict[str, Any] = {}
 
@@ -39,6 +45,8 @@ class ResourceSpec:
             field_dict["devices"] = devices
         if storage_wait_seconds is not UNSET:
             field_dict["storage_wait_seconds"] = storage_wait_seconds
+        if share_base is not UNSET:
+            field_dict["share_base"] = share_base
 
         return field_dict
 
@@ -49,9 +57,12 @@ class ResourceSpec:
 
         storage_wait_seconds = d.pop("storage_wait_seconds", UNSET)
 
+        share_base = d.pop("share_base", UNSET)
+
         resource_spec = cls(
             devices=devices,
             storage_wait_seconds=storage_wait_seconds,
+            share_base=share_base,
         )
 
         return resource_spec

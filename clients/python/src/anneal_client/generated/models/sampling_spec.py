@@ -11,6 +11,7 @@ from ..types import UNSET, Unset
 from ..models.sampled_weights import SampledWeights
 from ..types import UNSET, Unset
 from typing import cast
+from typing import Literal, cast
 
 T = TypeVar("T", bound="SamplingSpec")
 
@@ -33,6 +34,11 @@ class SamplingSpec:
                 objectives with a correction weigh them against the policy's, others warn. On the CPU only; a GPU samples with
                 the
                 weights that are trained. Evaluations within a job always take these.
+            cache (Literal['bf16'] | None | Unset): Keep keys and values of completions under way in fewer bits than what is
+                trained: half the memory and less to read
+                for each token, and another distribution, as with `weights`. Attention widens them and computes in f32. A GPU
+                with
+                `train.precision: "bf16"` keeps them so in any case. Evaluations within a job never do.
      """
 
     temperature: float | Unset = 1.0
@@ -42,6 +48,7 @@ class SamplingSpec:
     stop: list[str] | Unset = UNSET
     batch_size: int | Unset = 64
     weights: None | SampledWeights | Unset = UNSET
+    cache: Literal['bf16'] | None | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         temperature = self.temperature
@@ -66,6 +73,12 @@ class SamplingSpec:
         else:
             weights = self.weights
 
+        cache: Literal['bf16'] | None | Unset
+        if isinstance(self.cache, Unset):
+            cache = UNSET
+        else:
+            cache = self.cache
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update({
@@ -84,6 +97,8 @@ class SamplingSpec:
             field_dict["batch_size"] = batch_size
         if weights is not UNSET:
             field_dict["weights"] = weights
+        if cache is not UNSET:
+            field_dict["cache"] = cache
 
         return field_dict
 
@@ -119,6 +134,19 @@ class SamplingSpec:
 
         weights = _parse_weights(d.pop("weights", UNSET))
 
+        def _parse_cache(data: object) -> Literal['bf16'] | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            cache_type_0 = cast(Literal['bf16'] , data)
+            if cache_type_0 != 'bf16':
+                raise ValueError(f"cache_type_0 must match const 'bf16', got '{cache_type_0}'")
+            return cache_type_0
+            return cast(Literal['bf16'] | None | Unset, data)
+
+        cache = _parse_cache(d.pop("cache", UNSET))
+
         sampling_spec = cls(
             temperature=temperature,
             top_p=top_p,
@@ -127,6 +155,7 @@ class SamplingSpec:
             stop=stop,
             batch_size=batch_size,
             weights=weights,
+            cache=cache,
         )
 
         return sampling_spec
