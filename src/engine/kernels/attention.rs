@@ -28,7 +28,7 @@ pub const fn padded(width: usize) -> usize {
 /// What keys and values are kept in.
 ///
 /// # Safety
-/// As of [`Lanes`].
+/// As of `Lanes`.
 pub unsafe trait Kept: Copy + Send + Sync {
     /// The nearest to a number, ties to even.
     fn nearest(x: f32) -> Self;
