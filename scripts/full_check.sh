@@ -12,7 +12,7 @@ step() { printf '\n== %s (%ds)\n' "$1" "$SECONDS"; }
 step "200 kills, stopped workers, locked databases, full disks, changed bytes"
 ANNEAL_KILLS=200 cargo test --locked --test recovery --test upkeep
 
-step "what ten kinds of jobs take of memory, beside what was said"
+step "what twelve kinds of jobs take of memory, beside what was said"
 ANNEAL_KINDS=all cargo test --locked --test memory
 
 step "50,000 cases from the document"
