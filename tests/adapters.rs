@@ -130,6 +130,13 @@ fn killed_jobs_end_with_the_same_adapter() {
         let job = server.wait(&job);
         assert_eq!((job["status"].as_str(), job["attempt"].as_u64() > Some(1)), (Some("succeeded"), true), "{job}");
         assert_eq!(sha256(&finished(&server, &job), WEIGHTS), wanted, "{state}");
+        assert_eq!(job["result"]["weights_sha256"], json!(wanted));
+        let report = server.get(&format!("/v1/jobs/{}/report?format=markdown", id(&job)));
+        assert!(String::from_utf8_lossy(&report.bytes).contains(&wanted));
+        // It can be proved at any time.
+        let proof = server.post(&format!("/v1/jobs/{}/verify-resume", id(&job)), &json!({})).json();
+        let proof = server.wait(id(&proof));
+        assert_eq!(proof["result"]["verify_resume"]["identical"], true, "{proof}");
     }
 }
 

@@ -13,6 +13,7 @@ use super::templates;
 use super::verifiable;
 use crate::dataset;
 use crate::hub::{self, HubRef};
+use crate::job::artifact;
 use crate::job::digest::sha256_hex;
 use crate::job::spec::{PromptFormat, PromptSpec};
 use crate::job::{ArtifactKind, DatasetId, DatasetVersionId, FieldError, ModelStatus, VerifierId};
@@ -268,7 +269,7 @@ impl Finder<'_> {
                 }
                 Ok(row) if row.artifact.manifest.kind == ArtifactKind::Inference => {
                     let files = ModelFiles::Path(store.place().fetch(row.artifact.location()).await?);
-                    model(Some(&sha256_of(&row, "model.safetensors")?), &sha256_of(&row, "tokenizer.json")?, files)
+                    model(Some(&sha256_of(&row, artifact::WEIGHTS)?), &sha256_of(&row, "tokenizer.json")?, files)
                 }
                 Ok(_) => {
                     return wrong(format!("`{id}` is a training checkpoint; only inference checkpoints are models"));

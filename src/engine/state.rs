@@ -20,12 +20,12 @@ use super::optimizer::Optimizer;
 use super::rollout::{self, RolloutGroup};
 use super::trainer::Trainer;
 use crate::job::adapter::Lora;
+use crate::job::artifact::WEIGHTS;
 use crate::job::spec::WeightDtype;
 use crate::job::{ArtifactKind, ArtifactSummary, PolicyEvaluation};
 use crate::modelfile::adapter;
 use crate::objective::Objective;
 
-const WEIGHTS: &str = "model.safetensors";
 const OPTIMIZER: &str = "optimizer.safetensors";
 const STATE: &str = "state.json";
 const ROLLOUTS: &str = "rollouts.jsonl";

@@ -5,11 +5,15 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::adapter;
 use super::status::names;
 use super::{CheckpointId, EvaluationId, EvaluationSummary, JobId, RolloutSetId, RolloutSummary};
 
 /// Name of the manifest within an artifact's directory; it is the only thing that readers trust.
 pub const MANIFEST: &str = "manifest.json";
+
+/// The file with the weights of a whole model.
+pub const WEIGHTS: &str = "model.safetensors";
 
 /// What stands between the name of an artifact's directory and the number of its version, when an attempt writes the
 /// same one again.
@@ -83,6 +87,11 @@ impl Manifest {
 
     pub fn file(&self, path: &str) -> Option<&ManifestFile> {
         self.files.iter().find(|file| file.path == path)
+    }
+
+    /// The digest of the file with the weights, of a whole model or of an adapter.
+    pub fn weights_sha256(&self) -> Option<&str> {
+        [WEIGHTS, adapter::WEIGHTS].iter().find_map(|name| self.file(name)).map(|file| file.sha256.as_str())
     }
 }
 

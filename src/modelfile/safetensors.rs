@@ -15,6 +15,7 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::{Head, ModelFileError, file_name, read_json};
+use crate::job::artifact::WEIGHTS;
 
 /// The format's own limit on a header.
 const HEADER_LIMIT_BYTES: u64 = 100_000_000;
@@ -25,7 +26,7 @@ pub const SCALE_BLOCK: usize = 128;
 pub const SCALE_SUFFIX: &str = "_scale_inv";
 const SHARDS_LIMIT: usize = 1024;
 const RANK_LIMIT: usize = 8;
-pub const SINGLE_FILE: &str = "model.safetensors";
+pub const SINGLE_FILE: &str = WEIGHTS;
 pub const INDEX_FILE: &str = "model.safetensors.index.json";
 
 /// Element types that the engine loads.

@@ -67,7 +67,7 @@ impl ResultBuilder {
             return result;
         }
         let Some(outcome) = outcome else { return json!({"rollout_set": self.rollout_set}) };
-        let sha256 = outcome.model.manifest.file("model.safetensors").map(|file| file.sha256.clone());
+        let sha256 = outcome.model.manifest.weights_sha256();
         let mut result = json!({
             "checkpoint": self.model,
             "weights_sha256": sha256,
@@ -85,7 +85,7 @@ impl ResultBuilder {
                 "job": verification.source,
                 "checkpoint": verification.checkpoint,
                 "from_step": verification.from_step,
-                "identical": sha256.as_ref() == Some(&verification.expected_weights_sha256),
+                "identical": sha256 == Some(verification.expected_weights_sha256.as_str()),
                 "weights_sha256": sha256,
                 "expected_weights_sha256": verification.expected_weights_sha256,
             });

@@ -131,7 +131,6 @@ impl From<CheckpointRow> for Model {
     /// A finished model; what its files say is in its manifest.
     fn from(row: CheckpointRow) -> Self {
         let Artifact { manifest, completed_at, .. } = &row.artifact;
-        let sha256 = |file: &str| manifest.file(file).map(|file| file.sha256.clone());
         Self {
             id: row.id.to_string(),
             object: "model",
@@ -144,8 +143,8 @@ impl From<CheckpointRow> for Model {
             context_length: None,
             vocab_size: None,
             status: ModelStatus::Ready.as_str(),
-            weights_sha256: sha256("model.safetensors"),
-            tokenizer_sha256: sha256("tokenizer.json"),
+            weights_sha256: manifest.weights_sha256().map(str::to_owned),
+            tokenizer_sha256: manifest.file("tokenizer.json").map(|file| file.sha256.clone()),
             bytes: Some(manifest.bytes()),
             bytes_done: Some(manifest.bytes()),
             failure: None,

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Report;
-use crate::job::Timestamp;
+use crate::job::{Timestamp, adapter, artifact};
 
 /// Writes the report. Text of clients is escaped, so that a name cannot pass for a part of the report.
 pub fn write(report: &Report) -> String {
@@ -16,7 +16,8 @@ pub fn write(report: &Report) -> String {
     gate(&mut text, report);
     if !report.checkpoints.is_empty() {
         let rows = report.checkpoints.iter().map(|checkpoint| {
-            let weights = checkpoint.sha256.get("model.safetensors").map_or("", String::as_str);
+            let files = [artifact::WEIGHTS, adapter::WEIGHTS];
+            let weights = files.iter().find_map(|name| checkpoint.sha256.get(*name)).map_or("", String::as_str);
             let (id, kind, step, bytes) = (&checkpoint.id, checkpoint.kind, checkpoint.step, checkpoint.bytes);
             format!("| `{id}` | {kind} | {step} | {bytes} | `{weights}` |")
         });
