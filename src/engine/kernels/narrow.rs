@@ -124,10 +124,22 @@ dispatched!(
     fn encode_of(map: &Codes, values: &[f32], codes: &mut [u8]) -> f32 = encode_body
 );
 
+/// The first of the numbers whose magnitude is the largest.
+#[inline(always)]
+fn largest(values: &[f32]) -> f32 {
+    // Each lane has a maximum of its own: one for all would wait for each comparison.
+    let mut lanes = [0.0_f32; 16];
+    for some in values.chunks(lanes.len()) {
+        lanes.iter_mut().zip(some).for_each(|(most, x)| *most = most.max(x.abs()));
+    }
+    let most = lanes.into_iter().fold(0.0, f32::max);
+    values.iter().copied().find(|x| most > 0.0 && x.abs() == most).unwrap_or(0.0)
+}
+
 #[inline(always)]
 unsafe fn encode_body<S: Lanes>(map: &Codes, values: &[f32], codes: &mut [u8]) -> f32 {
     // With the sign of the largest number, which so is 1 and comes back as it was.
-    let scale = values.iter().fold(0.0_f32, |most, x| if x.abs() > most.abs() { *x } else { most });
+    let scale = largest(values);
     let inverse = if scale == 0.0 { 0.0 } else { 1.0 / scale };
     let (one, last) = (f32::from(map.one), f32::from(map.one - 1));
     // Above it one is nearer than the middle of the last cell.
