@@ -1,6 +1,10 @@
 //! Exports: finished checkpoints in forms that other programs read, made beside jobs, killed, deleted and refused.
 
 mod common;
+#[path = "common/hub.rs"]
+mod hub;
+#[path = "common/small_disk.rs"]
+mod small_disk;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +15,9 @@ use anneal::engine::model::weights::Weights;
 use anneal::job::digest::sha256_hex;
 use anneal::modelfile::{Inspection, inspect};
 use common::{Server, data_dir, signal};
+use hub::{Hub, large_model};
 use serde_json::{Value, json};
+use small_disk::SmallDisk;
 
 /// A job that ends quickly.
 fn spec(adapter: Value) -> Value {
@@ -152,6 +158,51 @@ fn what_cannot_be_exported_is_refused_with_its_reason() {
     assert_eq!(server.get("/v1/exports").json()["data"], json!([]));
 }
 
+/// A model goes out in codes of four bits and comes back as the frozen weights of adapters, on a device that has no room to
+/// train all of it.
+#[test]
+fn a_model_in_codes_comes_back_and_trains_where_all_weights_do_not_fit() {
+    let data = data_dir();
+    let roots = tempfile::tempdir().unwrap();
+    std::fs::create_dir(roots.path().join("plain")).unwrap();
+    for (name, bytes) in large_model() {
+        std::fs::write(roots.path().join("plain").join(name), bytes).unwrap();
+    }
+    let place = roots.path().to_str().unwrap();
+    let server = Server::start_with(data.path(), &["--devices", "simulated:224MiB", "--import-roots", place]);
+    let import = |path: &Path| server.import(&json!({"path": path.to_str().unwrap()}))["id"].clone();
+    let with_adapter = |model: &Value| {
+        let mut spec = spec(json!({"type": "lora", "rank": 2}));
+        spec["model"] = model.clone();
+        spec["sampling"] = json!({"batch_size": 8});
+        spec
+    };
+    let trained = checkpoint(&server, &with_adapter(&import(&roots.path().join("plain"))));
+
+    let mut read = Vec::new();
+    for dtype in ["f32", "q8_0", "q4_k_m"] {
+        let export = ready(&server, &trained, &json!({"format": "gguf", "dtype": dtype}));
+        let folder = roots.path().join(dtype);
+        download(&server, &export, &folder);
+        read.push(weights(&inspect(&folder).unwrap()).concat());
+    }
+    // Beside their own size, as a norm: 8 bits are off by less than a hundredth, 4 to 6 bits by less than a tenth.
+    let norm = |values: &mut dyn Iterator<Item = f32>| values.map(|x| f64::from(x).powi(2)).sum::<f64>().sqrt();
+    let size = norm(&mut read[0].iter().copied());
+    let off = |other: &[f32]| norm(&mut read[0].iter().zip(other).map(|(a, b)| a - b)) / size;
+    let (eight, four) = (off(&read[1]), off(&read[2]));
+    assert!(eight > 0.0 && eight < 0.01 && four > 2.0 * eight && four < 0.1, "{eight} {four}");
+
+    let quantised = import(&roots.path().join("q4_k_m"));
+    let mut whole = with_adapter(&quantised);
+    whole["adapter"] = Value::Null;
+    let refused = server.post("/v1/jobs", &whole);
+    let error = refused.json()["errors"][0].clone();
+    assert_eq!((refused.status, error["code"].as_str()), (422, Some("too_little_memory")), "{error}");
+    assert!(error["detail"].as_str().unwrap().contains("an `adapter` in the place of all weights (saves "), "{error}");
+    checkpoint(&server, &with_adapter(&quantised));
+}
+
 /// The process that makes an export of the server, stopped before it has made any.
 fn stopped_exporter(server: &Server) -> u32 {
     let deadline = Instant::now() + Duration::from_secs(20);
@@ -210,6 +261,37 @@ fn a_killed_export_ends_with_the_same_bytes() {
     let server = Server::start(data.path());
     assert_eq!((left(data.path(), "exports"), left(data.path(), "uploads")), (1, 0));
     drop(server);
+}
+
+#[test]
+fn an_export_that_finds_the_disk_full_fails_and_leaves_nothing_behind() {
+    let (hub, disk) = (Hub::start(), SmallDisk::new());
+    hub.put_files("large/model", large_model());
+    let server = disk.start(&["--hub-endpoint", &hub.base]);
+    let spec = json!({
+        "model": server.import(&json!({"source": "hf:large/model"}))["id"], "dataset": {"train": "builtin:arithmetic"},
+        "objective": {"type": "sft"}, "adapter": {"type": "lora", "rank": 2},
+        "train": {"steps": 1, "prompts_per_step": 2},
+    });
+    let job = server.wait(&server.submit(&spec));
+    let checkpoint = job["result"]["checkpoint"].as_str().unwrap_or_else(|| panic!("{job}"));
+    let export = || {
+        let made = server.post(&format!("/v1/checkpoints/{checkpoint}/exports"), &json!({"format": "gguf"}));
+        assert!(made.status < 300, "{}", made.json());
+        server.get(&format!("/v1/exports/{}?wait=60", made.json()["id"].as_str().unwrap())).json()
+    };
+    // Room for rows, but not for 25 MB, with what is kept in reserve.
+    disk.fill();
+    let filler = std::fs::OpenOptions::new().write(true).open(disk.path("filler")).unwrap();
+    filler.set_len(filler.metadata().unwrap().len() - (2 << 20)).unwrap();
+    drop(filler);
+    let failed = export();
+    assert_eq!((&failed["status"], &failed["failure"]["code"]), (&json!("failed"), &json!("storage_full")), "{failed}");
+    assert!(failed["failure"]["message"].as_str().unwrap().contains("free some space"), "{failed}");
+    assert_eq!(std::fs::read_dir(disk.path("exports")).map_or(0, Iterator::count), 0);
+    disk.free();
+    let made = export();
+    assert_eq!(made["status"], "ready", "{made}");
 }
 
 #[test]

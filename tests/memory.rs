@@ -162,6 +162,11 @@ fn kinds() -> Vec<Kind> {
                 "dataset": {"train": "builtin:arithmetic"},
             }),
         ),
+        (
+            "grpo, keys and values in bf16",
+            "whole",
+            json!({"objective": grpo, "sampling": {"cache": "bf16"}, "dataset": {"train": "builtin:arithmetic"}}),
+        ),
         ("adapter", "whole", json!({"adapter": lora})),
         (
             "adapter beside codes of 8 bits, bf16",

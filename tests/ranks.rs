@@ -29,8 +29,10 @@ fn start(data: &std::path::Path) -> Server {
 fn weights(server: &Server, job: &Value) -> (HashMap<String, Vec<f32>>, String) {
     assert_eq!(job["status"], "succeeded", "{job:#}");
     let checkpoint = job["result"]["checkpoint"].as_str().unwrap();
-    let file = server.get(&format!("/v1/checkpoints/{checkpoint}/files/model.safetensors"));
-    let path: PathBuf = data_dir().keep().join("model.safetensors");
+    let adapter = !job["spec"]["adapter"].is_null();
+    let name = if adapter { "adapter_model.safetensors" } else { "model.safetensors" };
+    let file = server.get(&format!("/v1/checkpoints/{checkpoint}/files/{name}"));
+    let path: PathBuf = data_dir().keep().join(name);
     std::fs::write(&path, &file.bytes).unwrap();
     let tensors = load_safetensors(std::slice::from_ref(&path)).unwrap();
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
@@ -63,6 +65,43 @@ fn several_ranks_end_with_the_model_of_one() {
     let of_one = metric(&jobs[0])["series"].clone();
     assert!(of_one.to_string().contains("step/tokens"), "{of_one}");
     assert_eq!(metric(&jobs[1])["series"], of_one);
+}
+
+/// What is trained beside frozen weights, in codes or not, and by an update that looks at whole matrices.
+#[test]
+fn adapters_and_matrices_end_with_several_ranks_as_with_one() {
+    let data = data_dir();
+    let server = start(data.path());
+    let adapter = json!({"type": "lora", "rank": 4});
+    let muon = json!({"type": "muon", "learning_rate": 1e-4, "eps": 1e-5});
+    let changes: [(&str, fn(&mut Value, &Value, &Value)); 4] = [
+        ("an adapter", |spec, adapter, _| spec["adapter"] = adapter.clone()),
+        ("an adapter beside codes", |spec, adapter, _| {
+            spec["adapter"] = adapter.clone();
+            spec["adapter"]["quantize"] = json!("int8");
+        }),
+        ("matrices", |spec, _, muon| spec["optimizer"] = muon.clone()),
+        ("an adapter by Muon", |spec, adapter, muon| {
+            spec["adapter"] = adapter.clone();
+            spec["optimizer"] = muon.clone();
+        }),
+    ];
+    for (what, change) in changes {
+        let of = |devices| {
+            let mut spec = spec(devices);
+            change(&mut spec, &adapter, &muon);
+            weights(&server, &server.wait(&server.submit(&spec)))
+        };
+        let (one, two) = (of(1), of(2));
+        assert_eq!(one.0.len(), two.0.len());
+        let mut moved = 0.0_f32;
+        for (name, values) in &one.0 {
+            let off = values.iter().zip(&two.0[name]).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(off < 1e-5, "{what}: {name} is off by {off}");
+            moved = values.iter().fold(moved, |most, value| most.max(value.abs()));
+        }
+        assert!(moved > 1e-4, "{what}: nothing was trained");
+    }
 }
 
 /// The processes that another one has started.

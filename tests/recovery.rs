@@ -4,17 +4,18 @@
 mod common;
 #[path = "common/hub.rs"]
 mod hub;
+#[path = "common/small_disk.rs"]
+mod small_disk;
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use common::{PATIENCE, Server, data_dir, signal, small_spec};
 use hub::{Hub, large_model};
 use serde_json::{Value, json};
-use tempfile::TempDir;
+use small_disk::SmallDisk;
 
 /// The digests that must not depend on what happened on the way: the model's weights, and the last training
 /// checkpoint's weights and optimizer state.
@@ -299,66 +300,6 @@ fn what_was_killed_with_its_server_goes_on_at_once_and_is_no_poison() {
     assert_eq!(server.wait(&job)["status"], "cancelled");
 }
 
-/// A data directory on a small file system of its own, in a name space of its own, so that filling it hurts nobody.
-struct SmallDisk {
-    data: TempDir,
-    /// Keeps the name space.
-    holder: Child,
-}
-
-impl SmallDisk {
-    fn new() -> Self {
-        let data = data_dir();
-        let script =
-            format!("mount -t tmpfs -o size=128m tmpfs '{}' && echo mounted && exec sleep 3600", data.path().display());
-        let mut command = Command::new("unshare");
-        command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]).stdout(Stdio::piped());
-        let mut holder = command.spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(holder.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert_eq!(line, "mounted\n");
-        Self { data, holder }
-    }
-
-    fn start(&self) -> Server {
-        self.start_with(&[])
-    }
-
-    fn start_with(&self, arguments: &[&str]) -> Server {
-        let mut command = Command::new("nsenter");
-        command.args(["--user", "--mount", "--preserve-credentials", "--target", &self.holder.id().to_string()]);
-        command.arg(env!("CARGO_BIN_EXE_anneal"));
-        command.args(["serve", "--supervised", "--listen", "127.0.0.1:0", "--log", "error", "--devices", "cpu"]);
-        Server::spawn({
-            command.arg("--data-dir").arg(self.data.path()).args(arguments);
-            command
-        })
-    }
-
-    /// A path on it as it is seen from here.
-    fn path(&self, name: &str) -> PathBuf {
-        let root = format!("/proc/{}/root{}", self.holder.id(), self.data.path().display());
-        Path::new(&root).join(name)
-    }
-
-    fn fill(&self) {
-        let fill = format!("cat /dev/zero > '{}' 2>/dev/null", self.path("filler").display());
-        let status = Command::new("sh").args(["-c", &fill]).status();
-        assert!(!status.unwrap().success(), "the file system does not fill up");
-    }
-
-    fn free(&self) {
-        std::fs::remove_file(self.path("filler")).unwrap();
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        self.holder.kill().ok();
-        self.holder.wait().ok();
-    }
-}
-
 #[test]
 fn a_keyed_request_makes_one_thing_over_kills_of_the_server() {
     let data = data_dir();
@@ -412,7 +353,7 @@ fn make_verifier(base: &str, key: u32) -> Option<(u16, String)> {
 #[test]
 fn a_full_disk_can_be_emptied_and_a_server_starts_on_it() {
     let disk = SmallDisk::new();
-    let server = disk.start();
+    let server = disk.start(&[]);
     let jobs: Vec<String> = (0..2).map(|_| server.submit(&small_spec())).collect();
     jobs.iter().for_each(|job| assert_eq!(server.wait(job)["status"], "succeeded"));
     let rows = "{\"prompt\": \"1+1=\", \"answer\": \"2\"}\n";
@@ -420,7 +361,7 @@ fn a_full_disk_can_be_emptied_and_a_server_starts_on_it() {
     server.terminate();
 
     disk.fill();
-    let server = disk.start();
+    let server = disk.start(&[]);
     assert_eq!(server.job(&jobs[0])["status"], "succeeded", "reads go on");
     let readiness = server.get("/readyz");
     assert_eq!((readiness.status, readiness.problem().as_str()), (503, "storage_full"));
@@ -455,7 +396,7 @@ fn a_job_that_finds_the_disk_full_waits_and_goes_on_and_one_that_failed_is_resum
     spec["checkpoints"] = json!({"every_steps": 1});
     let (expected, _) = undisturbed(&spec);
     let disk = SmallDisk::new();
-    let server = disk.start();
+    let server = disk.start(&[]);
     let fill_under = |job: &str| {
         server.wait_until(job, |job| job["step"].as_u64() > Some(3));
         disk.fill();
@@ -506,7 +447,7 @@ fn a_model_that_finds_the_disk_full_fails_and_gives_back_what_it_took() {
     let (hub, disk) = (Hub::start(), SmallDisk::new());
     hub.put_files("large/model", large_model());
     hub.pace(Duration::from_millis(30));
-    let server = disk.start_with(&["--hub-endpoint", &hub.base]);
+    let server = disk.start(&["--hub-endpoint", &hub.base]);
     let model = server.post("/v1/models", &json!({"source": "hf:large/model"})).json();
     let path = format!("/v1/models/{}", model["id"].as_str().unwrap());
     let end = Instant::now() + PATIENCE;
@@ -532,7 +473,7 @@ fn a_model_that_finds_the_disk_full_fails_and_gives_back_what_it_took() {
 #[test]
 fn a_full_disk_loses_nothing_and_writes_resume() {
     let disk = SmallDisk::new();
-    let server = disk.start();
+    let server = disk.start(&[]);
     let first = server.submit(&small_spec());
     assert_eq!(server.wait(&first)["status"], "succeeded");
 
