@@ -12,7 +12,7 @@ step() { printf '\n== %s (%ds)\n' "$1" "$SECONDS"; }
 step "200 kills, stopped workers, locked databases, full disks, changed bytes"
 ANNEAL_KILLS=200 cargo test --locked --test recovery --test upkeep
 
-step "what twelve kinds of jobs take of memory, beside what was said"
+step "what thirteen kinds of jobs take of memory, beside what was said"
 ANNEAL_KINDS=all cargo test --locked --test memory
 
 step "50,000 cases from the document"
@@ -21,6 +21,8 @@ scripts/fuzz.sh 50000
 
 step "models of all families, from transformers to here and back, and as GGUF files for llama.cpp"
 tests/interop/run.sh
+bash examples/smollm2/get_model.sh target/smollm2
+tests/interop/run.sh --objectives "$(echo target/smollm2/*.gguf)"
 tests/interop/llama.sh
 
 step "ten minutes of four jobs in twelve charts"

@@ -44,7 +44,7 @@ const COMMON: [&str; 23] = [
 ];
 
 /// Members that change nothing of what is computed here: for other programs, for training elsewhere, or for the record.
-const HARMLESS: [&str; 26] = [
+const HARMLESS: [&str; 27] = [
     "attention_dropout",
     "attn_implementation",
     "auto_map",
@@ -68,6 +68,7 @@ const HARMLESS: [&str; 26] = [
     "torch_dtype",
     "transformers_version",
     "transformers.js_config",
+    "unk_token_id",
     "unsloth_fixed",
     "unsloth_version",
     "use_cache",

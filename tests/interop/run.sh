@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # run.sh [FAMILY...]: models that transformers saves and adapters that peft saves load here and compute the same, and what
 # jobs make here loads in transformers and peft and goes on with the same tokens; of all families in tests/data/models, or of
-# those that are named (as `tiny-qwen2`). Runs target/debug/anneal, or $ANNEAL, against a server of its own.
+# those that are named (as `tiny-qwen2`).
+# run.sh --objectives MODEL: adapters that each objective makes beside that model, a folder or a GGUF file, load in peft.
+# Runs target/debug/anneal, or $ANNEAL, against a server of its own.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 venv=target/interop
@@ -14,4 +16,8 @@ fi
 source tests/server.sh
 mkdir "$data/models"
 serve --import-roots "$data/models"
-"$venv/bin/python" tests/interop/check.py "$base" "$data/models" "$@"
+if [ "${1:-}" = --objectives ]; then
+  "$venv/bin/python" tests/interop/objectives.py "$base" "$data/models" "$2"
+else
+  "$venv/bin/python" tests/interop/check.py "$base" "$data/models" "$@"
+fi
