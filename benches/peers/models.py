@@ -70,6 +70,19 @@ def build(model: str, dtype: torch.dtype = torch.float32, attention: str = "sdpa
     return (Qwen3ForCausalLM if qwen3 else LlamaForCausalLM)(config).to(dtype)
 
 
+def weights_dtype(dtype: str, lora: int | None) -> torch.dtype:
+    """What weights are held in: a model that is frozen beside an adapter is in bf16 where products are."""
+    narrow = dtype == "bf16" or (lora is not None and dtype == "bf16-autocast")
+    return torch.bfloat16 if narrow else torch.float32
+
+
+def adapter(rank: int):
+    """peft's configuration of an adapter of this rank on all linear layers."""
+    import peft
+
+    return peft.LoraConfig(r=rank, lora_alpha=rank, target_modules="all-linear", task_type="CAUSAL_LM")
+
+
 def random_tokens(model: str, sequences: int, length: int, seed: int = 0) -> torch.Tensor:
     """Random plain tokens, `sequences` rows of `length`."""
     generator = torch.Generator().manual_seed(seed)

@@ -104,6 +104,13 @@ class Group:
     batch: int | None = None
     shape: dict[str, int] = dataclasses.field(default_factory=dict)
     lora: int | None = None
+    int8: bool = False
+
+
+def adapter(peer: Peer) -> Peer:
+    """The same, with an adapter beside the frozen model."""
+    name = peer.name.replace("torch", "peft") if "torch" in peer.name else f"{peer.name}, peft"
+    return dataclasses.replace(peer, name=name, arguments=(*peer.arguments, "--lora", str(RANK)))
 
 
 def train_groups(quick: bool) -> list[Group]:
@@ -113,10 +120,6 @@ def train_groups(quick: bool) -> list[Group]:
     def peer(dtype: str, sequences: int, length: int, claims: tuple[Claim, ...]) -> Peer:
         shape = ("--sequences", str(sequences), "--length", str(length), "--dtype", dtype)
         return Peer(f"torch {dtype}", "torch_train.py", shape + steps, claims)
-
-    def adapter(dtype: str, claims: tuple[Claim, ...]) -> Peer:
-        plain = peer(dtype, 8, 128, claims)
-        return dataclasses.replace(plain, name=f"peft {dtype}", arguments=(*plain.arguments, "--lora", str(RANK)))
 
     memory = (Claim(MEMORY, 0.8), Claim(MEMORY_OF_WORK))
     of_adapter = (Claim(MEMORY, 1.0), Claim(MEMORY_OF_WORK))
@@ -162,7 +165,7 @@ def train_groups(quick: bool) -> list[Group]:
             "smollm2-135m",
             "f32",
             "train",
-            (adapter("f32", (Claim(TRAINING, 2.0), *of_adapter)),),
+            (adapter(peer("f32", 8, 128, (Claim(TRAINING, 2.0), *of_adapter))),),
             shape=large,
             lora=RANK,
         ),
@@ -171,7 +174,7 @@ def train_groups(quick: bool) -> list[Group]:
             "smollm2-135m",
             "bf16",
             "train",
-            (adapter("bf16-autocast", (Claim(TRAINING, 1.3), *of_adapter)),),
+            (adapter(peer("bf16-autocast", 8, 128, (Claim(TRAINING, 1.3), *of_adapter))),),
             shape=large,
             lora=RANK,
         ),
@@ -211,6 +214,9 @@ def sample_groups(quick: bool, gguf: dict[tuple[str, str], Path]) -> list[Group]
         for batch, llama_target in ((1, 0.9), (8, None), (32, 1.0)):
             peers = [*llama("smollm2-135m", batch, dtype, llama_target), transformers(batch, dtype, 2.5)]
             groups.append(Group(f"sample {batch}", "smollm2-135m", dtype, "sample", tuple(peers), batch=batch))
+    coded = tuple(llama("smollm2-135m", 1, "q8_0", 1.0))
+    for dtype in ("f32", "bf16") if coded else ():
+        groups.append(Group("sample 1", "smollm2-135m", dtype, "sample", coded, batch=1, int8=True))
     return groups
 
 
@@ -233,6 +239,15 @@ def step_groups(quick: bool) -> list[Group]:
             "step",
             (peer("bf16", 3.0, 1), peer("bf16-autocast", None, 1)),
             shape=shape,
+        ),
+        Group(
+            f"GRPO step 8 x 8 x 64, LoRA {RANK}",
+            "smollm2-135m",
+            "bf16",
+            "step",
+            (adapter(peer("bf16-autocast", 3.0, 1)),),
+            shape=shape,
+            lora=RANK,
         ),
     ]
 
@@ -307,6 +322,7 @@ def anneal_command(binary: Path, group: Group) -> list[str]:
     """The `anneal bench` of a group."""
     command = [str(binary), "bench", "--model", group.model, "--compute", group.compute, "--only", group.only, "--json"]
     command += ["--lora", str(group.lora)] if group.lora else []
+    command += ["--int8"] if group.int8 else []
     return command + (["--batch", str(group.batch)] if group.batch else [])
 
 
@@ -416,7 +432,7 @@ def what_of(group: Group, quantity: Quantity) -> str:
         MEMORY: f"peak memory of {group.title}",
         MEMORY_OF_WORK: f"peak memory of {group.title}, the peer's without its libraries",
     }[quantity]
-    return f"{group.model}: {detail}"
+    return f"{group.model}: {detail}{', codes of 8 bits' if group.int8 else ''}"
 
 
 def table(rows: list[dict]) -> str:
@@ -443,7 +459,7 @@ def gguf_files(directory: Path | None) -> dict[tuple[str, str], Path]:
     """The file of each model and precision in a folder, told by its name; one that names no model is SmolLM2-135M."""
     found: dict[tuple[str, str], Path] = {}
     for path in sorted(directory.glob("*.gguf")) if directory else ():
-        named = re.search(r"(?<![a-z0-9])(bf16|f32)(?![a-z0-9])", path.stem.lower())
+        named = re.search(r"(?<![a-z0-9])(bf16|f32|q8_0)(?![a-z0-9])", path.stem.lower())
         model = next((model for model in MODELS if path.stem.lower().startswith(model)), "smollm2-135m")
         if named:
             found.setdefault((model, named.group(1)), path)
@@ -465,7 +481,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--output", type=Path, required=True, help="JSON file with every run")
     parser.add_argument("--only", choices=MODELS, help="only the cases of this model")
     parser.add_argument("--kind", choices=("train", "sample", "step"), action="append", help="only these cases")
-    parser.add_argument("--gguf-dir", type=Path, help="folder with GGUF files: SmolLM2-135M in f32 and bf16, qwen3-0.6b-bf16.gguf")
+    files = "folder with GGUF files: SmolLM2-135M in f32, bf16 and q8_0, qwen3-0.6b-bf16.gguf"
+    parser.add_argument("--gguf-dir", type=Path, help=files)
     parser.add_argument("--quick", action="store_true", help="one round with few repetitions")
     parser.add_argument("--rounds", type=int, help="rounds of every group (default: 3, with --quick 1)")
     parser.add_argument("--attempts", type=int, default=3, help="runs at most until one is undisturbed (default: 3)")

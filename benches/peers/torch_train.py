@@ -50,14 +50,11 @@ def main() -> None:
 
     torch.set_num_threads(args.threads)
     imports_bytes = common.peak_memory_bytes()
-    narrow = args.dtype == "bf16" or (args.lora is not None and args.dtype == "bf16-autocast")
-    weights_dtype = torch.bfloat16 if narrow else torch.float32
-    model = models.build(args.model, weights_dtype, args.attention).train()
+    model = models.build(args.model, models.weights_dtype(args.dtype, args.lora), args.attention).train()
     if args.lora is not None:
         import peft
 
-        config = peft.LoraConfig(r=args.lora, lora_alpha=args.lora, target_modules="all-linear", task_type="CAUSAL_LM")
-        model = peft.get_peft_model(model, config, autocast_adapter_dtype=True)
+        model = peft.get_peft_model(model, models.adapter(args.lora), autocast_adapter_dtype=True)
     optimizer = torch.optim.AdamW(
         [parameter for parameter in model.parameters() if parameter.requires_grad],
         lr=1e-4,

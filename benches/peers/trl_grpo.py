@@ -8,7 +8,8 @@ the end of the step before it to its own end. The tokenizer is made here: one wo
 and an end-of-sequence token behind the last one, which the model therefore never samples.
 
 `bf16-autocast` is the trainer's own default (f32 weights, products in bf16); `bf16` holds the weights and AdamW's state
-in bf16 too.
+in bf16 too. With `--lora` peft trains an adapter on all linear layers, and the frozen model is
+in bf16 with either, as in torch_train.py.
 """
 
 import argparse
@@ -37,6 +38,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=1, help="measured steps (default: 1)")
     parser.add_argument("--warm-up", type=int, default=1, help="steps before the measured ones (default: 1)")
     parser.add_argument("--micro-batch", type=int, help="completions in a pass (default: by model)")
+    parser.add_argument("--lora", type=int, metavar="RANK", help="train an adapter of this rank beside the frozen model")
     parser.add_argument("--attention", choices=("sdpa", "eager"), default="sdpa")
     common.add_threads_argument(parser)
     args = parser.parse_args()
@@ -90,7 +92,7 @@ def main() -> None:
 
     torch.set_num_threads(args.threads)
     vocabulary = models.SHAPES[args.model]["vocab_size"]
-    model = models.build(args.model, torch.bfloat16 if args.dtype == "bf16" else torch.float32, args.attention)
+    model = models.build(args.model, models.weights_dtype(args.dtype, args.lora), args.attention)
     tokenizer = make_tokenizer(vocabulary)
     generator = random.Random(0)
     steps = args.warm_up + args.steps
@@ -151,6 +153,7 @@ def main() -> None:
             train_dataset=Dataset.from_dict({"prompt": prompts}),
             processing_class=tokenizer,
             callbacks=[clock],
+            peft_config=args.lora and models.adapter(args.lora),
         )
         # The trainer reports on standard output, which is kept for the result.
         with contextlib.redirect_stdout(sys.stderr):
@@ -174,6 +177,7 @@ def main() -> None:
         new_tokens=args.new_tokens,
         micro_batch=args.micro_batch,
         attention=args.attention,
+        lora=args.lora,
         threads=args.threads,
         seconds=seconds,
         sampling_seconds=sampling_seconds,
