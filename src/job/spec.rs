@@ -149,8 +149,8 @@ pub struct TrainSpec {
     #[schemars(range(max = MAX_STEPS - 1))]
     pub max_staleness: Option<u64>,
     /// Compute `kl/reference`, the distance from the model the job started from, even when the objective does not
-    /// need it: one more forward pass over each sampled completion, and a second copy of the weights. Turn it off to
-    /// save both.
+    /// need it: one more forward pass over each sampled completion, and a second copy of the weights unless an adapter is
+    /// trained beside them. Turn it off to save both.
     pub track_reference: bool,
     /// Tokens in one forward and backward pass; a step is as many passes as it needs. Bounds the memory. `auto` takes
     /// what fits the memory that is free when the job first starts.

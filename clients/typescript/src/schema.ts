@@ -6599,11 +6599,14 @@ export interface components {
              * @description Share of groups whose rewards are all equal; null without a verifier.
              */
             zero_spread?: number | null;
-            /** @description Whether every token was drawn from the model's own distribution: temperature 1, no top_p or top_k. */
+            /**
+             * @description Whether every token was drawn from the model's own distribution: temperature 1, no `top_p` or `top_k`, neither
+             *     weights nor cache in fewer bits, and no adapter to start from.
+             */
             whole_distribution: boolean;
             /**
              * Format: int64
-             * @description Most optimizer steps that a sampling policy had taken: 0 when all completions come from the model itself.
+             * @description Most optimizer steps that a sampling policy had taken: 0 when all completions come from what the job started from.
              */
             max_step: number;
         };
@@ -6905,8 +6908,8 @@ export interface components {
             max_staleness?: number | null;
             /**
              * @description Compute `kl/reference`, the distance from the model the job started from, even when the objective does not
-             *     need it: one more forward pass over each sampled completion, and a second copy of the weights. Turn it off to
-             *     save both.
+             *     need it: one more forward pass over each sampled completion, and a second copy of the weights unless an adapter is
+             *     trained beside them. Turn it off to save both.
              * @default true
              */
             track_reference?: boolean;

@@ -73,9 +73,10 @@ pub struct Summary {
     pub reward_mean: Option<f64>,
     /// Share of groups whose rewards are all equal; null without a verifier.
     pub zero_spread: Option<f64>,
-    /// Whether every token was drawn from the model's own distribution: temperature 1, no top_p or top_k.
+    /// Whether every token was drawn from the model's own distribution: temperature 1, no `top_p` or `top_k`, neither
+    /// weights nor cache in fewer bits, and no adapter to start from.
     pub whole_distribution: bool,
-    /// Most optimizer steps that a sampling policy had taken: 0 when all completions come from the model itself.
+    /// Most optimizer steps that a sampling policy had taken: 0 when all completions come from what the job started from.
     pub max_step: u64,
 }
 

@@ -22,9 +22,10 @@ class RolloutSetSummary:
             rollouts (int):
             tokens (int): Completion tokens.
             whole_distribution (bool): Whether every token was drawn from the model's own distribution: temperature 1, no
-                top_p or top_k.
-            max_step (int): Most optimizer steps that a sampling policy had taken: 0 when all completions come from the
-                model itself.
+                `top_p` or `top_k`, neither
+                weights nor cache in fewer bits, and no adapter to start from.
+            max_step (int): Most optimizer steps that a sampling policy had taken: 0 when all completions come from what the
+                job started from.
             reward_mean (float | None | Unset): Mean reward; null without a verifier.
             zero_spread (float | None | Unset): Share of groups whose rewards are all equal; null without a verifier.
      """

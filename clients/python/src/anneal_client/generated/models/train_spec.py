@@ -30,8 +30,9 @@ class TrainSpec:
                 a round has.
             track_reference (bool | Unset): Compute `kl/reference`, the distance from the model the job started from, even
                 when the objective does not
-                need it: one more forward pass over each sampled completion, and a second copy of the weights. Turn it off to
-                save both. Default: True.
+                need it: one more forward pass over each sampled completion, and a second copy of the weights unless an adapter
+                is
+                trained beside them. Turn it off to save both. Default: True.
             micro_batch_tokens (Auto | int | Unset): A number of tokens, or `"auto"`.
             precision (Precision | Unset): What the factors of matrix products are rounded to.
 
