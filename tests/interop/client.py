@@ -22,7 +22,7 @@ def request(url, body=None):
 
 def ended(url, ends):
     """What is there when it has come to one of its ends."""
-    for _ in range(1200):
+    for _ in range(6000):
         row = json.loads(request(url))
         if row["status"] in ends:
             return row
