@@ -105,6 +105,16 @@ def staleness(drawing):
     )
 
 
+def sampler(drawing):
+    methods = ("grpo", "grpo-int8", "p3o", "p3o-int8")
+    apart = drawing.metric(methods, "logprob/mean_abs_diff", "nats", "Distance of log-probabilities", (0, None))
+    return Figure(
+        "Sampled with what is trained, and in fewer bits",
+        [drawing.accuracy(methods, 1, "Held-out pass@1", styles=range(4)), apart],
+        columns=2,
+    )
+
+
 def fade(drawing):
     methods = ("fade", "fade-alpha", "fade-delta")
     return Figure(
@@ -168,6 +178,7 @@ FIGURES = {
     "pass8.svg": pass_at_8,
     "entropy.svg": entropy,
     "staleness.svg": staleness,
+    "sampler.svg": sampler,
     "fade.svg": fade,
     "bolt.svg": bolt,
     "frontier.svg": frontier,

@@ -250,6 +250,31 @@ def claim_p3o(results):
     )
 
 
+def claim_sampler(results):
+    parts = []
+    for objective, name in (("grpo", "GRPO"), ("p3o", "P3O")):
+        for plain, word in ((objective, "fresh"), (f"{objective}-stale", "stale")):
+            narrow, exact = (results.accuracy(method, 1) for method in (f"{plain}-int8", plain))
+            words = f"{word}: {name} loses no pass@1 (sampled in int8 - with what is trained)"
+            parts.append(_difference(words, narrow, exact, stats.not_below))
+    for method in ("grpo-int8", "p3o-int8"):
+        distance = results.mean_of(method, "logprob/mean_abs_diff")
+        parts.append(_level(f"`{method}`: distance of log-probabilities, nats, mean over steps", distance))
+        parts.append(_level(f"`{method}`: ESS of the ratios, mean over steps", results.mean_of(method, "ess/ratio")))
+    return Claim(
+        "A sampler in fewer bits",
+        "Completions sampled with weights in 8 bits and with keys and values in bf16 teach GRPO and P3O as much as"
+        " those of the weights that are trained, since their log-probabilities are those of the sampler and the ratios"
+        " correct for it.",
+        "Runs with `sampling.weights: int8` and `sampling.cache: bf16` beside the same without; evaluations take the"
+        " weights that are trained. What it gains is in PERFORMANCE.md.",
+        parts,
+        "sampler.svg",
+        "pass@1, and the distance between sampler and trainer, over the steps",
+        ("Codes follow small weights well: in larger models, and longer completions, the distance is another.",),
+    )
+
+
 def claim_vopd(results):
     repeats = results.parameters["variance_repeats"]
     baselines = ("full", "top_k", "none")
@@ -457,7 +482,7 @@ def claim_frontier(results):
     )
 
 
-CLAIMS = (claim_p3o, claim_vopd, claim_bolt, claim_fade, claim_frontier)
+CLAIMS = (claim_p3o, claim_sampler, claim_vopd, claim_bolt, claim_fade, claim_frontier)
 
 
 def _limits(results):

@@ -109,6 +109,7 @@ METRICS = (
     "p3o/ess",
     "fade/alpha",
     "fade/delta",
+    "logprob/mean_abs_diff",
     "target/ess_share",
     "kl/teacher",
 )
@@ -238,6 +239,8 @@ def conditions(scale):
     """Every method of the study."""
     # Held-out accuracy is that of the model at temperature 1, also where training samples hotter.
     hot = {"sampling": {"temperature": HOT}, "eval": {"temperature": 1.0}}
+    # Evaluations take the weights that are trained, whatever samples.
+    narrow = {"sampling": {"weights": "int8", "cache": "bf16"}}
     grid = [
         Condition(
             "sft-successes",
@@ -257,6 +260,10 @@ def conditions(scale):
         Condition("p3o-stale", "P3O, stale", p3o(), reused=True),
         Condition("grpo-hot", "GRPO, temperature 1.3", grpo(), changes=hot),
         Condition("p3o-hot", "P3O, temperature 1.3", p3o(), changes=hot),
+        Condition("grpo-int8", "GRPO, sampled in int8", grpo(), changes=narrow),
+        Condition("p3o-int8", "P3O, sampled in int8", p3o(), changes=narrow),
+        Condition("grpo-stale-int8", "GRPO, stale, sampled in int8", grpo(), reused=True, changes=narrow),
+        Condition("p3o-stale-int8", "P3O, stale, sampled in int8", p3o(), reused=True, changes=narrow),
         Condition("vopd-full", "vOPD, full baseline", vopd("full")),
         Condition("vopd-topk", f"vOPD, top {VOPD_TOP_K}", vopd({"top_k": VOPD_TOP_K}, scale.variance_repeats)),
         Condition("vopd-none", "OPD, no baseline", vopd("none")),

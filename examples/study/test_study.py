@@ -250,6 +250,7 @@ def made_up(seeds=3, accuracy=None, wobble=0.001, **changes):
                         "fade/alpha": series(1.5, 1.1),
                         "clip/fraction": series(0, 0.05),
                         "fade/delta": series(1, 0.9),
+                        "logprob/mean_abs_diff": series(0, 0.003),
                     },
                     "probe": {"entropy/mean": 0.2 + source.gauss(0, wobble)},
                     "round_gaps": [gaps] if "bolt" in condition.name else [],
@@ -312,6 +313,12 @@ class Reports(unittest.TestCase):
         lines = report.claim_bolt(made_up(accuracy=refreshed)).parts
         self.assertEqual([p.verdict for p in lines[1:4]], [stats.SUPPORTED] * 3)
 
+    def test_a_sampler_that_costs_something_is_found(self):
+        self.assertEqual(report.claim_sampler(made_up()).verdict, stats.SUPPORTED)
+        for method in ("grpo-int8", "p3o-stale-int8"):
+            costly = report.claim_sampler(made_up(accuracy={method: 0.7}))
+            self.assertEqual(costly.verdict, stats.NOT_SUPPORTED)
+
     def test_noise_alone_supports_no_difference(self):
         claim = report.claim_p3o(made_up(wobble=0.05))
         self.assertNotEqual(claim.verdict, stats.SUPPORTED)
@@ -323,11 +330,11 @@ class Reports(unittest.TestCase):
         self.assertAlmostEqual(claim.parts[1].measured.mean, 0.0, delta=0.01)
 
     def test_one_seed_leaves_every_claim_inconclusive(self):
-        self.assertEqual(self.verdicts(made_up(seeds=1)), [stats.INCONCLUSIVE] * 5)
+        self.assertEqual(self.verdicts(made_up(seeds=1)), [stats.INCONCLUSIVE] * 6)
 
     def test_nothing_is_claimed_without_data(self):
         empty = made_up(runs=[], frontiers=[])
-        self.assertEqual(self.verdicts(empty), [stats.NO_DATA] * 5)
+        self.assertEqual(self.verdicts(empty), [stats.NO_DATA] * 6)
         written, notes = self.draw(empty)
         self.assertEqual(written, [])
         self.assertEqual(len(notes), len(figures.FIGURES))
