@@ -9,6 +9,7 @@ use clap::Args;
 use serde::Deserialize;
 
 use crate::hub::{Hub, PushTargets, Token};
+use crate::verifier::Outside;
 
 /// What is wrong with the settings.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +27,9 @@ const WEBHOOK_RETRY_SECONDS: [u64; 7] = [5, 30, 120, 600, 3600, 21_600, 86_400];
 
 /// Where models named `hf:owner/name` are.
 const HUB: &str = "https://huggingface.co";
+
+/// The variable that has what verifiers may use; how a server tells its workers.
+pub const VERIFIERS: &str = "ANNEAL_VERIFIERS";
 
 /// Below this a worker does not start.
 const LEAST_WORKER_MEMORY: u64 = 256 << 20;
@@ -142,6 +146,10 @@ pub struct SettingArgs {
     #[arg(long, env = "ANNEAL_SECRETS_KEY_FILE", value_name = "FILE", global = true)]
     pub secrets_key_file: Option<PathBuf>,
 
+    /// What verifiers may use beyond the program, as JSON of the table `[verifiers]` of the settings file [default: nothing]
+    #[arg(long, env = VERIFIERS, value_name = "JSON", hide_env_values = true, value_parser = read_outside, global = true)]
+    pub verifiers: Option<Outside>,
+
     /// Which log lines to write, for example `info` or `anneal=debug` [default: info]
     #[arg(long, env = "ANNEAL_LOG", value_name = "FILTER", global = true)]
     pub log: Option<String>,
@@ -174,6 +182,7 @@ pub struct Config {
     pub webhook_retry_seconds: Vec<u64>,
     /// None: a file of the data directory.
     pub secrets_key_file: Option<PathBuf>,
+    pub verifiers: Outside,
     pub log: String,
 }
 
@@ -212,6 +221,7 @@ impl Config {
                 .or(file.webhook_retry_seconds)
                 .unwrap_or_else(|| WEBHOOK_RETRY_SECONDS.to_vec()),
             secrets_key_file: args.secrets_key_file.or(file.secrets_key_file),
+            verifiers: args.verifiers.or(file.verifiers).unwrap_or_default(),
             log: args.log.or(file.log).unwrap_or_else(|| String::from("info")),
         };
         config.check()?;
@@ -282,6 +292,7 @@ fn is_for_workers(name: &str) -> bool {
         "TMPDIR",
         "TZ",
         "USER",
+        VERIFIERS,
     ];
     const PREFIXES: &[&str] = &["CUBLAS_", "CUDA_", "FAKETIME", "LC_", "MIMALLOC_", "NCCL_", "NVIDIA_"];
     NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
@@ -298,6 +309,10 @@ fn hub_token(token: Option<String>, file: Option<PathBuf>) -> Result<Option<Toke
         (None, _) => return Ok(None),
     };
     Ok(Some(token.trim()).filter(|token| !token.is_empty()).map(|token| Token(token.to_owned())))
+}
+
+fn read_outside(text: &str) -> Result<Outside, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
 fn cores() -> usize {

@@ -18,7 +18,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("job", &[]),
     ("clock", &["job"]),
     ("hub", &["job"]),
-    ("config", &["job", "hub"]),
+    ("config", &["job", "hub", "verifier"]),
     ("telemetry", &["job"]),
     ("program", &["config"]),
     ("modelfile", &["job"]),
@@ -30,7 +30,10 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("spec", &["job", "objective", "verifier", "dataset", "modelfile"]),
     ("store", &["job", "spec"]),
     ("engine", &["job", "objective", "verifier", "dataset", "modelfile", "spec", "text"]),
-    ("worker", &["job", "device", "store", "engine", "dataset", "modelfile", "spec", "clock", "config", "program"]),
+    (
+        "worker",
+        &["job", "verifier", "device", "store", "engine", "dataset", "modelfile", "spec", "clock", "config", "program"],
+    ),
     ("import", &["job", "hub", "modelfile", "spec", "store", "clock"]),
     ("push", &["job", "hub", "store", "clock"]),
     ("webhook", &["job", "store", "clock"]),
@@ -106,7 +109,7 @@ const ORDERS: &[(&str, &[&str])] = &[
 
 /// Modules that compute from their arguments alone, and the part of them that may do more.
 const PURE: &[&str] = &["src/objective", "src/verifier"];
-const SANDBOX: &str = "src/verifier/sandbox";
+const OUTSIDE: &str = "src/verifier/outside";
 
 /// The files that may ask whether CUDA was built in: one computes with it, one looks at its devices.
 const CUDA: &[&str] = &["src/engine/cuda/mod", "src/engine/cuda/hardware", "src/engine/device", "src/device/nvml"];
@@ -288,7 +291,7 @@ fn cuda(path: &str, text: &str) -> Vec<Violation> {
 }
 
 fn purity(path: &str, text: &str) -> Vec<Violation> {
-    if !inside_any(path, PURE) || inside(path, SANDBOX) {
+    if !inside_any(path, PURE) || inside(path, OUTSIDE) {
         return Vec::new();
     }
     let impure = |names: &[String]| match names.iter().map(String::as_str).collect::<Vec<_>>()[..] {
@@ -909,7 +912,7 @@ fn a_name_out_of_place_is_found() {
         ("src/api/mod.rs", "tokio::fs::read(x)", "src/store/mod.rs"),
         ("src/store/mod.rs", "#[cfg(feature = \"cuda\")]", "src/engine/device.rs"),
         ("src/device/mod.rs", "#[cfg(feature = \"cuda\")]", "src/device/nvml.rs"),
-        ("src/verifier/exact.rs", "use std::{fmt, fs::File};", "src/verifier/sandbox/mod.rs"),
+        ("src/verifier/exact.rs", "use std::{fmt, fs::File};", "src/verifier/outside/mod.rs"),
         ("src/objective/mod.rs", "use std::time::{Duration, Instant};", "src/engine/mod.rs"),
         ("src/objective/mod.rs", "std::net::TcpStream::connect()", "src/engine/mod.rs"),
     ];

@@ -82,6 +82,7 @@ use utoipa_axum::routes;
 use crate::hub::PushTargets;
 use crate::job::ApiKeyId;
 use crate::store::Store;
+use crate::verifier::Outside;
 use crate::webhook::Guard;
 use access::AnonymousAccess;
 use datasets::rows::RowIndexes;
@@ -118,7 +119,7 @@ impl Deref for App {
 impl App {
     /// Where models that a request names are looked for.
     fn finder(&self, pull: Pull) -> Finder<'_> {
-        Finder { store: &self.store, sources: &self.shared.settings.sources, pull }
+        Finder { store: &self.store, sources: &self.settings.sources, pull }
     }
 }
 
@@ -152,6 +153,8 @@ pub struct ApiSettings {
     pub webhook_guard: Guard,
     /// Where exports may be pushed.
     pub push_to: PushTargets,
+    /// What verifiers may use beyond the program.
+    pub verifiers: Outside,
 }
 
 /// Every route with its description, and what kind it is where its method does not say.

@@ -11,6 +11,7 @@ use super::error::Problem;
 use super::imports::{self, Finder, Pull};
 use super::templates;
 use super::verifiable;
+use crate::api::App;
 use crate::dataset;
 use crate::hub::{self, HubRef};
 use crate::job::artifact;
@@ -63,7 +64,7 @@ pub struct Scoring {
 
 /// The checked configuration of a verifier, which is inline or named by its id. `needed` says that there must be one.
 pub async fn verifier(
-    store: &Store,
+    app: &App,
     submitted: Option<&Value>,
     needed: bool,
 ) -> Result<Result<Scoring, Vec<FieldError>>, Problem> {
@@ -78,19 +79,26 @@ pub async fn verifier(
             let detail =
                 format!("`{name}` is no verifier, by its id (vf_...) or name; an inline verifier is an object");
             let otherwise = FieldError::new("/verifier", "not_found", detail);
-            let id = match called::<VerifierId>(store, name, otherwise).await? {
+            let id = match called::<VerifierId>(&app.store, name, otherwise).await? {
                 Ok(id) => id,
                 Err(error) => return one(error),
             };
-            match found(store.verifier(id).await, "/verifier")? {
+            match found(app.store.verifier(id).await, "/verifier")? {
                 Ok(row) => (row.config, Some(id)),
                 Err(error) => return one(error),
             }
         }
         Some(inline) => (inline.clone(), None),
     };
-    let config = verifier::Config::parse(&config, "/verifier");
+    let config = runnable(app, &config, "/verifier");
     Ok(config.map(|config| Scoring { config: Some(config), stored }))
+}
+
+/// A verifier as it was sent, if it is one and this server can run it.
+pub fn runnable(app: &App, submitted: &Value, pointer: &str) -> Result<verifier::Config, Vec<FieldError>> {
+    let config = verifier::Config::parse(submitted, pointer)?;
+    config.refused(&app.settings.verifiers, pointer)?;
+    Ok(config)
 }
 
 /// Fills in what of a spec's prompts follows from its model: whether it reasons, and, where its rotary positions depend

@@ -16,11 +16,13 @@ use crate::api::imports::Sources;
 use crate::api::{self, ApiSettings};
 use crate::clock;
 use crate::config::Config;
+use crate::config::VERIFIERS;
 use crate::device::Machine;
 use crate::import;
 use crate::push;
 use crate::store::{ProjectLimits, Store, StoreError};
 use crate::webhook::{self, Guard};
+use crate::worker::supervisor::Orders;
 use crate::worker::supervisor::supervise;
 use crate::worker::{exports, liveness, space};
 
@@ -110,6 +112,7 @@ impl Server {
             open_without_keys: config.is_local(),
             webhook_guard: webhook_guard.clone(),
             push_to: config.hub_push_to.clone(),
+            verifiers: config.verifiers.clone(),
         };
         let service = api::service(store.clone(), settings, shutdown.clone());
         let mut http_shutdown = shutdown.clone();
@@ -119,7 +122,10 @@ impl Server {
         }));
 
         let threads = (config.threads / readings.len().max(1)).max(1);
-        let arguments = worker_arguments(config, threads);
+        let orders = Orders {
+            arguments: worker_arguments(config, threads),
+            environment: (VERIFIERS, serde_json::to_string(&config.verifiers)?),
+        };
         let mut workers = JoinSet::new();
         workers.spawn(webhook::run(
             store.clone(),
@@ -132,9 +138,9 @@ impl Server {
         workers.spawn(liveness::watch(store.clone(), unsettled, patience, shutdown.clone()));
         look_after(&mut workers, config, &store, &shutdown);
         for reading in readings {
-            let (store, arguments, machine) = (store.clone(), arguments.clone(), Arc::clone(&machine));
+            let (store, orders, machine) = (store.clone(), orders.clone(), Arc::clone(&machine));
             let shutdown = shutdown.clone();
-            workers.spawn(async move { supervise(store, arguments, machine, &reading, shutdown).await });
+            workers.spawn(async move { supervise(store, orders, machine, &reading, shutdown).await });
         }
         Ok(Self { address, stop, http, workers, keyless, store, _lock: lock })
     }

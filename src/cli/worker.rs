@@ -69,7 +69,7 @@ pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
     let result = runtime.block_on(async {
         let store = Store::open(&config.data_dir).await?;
         if let (Some(rank), Some(lease)) = (args.rank, args.lease) {
-            take_part(&store, &args.device, rank, lease).await?;
+            take_part(&store, (&args.device, &config.verifiers), rank, lease).await?;
             return Ok(ExitCode::SUCCESS);
         }
         let (stop, shutdown) = watch::channel(false);
@@ -92,6 +92,7 @@ pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
             reading,
             lease_seconds: config.lease_seconds,
             watchdog: Duration::from_secs(config.watchdog_seconds),
+            outside: config.verifiers,
             hang: simulated.map(|folder| folder.join(HANG_FILE)),
         };
         worker::run(store, options, shutdown).await?;

@@ -34,6 +34,7 @@ use crate::text::ModelText;
 use crate::text::chat::ChatTemplate;
 use crate::text::prompt::{AnsweredPrompt, Prompter, RenderedPrompt};
 use crate::text::tokenizer::TextTokenizer;
+use crate::verifier::Outside;
 use crate::verifier::{self, Score};
 
 /// How often the engine looks whether the last verifications are done.
@@ -53,6 +54,8 @@ pub struct ActorSpec {
     pub prompt: PromptSpec,
     pub sampling: SamplingSpec,
     pub verifier: Option<verifier::Config>,
+    /// What it may use beyond the program.
+    pub outside: Outside,
     pub model: ModelSource,
     pub training: Trained,
     /// What weights beside an adapter are kept in.
@@ -212,7 +215,7 @@ impl<'a, B: Backend> Actor<'a, B> {
             weights: Arc::clone(decoder.trained()),
             decoder,
             quick: None,
-            verify: spec.verifier.as_ref().map(VerifyPool::of),
+            verify: spec.verifier.as_ref().map(|config| VerifyPool::of(config, &spec.outside)),
             failures: Failures::default(),
             spec,
         })

@@ -34,7 +34,7 @@ pub fn regrade(job: &RegradingJob, reporter: &mut dyn Reporter) -> Result<Saved,
     reporter.phase(Phase::Loading, 0)?;
     let config = job.actor.verifier.as_ref();
     let config = config.ok_or_else(|| EngineError::Internal(String::from("nothing to score with")))?;
-    let (mut pool, mut failures) = (VerifyPool::of(config), Failures::default());
+    let (mut pool, mut failures) = (VerifyPool::of(config, &job.actor.outside), Failures::default());
     let mut groups = rollout_set::read(&job.source)?;
     reporter.phase(Phase::Verifying, 0)?;
     let mut progress = Progress::new(Phase::Verifying, "prompts", groups.len());

@@ -17,10 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::error::EngineError;
-use crate::verifier::{self, Case, Score, Verifier};
+use crate::verifier::{self, Case, Outside, Score, Verifier};
 
-/// Threads that verify the completions of a job.
-const THREADS: usize = 2;
 /// Verifications after which an error rate says something.
 const SAMPLE: usize = 200;
 /// Share of failed verifications that stops a job.
@@ -97,8 +95,10 @@ impl VerifyPool {
     }
 
     /// The pool of a job.
-    pub fn of(config: &verifier::Config) -> Self {
-        Self::new(config.build(), config.time_limit(), THREADS)
+    pub fn of(config: &verifier::Config, outside: &Outside) -> Self {
+        let verifier = config.build(outside);
+        let threads = verifier.concurrency();
+        Self::new(verifier, config.time_limit(), threads)
     }
 
     /// The scores of `cases` in their order, or None as soon as `stop` holds, which is asked all the while.

@@ -9,7 +9,7 @@ use ::regex::Regex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Case, MAX_MARKER_CHARACTERS, Score, Settings, Verifier};
+use super::{Case, MAX_MARKER_CHARACTERS, Outside, Score, Settings, Verifier};
 
 pub const SUMMARY: &str = "The completion, or its part between two tags, equals the expected answer.";
 
@@ -64,7 +64,7 @@ impl Default for Config {
 }
 
 impl Settings for Config {
-    fn build(&self) -> Arc<dyn Verifier> {
+    fn build(&self, _outside: &Outside) -> Arc<dyn Verifier> {
         let punctuation =
             self.ignore_punctuation.then(|| Regex::new(r"\p{P}").expect("the constant pattern is well-formed"));
         Arc::new(Exact { config: self.clone(), punctuation })
@@ -140,7 +140,10 @@ mod tests {
 
     fn score(config: Value, completion: &str, answer: Option<&str>) -> Score {
         let config: Config = serde_json::from_value(config).unwrap();
-        Score { answer: None, ..config.build().verify(&Case { prompt: "", completion, answer, row: &Map::new() }) }
+        Score {
+            answer: None,
+            ..config.build(&Outside::default()).verify(&Case { prompt: "", completion, answer, row: &Map::new() })
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Deserializer, Map, Value};
 
-use super::{Case, Score, Settings, Verifier};
+use super::{Case, Outside, Score, Settings, Verifier};
 
 pub const SUMMARY: &str =
     "The JSON value that a completion ends on equals the expected one, wholly or member by member.";
@@ -59,7 +59,7 @@ impl Default for Config {
 }
 
 impl Settings for Config {
-    fn build(&self) -> Arc<dyn Verifier> {
+    fn build(&self, _outside: &Outside) -> Arc<dyn Verifier> {
         Arc::new(Json { config: self.clone() })
     }
 
@@ -184,7 +184,7 @@ mod tests {
         config["type"] = json!("json");
         let row = json!({"call": {"name": "add", "arguments": [1, 2]}, "text": "{\"a\": 1}", "word": "sum"});
         let case = Case { prompt: "", completion, answer, row: row.as_object().unwrap() };
-        verifier::Config::parse(&config, "").unwrap().build().verify(&case)
+        verifier::Config::parse(&config, "").unwrap().build(&Outside::default()).verify(&case)
     }
 
     fn reward(config: Value, completion: &str, answer: &str) -> f64 {

@@ -1,7 +1,8 @@
 //! Verifiers: what a completion is worth, judged by a rule that anyone can read and repeat.
 //!
 //! A verifier is a pure function of a [`Case`]. It knows no clock, file or network, so a verdict can be reproduced
-//! from stored rollouts; the wall-clock limit on each verdict is kept by the engine. A verifier that cannot judge says
+//! from stored rollouts, but for those that ask something beyond this program, through [`Outside`]; the wall-clock limit
+//! on each verdict is kept by the engine. A verifier that cannot judge says
 //! so with [`ScoreStatus::Error`], which is counted and never becomes a zero reward: a broken reference answer must
 //! not teach the model that its completion was wrong.
 //!
@@ -16,6 +17,7 @@ pub mod json;
 pub mod multi;
 mod number;
 pub mod numeric;
+mod outside;
 pub mod regex;
 pub mod string_check;
 mod template;
@@ -31,6 +33,7 @@ use serde_json::{Map, Value};
 pub use crate::job::ScoreStatus;
 use crate::job::field::FieldError;
 use crate::job::kinds;
+pub use outside::Outside;
 use template::Template;
 
 /// The longest completion, and the longest expected answer, that is judged.
@@ -38,6 +41,8 @@ pub const MAX_TEXT_BYTES: usize = 1 << 20;
 /// The longest marker or tag a configuration may name.
 const MAX_MARKER_CHARACTERS: usize = 256;
 const DEFAULT_TIME_LIMIT_SECONDS: f64 = 10.0;
+/// Threads that verify the completions of a job.
+const DEFAULT_CONCURRENCY: usize = 2;
 
 /// One completion to judge.
 #[derive(Clone, Copy, Debug)]
@@ -59,13 +64,37 @@ pub struct Score {
     /// What was compared, in a form that is the same for equal answers; none where nothing was taken out of the
     /// completion.
     pub answer: Option<String>,
-    /// One sentence for people: why there is no ordinary verdict.
+    /// The reason in a sentence for people; always there where there is no ordinary verdict.
     pub detail: Option<String>,
+    /// The verdicts that this one is made of, such as those on single tests; none where it is one rule.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
+}
+
+/// One of the verdicts that a verdict is made of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    pub name: String,
+    pub score: Score,
 }
 
 impl Score {
+    fn of(status: ScoreStatus, reward: f64, detail: Option<String>) -> Self {
+        Self { status, reward, answer: None, detail, parts: Vec::new() }
+    }
+
     pub fn ok(reward: f64) -> Self {
-        Self { status: ScoreStatus::Ok, reward, answer: None, detail: None }
+        Self::of(ScoreStatus::Ok, reward, None)
+    }
+
+    /// The same verdict with its reason.
+    pub fn because(self, detail: impl Into<String>) -> Self {
+        Self { detail: Some(detail.into()), ..self }
+    }
+
+    /// The same verdict with those that it is made of.
+    pub fn with_parts(self, parts: Vec<Part>) -> Self {
+        Self { parts, ..self }
     }
 
     /// A verdict on the answer that the completion holds.
@@ -74,16 +103,16 @@ impl Score {
     }
 
     pub fn unparsable(detail: impl Into<String>) -> Self {
-        Self { status: ScoreStatus::Unparsable, reward: 0.0, answer: None, detail: Some(detail.into()) }
+        Self::of(ScoreStatus::Unparsable, 0.0, Some(detail.into()))
     }
 
     pub fn error(detail: impl Into<String>) -> Self {
-        Self { status: ScoreStatus::Error, reward: 0.0, answer: None, detail: Some(detail.into()) }
+        Self::of(ScoreStatus::Error, 0.0, Some(detail.into()))
     }
 
     pub fn timeout(limit: Duration) -> Self {
         let detail = format!("the verification did not end within {} s", limit.as_secs_f64());
-        Self { status: ScoreStatus::Timeout, reward: 0.0, answer: None, detail: Some(detail) }
+        Self::of(ScoreStatus::Timeout, 0.0, Some(detail))
     }
 
     /// Whether `reward` may enter training and averages.
@@ -99,9 +128,24 @@ impl Score {
 pub trait Verifier: Send + Sync {
     fn verify(&self, case: &Case<'_>) -> Score;
 
-    /// The same, with what the verifiers that it is made of say, by name; none where it is one rule.
-    fn verify_with_members(&self, case: &Case<'_>) -> (Score, Vec<(String, Score)>) {
-        (self.verify(case), Vec::new())
+    /// The verdicts on some cases, at most [`Verifier::batch`], in their order.
+    fn verify_many(&self, cases: &[Case<'_>]) -> Vec<Score> {
+        cases.iter().map(|case| self.verify(case)).collect()
+    }
+
+    /// How many cases it takes at a time at most.
+    fn batch(&self) -> usize {
+        1
+    }
+
+    /// How many calls of it go on at a time.
+    fn concurrency(&self) -> usize {
+        DEFAULT_CONCURRENCY
+    }
+
+    /// The names of those parts of its scores that have metrics of their own.
+    fn part_names(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 
@@ -122,7 +166,13 @@ trait Settings {
         Ok(())
     }
 
-    fn build(&self) -> Arc<dyn Verifier>;
+    /// What it would need and may not use, or what this machine lacks for it, as errors of the fields that ask for it.
+    fn refused(&self, _outside: &Outside, _pointer: &str) -> Result<(), Vec<FieldError>> {
+        Ok(())
+    }
+
+    /// The verifier itself. What was enabled when it was checked may be gone by now, which its verdicts say.
+    fn build(&self, outside: &Outside) -> Arc<dyn Verifier>;
 
     /// Whether completions are compared with an expected answer at all.
     fn compares_answer(&self) -> bool {
@@ -183,9 +233,15 @@ impl Config {
         Self::parse(&value, pointer)
     }
 
-    /// The verifier itself.
-    pub fn build(&self) -> Arc<dyn Verifier> {
-        self.settings().build()
+    /// What it would need and the operator has not enabled, or this machine lacks, as errors of the fields below
+    /// `pointer`.
+    pub fn refused(&self, outside: &Outside, pointer: &str) -> Result<(), Vec<FieldError>> {
+        self.settings().refused(outside, pointer)
+    }
+
+    /// The verifier itself, which may use what is `outside`.
+    pub fn build(&self, outside: &Outside) -> Arc<dyn Verifier> {
+        self.settings().build(outside)
     }
 
     /// Columns that every row must have besides the data set's own, each behind the field that names it, such as

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::formula::{self, Formula};
-use super::{Case, Score, Settings, Verifier};
+use super::{Case, Outside, Part, Score, Settings, Verifier};
 use crate::job::field::{FieldError, Fields};
 
 const MAX_NAME_BYTES: usize = 64;
@@ -94,12 +94,21 @@ impl Settings for Config {
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
-    fn build(&self) -> Arc<dyn Verifier> {
+    fn build(&self, outside: &Outside) -> Arc<dyn Verifier> {
         let formula = Formula::parse(&self.calculate_output, &self.names());
+        let member = |(name, member): (&String, &Member)| (name.clone(), member.checked().build(outside));
         Arc::new(Multi {
-            members: self.graders.iter().map(|(name, member)| (name.clone(), member.checked().build())).collect(),
+            members: self.graders.iter().map(member).collect(),
             formula: formula.expect("the configuration was checked, and the check reads the formula"),
         })
+    }
+
+    fn refused(&self, outside: &Outside, pointer: &str) -> Result<(), Vec<FieldError>> {
+        let of = |(name, member): (&String, &Member)| {
+            member.checked().refused(outside, &format!("{pointer}/graders/{name}")).err().unwrap_or_default()
+        };
+        let errors: Vec<FieldError> = self.graders.iter().flat_map(of).collect();
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
     fn columns(&self) -> Vec<(String, String)> {
@@ -132,7 +141,7 @@ impl Multi {
 }
 
 /// What a member contributes; the verdict on the whole where it could not judge.
-fn reward_of(name: &str, score: &Score) -> Result<f64, Score> {
+fn reward_of(Part { name, score }: &Part) -> Result<f64, Score> {
     if score.is_scored() {
         return Ok(score.reward);
     }
@@ -141,21 +150,14 @@ fn reward_of(name: &str, score: &Score) -> Result<f64, Score> {
 
 impl Verifier for Multi {
     fn verify(&self, case: &Case<'_>) -> Score {
-        let mut rewards = Vec::with_capacity(self.members.len());
-        for (name, member) in &self.members {
-            match reward_of(name, &member.verify(case)) {
-                Ok(reward) => rewards.push(reward),
-                Err(score) => return score,
-            }
-        }
-        self.score(&rewards)
+        let of = |(name, member): &(String, Arc<dyn Verifier>)| Part { name: name.clone(), score: member.verify(case) };
+        let parts: Vec<Part> = self.members.iter().map(of).collect();
+        let rewards: Result<Vec<f64>, Score> = parts.iter().map(reward_of).collect();
+        rewards.map_or_else(|score| score, |rewards| self.score(&rewards)).with_parts(parts)
     }
 
-    fn verify_with_members(&self, case: &Case<'_>) -> (Score, Vec<(String, Score)>) {
-        let members: Vec<(String, Score)> =
-            self.members.iter().map(|(name, member)| (name.clone(), member.verify(case))).collect();
-        let rewards: Result<Vec<f64>, Score> = members.iter().map(|(name, score)| reward_of(name, score)).collect();
-        (rewards.map_or_else(|score| score, |rewards| self.score(&rewards)), members)
+    fn part_names(&self) -> Vec<String> {
+        self.members.iter().map(|(name, _)| name.clone()).collect()
     }
 }
 
@@ -181,7 +183,7 @@ mod tests {
     fn score(formula: &str, completion: &str, answer: Option<&str>) -> Score {
         let row = json!({"want": "42"});
         let case = Case { prompt: "", completion, answer, row: row.as_object().unwrap() };
-        verifier::Config::parse(&config(members(), formula), "").unwrap().build().verify(&case)
+        verifier::Config::parse(&config(members(), formula), "").unwrap().build(&Outside::default()).verify(&case)
     }
 
     #[test]

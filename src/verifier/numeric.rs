@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::number::{Number, Token, Tokens};
-use super::{Case, MAX_MARKER_CHARACTERS, Score, Settings, Verifier};
+use super::{Case, MAX_MARKER_CHARACTERS, Outside, Score, Settings, Verifier};
 use crate::job::field::{FieldError, Fields};
 
 pub const SUMMARY: &str = "The number a completion ends on equals the expected number within a tolerance.";
@@ -101,7 +101,7 @@ impl Settings for Config {
         fields.finish()
     }
 
-    fn build(&self) -> Arc<dyn Verifier> {
+    fn build(&self, _outside: &Outside) -> Arc<dyn Verifier> {
         Arc::new(Numeric { config: self.clone() })
     }
 
@@ -178,7 +178,7 @@ mod tests {
 
     fn score<'a>(mut config: Value, completion: &str, answer: impl Into<Option<&'a str>>) -> Score {
         config["type"] = json!("numeric");
-        let verifier = verifier::Config::parse(&config, "").unwrap().build();
+        let verifier = verifier::Config::parse(&config, "").unwrap().build(&Outside::default());
         let case = Case { prompt: "", completion, answer: answer.into(), row: &Map::new() };
         Score { answer: None, ..verifier.verify(&case) }
     }

@@ -9,7 +9,7 @@ use ::regex::{Captures, Regex, RegexBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Score, Settings, Verifier};
+use super::{Case, Outside, Score, Settings, Verifier};
 use crate::job::field::{FieldError, Fields};
 
 /// The largest compiled pattern in bytes; larger ones are refused.
@@ -97,7 +97,7 @@ impl Settings for Config {
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
-    fn build(&self) -> Arc<dyn Verifier> {
+    fn build(&self, _outside: &Outside) -> Arc<dyn Verifier> {
         let regex = self.compile().expect("the configuration was checked, and the check compiles the pattern");
         Arc::new(Pattern { config: self.clone(), regex })
     }
@@ -167,7 +167,7 @@ mod tests {
 
     fn score(mut config: Value, completion: &str, answer: Option<&str>) -> Score {
         config["type"] = json!("regex");
-        let verifier = verifier::Config::parse(&config, "").unwrap().build();
+        let verifier = verifier::Config::parse(&config, "").unwrap().build(&Outside::default());
         Score { answer: None, ..verifier.verify(&Case { prompt: "", completion, answer, row: &Map::new() }) }
     }
 

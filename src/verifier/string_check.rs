@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::template::Template;
-use super::{Case, Score, Settings, Verifier};
+use super::{Case, Outside, Score, Settings, Verifier};
 use crate::job::field::FieldError;
 
 pub const SUMMARY: &str = "A text made of the completion and columns equals or contains another (OpenAI's grader).";
@@ -49,7 +49,7 @@ impl Settings for Config {
         super::check_templates(pointer, &self.input, &self.reference)
     }
 
-    fn build(&self) -> Arc<dyn Verifier> {
+    fn build(&self, _outside: &Outside) -> Arc<dyn Verifier> {
         Arc::new(StringCheck {
             input: super::checked_template(&self.input),
             reference: super::checked_template(&self.reference),
@@ -111,7 +111,7 @@ mod tests {
                             "reference": "{{ item.want }}", "operation": operation});
         let row = json!({"want": "Par is"});
         let case = Case { prompt: "", completion, answer: None, row: row.as_object().unwrap() };
-        verifier::Config::parse(&config, "").unwrap().build().verify(&case)
+        verifier::Config::parse(&config, "").unwrap().build(&Outside::default()).verify(&case)
     }
 
     #[test]
@@ -139,7 +139,10 @@ mod tests {
         };
         let row = serde_json::Map::new();
         let case = Case { prompt: "", completion: "a", answer: None, row: &row };
-        assert_eq!(config("{{ item.absent }}").unwrap().build().verify(&case).status, ScoreStatus::Error);
+        assert_eq!(
+            config("{{ item.absent }}").unwrap().build(&Outside::default()).verify(&case).status,
+            ScoreStatus::Error
+        );
         let refused = config("{{ nothing }}").unwrap_err();
         assert_eq!((refused[0].pointer.as_str(), refused[0].code), ("/verifier/reference", "invalid_template"));
     }

@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::template::Template;
-use super::{Case, Score, Settings, Verifier};
+use super::{Case, Outside, Score, Settings, Verifier};
 use crate::job::field::FieldError;
 
 /// The longest text that is compared, in characters: the work may grow with the product of both lengths.
@@ -82,7 +82,7 @@ impl Settings for Config {
         super::check_templates(pointer, &self.input, &self.reference)
     }
 
-    fn build(&self) -> Arc<dyn Verifier> {
+    fn build(&self, _outside: &Outside) -> Arc<dyn Verifier> {
         Arc::new(TextSimilarity {
             input: super::checked_template(&self.input),
             reference: super::checked_template(&self.reference),
@@ -227,7 +227,7 @@ mod tests {
                             "reference": "{{ item.want }}", "evaluation_metric": metric});
         let row = json!({"want": reference});
         let case = Case { prompt: "", completion: input, answer: None, row: row.as_object().unwrap() };
-        verifier::Config::parse(&config, "").unwrap().build().verify(&case)
+        verifier::Config::parse(&config, "").unwrap().build(&Outside::default()).verify(&case)
     }
 
     #[test]

@@ -19,6 +19,7 @@ use crate::job::{Failure, FailureKind, GateSpec, RolloutSetId};
 use crate::modelfile::builtin::Builtin;
 use crate::spec::{self, Common, EvaluationSplit, ModelRef, Resolved, RowsRef, TeacherRef, Training};
 use crate::store::{Claim, Damaged, Keep, Location, Store, StoreError};
+use crate::verifier::Outside;
 
 use super::{chain, internal};
 
@@ -69,7 +70,12 @@ impl Work {
 }
 
 /// Makes the engine's job, or says why it cannot run. `bases` are what jobs of this worker share.
-pub async fn prepare(store: &Store, claim: &Claim, device: &Device, bases: &Bases) -> Result<Work, Failure> {
+pub async fn prepare(
+    store: &Store,
+    claim: &Claim,
+    (device, bases): (&Device, &Bases),
+    outside: &Outside,
+) -> Result<Work, Failure> {
     // A process that only takes part holds no device and removes nothing.
     if !claim.devices.is_empty() {
         sweep(store, claim).await.map_err(failed)?;
@@ -85,7 +91,7 @@ pub async fn prepare(store: &Store, claim: &Claim, device: &Device, bases: &Base
     };
     let bases = common.resources.share_base.then(|| bases.clone());
     let actor = actor(store, claim, device, common, work.precision()).await?;
-    let actor = ActorSpec { training, quantize, bases, ..actor };
+    let actor = ActorSpec { training, quantize, bases, outside: outside.clone(), ..actor };
     Ok(match work {
         spec::Work::Train(training) => Work::Train(Box::new(training_job(store, claim, actor, training).await?)),
         spec::Work::Sample(sampling) => {
@@ -159,6 +165,7 @@ async fn actor(
         prompt: common.prompt.clone(),
         sampling: common.sampling.clone(),
         verifier: common.verifier.clone(),
+        outside: Outside::default(),
         model,
         training: Trained::Nothing,
         quantize: None,

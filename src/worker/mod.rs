@@ -33,6 +33,7 @@ use crate::engine::{self, EngineError, Outcome, Reporter, Stop};
 use crate::job::placement::MOST_TOGETHER;
 use crate::job::{ArtifactSummary, EventBody, Failure, FailureKind, JobId, NewEvent, WorkerId};
 use crate::store::{Claim, Ended, Heartbeat, Keep, Lease, LifeLock, Loss, NewArtifact, Store, StoreError, WorkerRow};
+use crate::verifier::Outside;
 use beats::{Beats, Held};
 use inference::InferenceServer;
 use pulse::Pulse;
@@ -76,6 +77,8 @@ pub struct Options {
     pub lease_seconds: u64,
     /// How long the engine may show no sign of life.
     pub watchdog: Duration,
+    /// What verifiers may use beyond the program.
+    pub outside: Outside,
     /// Of a simulated device: the engine stands still while this file is there.
     pub hang: Option<PathBuf>,
 }
@@ -234,7 +237,7 @@ async fn run_claim(desk: Arc<Desk>, claim: Claim, mut shutdown: watch::Receiver<
     let stop = Arc::new(StopFlag::default());
     let pulse = Arc::new(Pulse::new(options.hang.clone()));
     let reporter = LeaseReporter { messages, stop: Arc::clone(&stop), pulse: Arc::clone(&pulse) };
-    let mut work = match assignment::prepare(store, &claim, device, bases).await {
+    let mut work = match assignment::prepare(store, &claim, (device, bases), &options.outside).await {
         Ok(work) => work,
         Err(failure) => {
             tracing::warn!(job = %lease.job, failure.message, "refused");

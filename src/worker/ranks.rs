@@ -18,6 +18,7 @@ use crate::engine::{self, Reporter, Stop};
 use crate::job::{Failure, NewEvent};
 use crate::program;
 use crate::store::{Claim, Lease, Store};
+use crate::verifier::Outside;
 
 /// The other processes of a job; they are ended before it gives its devices back.
 #[derive(Debug, Default)]
@@ -91,10 +92,15 @@ pub fn parse_lease(text: &str) -> Result<Lease, String> {
 }
 
 /// Takes part in a job as another rank than the first, and ends with it.
-pub async fn take_part(store: &Store, device: &str, rank: Rank, lease: Lease) -> Result<(), WorkerError> {
+pub async fn take_part(
+    store: &Store,
+    (device, outside): (&str, &Outside),
+    rank: Rank,
+    lease: Lease,
+) -> Result<(), WorkerError> {
     let link = std::io::stdin().as_fd().try_clone_to_owned().map_err(WorkerError::Peer)?;
     let ranks = Arc::new(Sockets::spoke(rank.rank, rank.size, UnixStream::from(link)));
-    let failure = match compute(store, device, lease, Arc::clone(&ranks)).await {
+    let failure = match compute(store, (device, outside), lease, Arc::clone(&ranks)).await {
         Ok(()) => return Ok(()),
         Err(failure) => failure,
     };
@@ -104,10 +110,15 @@ pub async fn take_part(store: &Store, device: &str, rank: Rank, lease: Lease) ->
     Ok(())
 }
 
-async fn compute(store: &Store, device: &str, lease: Lease, ranks: Arc<Sockets>) -> Result<(), Failure> {
+async fn compute(
+    store: &Store,
+    (device, outside): (&str, &Outside),
+    lease: Lease,
+    ranks: Arc<Sockets>,
+) -> Result<(), Failure> {
     let device = engine::device::open(device).map_err(|error| error.failure())?;
     let claim = store.claimed(lease).await.map_err(|error| internal(chain(&error)))?;
-    let mut work = assignment::prepare(store, &claim, &device, &Bases::default()).await?;
+    let mut work = assignment::prepare(store, &claim, (&device, &Bases::default()), outside).await?;
     work.spread(Arc::clone(&ranks) as Arc<dyn Collective>);
     let run = move || rayon::scope(|_| work.run(&mut Quiet(ranks)));
     let done =

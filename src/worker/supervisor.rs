@@ -65,7 +65,7 @@ impl Pace {
 struct DeviceSupervisor {
     store: Store,
     /// What a worker is told before `--device` and `--id`.
-    arguments: Vec<String>,
+    orders: Orders,
     machine: Arc<Machine>,
     device: String,
     /// The device's name in the worker.
@@ -75,18 +75,26 @@ struct DeviceSupervisor {
     pace: Pace,
 }
 
-/// Runs a worker for a device again and again until `shutdown` becomes true; `arguments` are what it is told before
-/// `--device` and `--id`.
+/// What every worker is told.
+#[derive(Clone, Debug)]
+pub struct Orders {
+    /// What stands before `--device` and `--id`.
+    pub arguments: Vec<String>,
+    /// A variable, for what may hold secrets.
+    pub environment: (&'static str, String),
+}
+
+/// Runs a worker for a device again and again until `shutdown` becomes true.
 pub async fn supervise(
     store: Store,
-    arguments: Vec<String>,
+    orders: Orders,
     machine: Arc<Machine>,
     reading: &DeviceReading,
     mut shutdown: watch::Receiver<bool>,
 ) {
     let (seen_as, variable) = device::seen_by_its_process(&reading.name, reading.number, reading.uuid.as_deref());
     let (device, pace) = (reading.name.clone(), Pace::of(&reading.name));
-    let supervisor = DeviceSupervisor { store, arguments, machine, device, seen_as, variable, pace };
+    let supervisor = DeviceSupervisor { store, orders, machine, device, seen_as, variable, pace };
     let mut pause = FIRST_PAUSE;
     while !*shutdown.borrow() {
         if supervisor.has_failed().await {
@@ -123,7 +131,8 @@ impl DeviceSupervisor {
     /// A process of this program that sees the device as its only one.
     fn command(&self) -> std::io::Result<Command> {
         let mut command = Command::from(program::command()?);
-        command.args(&self.arguments).args(["--device", &self.seen_as, "--name", &self.device]);
+        command.args(&self.orders.arguments).args(["--device", &self.seen_as, "--name", &self.device]);
+        command.env(self.orders.environment.0, &self.orders.environment.1);
         if let Some((variable, visible)) = &self.variable {
             command.env(variable, visible);
         }

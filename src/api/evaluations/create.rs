@@ -9,7 +9,6 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::JsonBody;
 use crate::api::idempotency;
-use crate::api::imports::Pull;
 use crate::clock;
 use crate::job::EvaluationId;
 use crate::store::Submitted;
@@ -42,7 +41,7 @@ pub async fn create_evaluation(
     let key = idempotency::key(&app, &headers, &body)?;
     let submitted = match app.store.submitted_before(key.as_ref(), clock::now()).await? {
         Some(job) => Submitted { job, replayed: true },
-        None => app.store.submit_job(resolve(app.finder(Pull::Begin), body).await?, key, clock::now()).await?,
+        None => app.store.submit_job(resolve(&app, body).await?, key, clock::now()).await?,
     };
     // An older job of this key is of the same kind, because no body is valid as a spec of both.
     let row = app.store.evaluation(EvaluationId::of_job(submitted.job.id)).await?;

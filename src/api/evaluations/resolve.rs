@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use crate::api::App;
 use crate::api::error::Problem;
-use crate::api::imports::Finder;
+use crate::api::imports::Pull;
 use crate::api::resolve::{self, collect};
 use crate::api::resources;
 use crate::job::FieldError;
@@ -12,11 +13,11 @@ use crate::store::{NewJob, Store};
 use crate::verifier;
 
 /// Checks a spec, fills in its defaults and pins its references to immutable things.
-pub async fn resolve(finder: Finder<'_>, submitted: Value) -> Result<NewJob, Problem> {
-    let store = finder.store;
+pub async fn resolve(app: &App, submitted: Value) -> Result<NewJob, Problem> {
+    let (store, finder) = (&app.store, app.finder(Pull::Begin));
     let spec = EvaluationSpec::parse(&submitted).map_err(Problem::invalid)?;
     let mut errors = Vec::new();
-    let scoring = collect(resolve::verifier(store, Some(&spec.verifier), true).await?, &mut errors);
+    let scoring = collect(resolve::verifier(app, Some(&spec.verifier), true).await?, &mut errors);
     let scoring = scoring.unwrap_or_default();
     let model = resolve::model(finder, &spec.model, spec.seed, ("/model", "unknown_model")).await?;
     let model = collect(model.map_err(Some), &mut errors);

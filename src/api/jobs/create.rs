@@ -60,7 +60,7 @@ pub async fn create_job(
         return Ok(idempotency::created(Job::from(job), true));
     }
     let pull = if params.dry_run.is_some() { Pull::Describe } else { Pull::Begin };
-    let resolved = resolve(app.finder(pull), body).await?;
+    let resolved = resolve(&app, pull, body).await?;
     if let Some(dry_run) = params.dry_run {
         return Ok(Json(preflight(&app.store, resolved, dry_run).await?).into_response());
     }

@@ -76,7 +76,7 @@ pub async fn fork_job(
     }
     let fork = ForkJob::parse(&body)?;
     let spec = fork.spec(&app.store.job(id).await?)?;
-    let resolved = resolve(app.finder(Pull::Begin), spec).await?;
+    let resolved = resolve(&app, Pull::Begin, spec).await?;
     let submitted = app.store.submit_derived(resolved.into_job(), Origin::Fork(id), key, clock::now()).await?;
     Ok(idempotency::created(Job::from(submitted.job), submitted.replayed))
 }

@@ -5,8 +5,9 @@ use serde_json::Value;
 use super::adapter::{self, Adapter};
 use super::stored_rollouts;
 use super::teacher::{self, Teacher};
+use crate::api::App;
 use crate::api::error::Problem;
-use crate::api::imports::Finder;
+use crate::api::imports::Pull;
 use crate::api::resolve::{self, Model, collect};
 use crate::api::resources::{self, Saving};
 use crate::job::adapter::AdapterInit;
@@ -55,8 +56,8 @@ impl Estimate {
 }
 
 /// Checks a spec, fills in its defaults and pins its references to immutable things.
-pub async fn resolve(finder: Finder<'_>, submitted: Value) -> Result<Resolution, Problem> {
-    let store = finder.store;
+pub async fn resolve(app: &App, pull: Pull, submitted: Value) -> Result<Resolution, Problem> {
+    let (store, finder) = (&app.store, app.finder(pull));
     let spec = JobSpec::parse(&submitted).map_err(Problem::invalid)?;
     let mut errors = Vec::new();
     let objective = collect(objective::Config::parse(&spec.objective, "/objective"), &mut errors);
@@ -66,7 +67,7 @@ pub async fn resolve(finder: Finder<'_>, submitted: Value) -> Result<Resolution,
     let needs = objective.as_ref().map(|config| config.build(&spec.train).needs()).unwrap_or_default();
     // Stored completions have their rewards.
     let scores = needs.verifier && spec.rollouts.from.is_none();
-    let scoring = collect(resolve::verifier(store, spec.verifier.as_ref(), scores).await?, &mut errors);
+    let scoring = collect(resolve::verifier(app, spec.verifier.as_ref(), scores).await?, &mut errors);
     let scoring = scoring.unwrap_or_default();
     let model = resolve::model(finder, &spec.model, spec.seed, ("/model", "unknown_model")).await?;
     let model = collect(model.map_err(Some), &mut errors);

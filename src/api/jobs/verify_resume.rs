@@ -44,7 +44,7 @@ pub async fn verify_resume(Access(app): Access, Id(id): Id<JobId>, headers: Head
     }
     let source = app.store.job(id).await?;
     let verification = verification(&app.store, &source).await?;
-    let resolution = resolve(app.finder(Pull::Begin), repetition(&source)).await?;
+    let resolution = resolve(&app, Pull::Begin, repetition(&source)).await?;
     let new = resolution.into_job();
     let submitted = app.store.submit_derived(new, Origin::Verification(verification), key, clock::now()).await?;
     Ok(idempotency::created(Job::from(submitted.job), submitted.replayed))

@@ -9,7 +9,6 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::JsonBody;
 use crate::api::idempotency;
-use crate::api::imports::Pull;
 use crate::clock;
 use crate::store::{IdempotencyKey, NewJob, Store, StoreError, Submitted};
 
@@ -38,7 +37,7 @@ pub async fn create_rollout_set(
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
     let key = idempotency::key(&app, &headers, &body)?;
-    submit(&app.store, key, async || resolve(app.finder(Pull::Begin), body).await).await
+    submit(&app.store, key, async || resolve(&app, body).await).await
 }
 
 /// Puts the job of a new set into the queue and answers with the set. The job is only made when no request with the same

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use super::create::submit;
 use super::resolve::filling_a_set;
 use super::{RolloutSet, content};
+use crate::api::App;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody, read};
@@ -20,7 +21,7 @@ use crate::job::metadata::check_metadata;
 use crate::job::spec::ResourceSpec;
 use crate::job::{RolloutSetId, RolloutSummary};
 use crate::spec::{Attributes, Common, Regrading, Resolved, Work};
-use crate::store::{NewJob, Store, StoreError};
+use crate::store::{NewJob, StoreError};
 
 /// How to score a set again.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -72,18 +73,19 @@ pub async fn regrade_rollout_set(
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
     let key = idempotency::key(&app, &headers, &json!({"regrade": id, "body": body}))?;
-    submit(&app.store, key, async || job(&app.store, id, body).await).await
+    submit(&app.store, key, async || job(&app, id, body).await).await
 }
 
 /// The job that scores the set again.
-async fn job(store: &Store, id: RolloutSetId, body: Value) -> Result<NewJob, Problem> {
+async fn job(app: &App, id: RolloutSetId, body: Value) -> Result<NewJob, Problem> {
+    let store = &app.store;
     let Regrade { verifier, name, priority, metadata } = read(&body)?;
     let set = store.rollout_set(id).await?;
     let sampled_by = store.job(set.job).await?.resolved;
     let (model_digest, tokenizer_digest) = (set.model_digest.clone(), set.tokenizer_digest.clone());
     let regrading = regrading(id, &sampled_by.work, &content(set)?.summary)?;
     let mut errors = check_metadata(&metadata).err().unwrap_or_default();
-    let scoring = collect(resolve::verifier(store, Some(&verifier), true).await?, &mut errors).unwrap_or_default();
+    let scoring = collect(resolve::verifier(app, Some(&verifier), true).await?, &mut errors).unwrap_or_default();
     let rows = regrading.rows.to_string();
     collect(resolve::training_rows(store, &rows, scoring.config.as_ref(), false).await?, &mut errors);
     if !errors.is_empty() {

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use crate::api::App;
 use crate::api::error::Problem;
-use crate::api::imports::Finder;
+use crate::api::imports::Pull;
 use crate::api::resolve::{self, collect};
 use crate::api::resources;
 use crate::job::{FieldError, RolloutSetId};
@@ -11,8 +12,8 @@ use crate::spec::{Common, Resolved, RolloutSetSpec, Work};
 use crate::store::{NewJob, NewRolloutSet};
 
 /// Checks a spec, fills in its defaults and pins its references to immutable things.
-pub async fn resolve(finder: Finder<'_>, submitted: Value) -> Result<NewJob, Problem> {
-    let store = finder.store;
+pub async fn resolve(app: &App, submitted: Value) -> Result<NewJob, Problem> {
+    let (store, finder) = (&app.store, app.finder(Pull::Begin));
     let spec = RolloutSetSpec::parse(&submitted).map_err(Problem::invalid)?;
     let mut errors = Vec::new();
     if spec.dataset.eval.is_some() {
@@ -23,7 +24,7 @@ pub async fn resolve(finder: Finder<'_>, submitted: Value) -> Result<NewJob, Pro
         let detail = "POST /v1/rollout-sets/{id}/regrade scores a set again; leave it out to sample a new one";
         errors.push(FieldError::new("/regrade_of", "unknown_field", detail));
     }
-    let scoring = collect(resolve::verifier(store, spec.verifier.as_ref(), false).await?, &mut errors);
+    let scoring = collect(resolve::verifier(app, spec.verifier.as_ref(), false).await?, &mut errors);
     let scoring = scoring.unwrap_or_default();
     let model = resolve::model(finder, &spec.model, spec.seed, ("/model", "unknown_model")).await?;
     let model = collect(model.map_err(Some), &mut errors);

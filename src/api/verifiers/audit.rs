@@ -17,7 +17,7 @@ use crate::api::row_source::RowSource;
 use crate::api::sandbox::{self, End, Task};
 use crate::dataset::{Message, Prompt, Row, Split};
 use crate::job::{FieldError, VerifierId};
-use crate::verifier::{self, Case, Score, ScoreStatus, Verifier};
+use crate::verifier::{self, Case, Outside, Score, ScoreStatus, Verifier};
 
 /// The least reward of a completion that passes.
 const PASS_MARK: f64 = 0.5;
@@ -118,7 +118,8 @@ pub async fn audit_verifier(
     let row = app.store.verifier(id).await?;
     let config = verifier::Config::parse(&row.config, "/config").map_err(Problem::invalid)?;
     let rows = RowSource::named(&app.store, &request.dataset, Split::Train, "/dataset").await?.map_err(one)?;
-    let task = Audit { verifier: config.resolved(), rows, most: request.rows };
+    let outside = app.settings.verifiers.clone();
+    let task = Audit { verifier: config.resolved(), outside, rows, most: request.rows };
     let (audited, end) = sandbox::ask(app.store.own_project(), &task, MOST_TIME).await?;
     let mut audit = VerifierAudit { object: "verifier.audit", dataset: request.dataset, ..VerifierAudit::default() };
     audit.verifier = id.to_string();
@@ -137,6 +138,7 @@ pub async fn audit_verifier(
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Audit {
     verifier: Value,
+    outside: Outside,
     rows: RowSource,
     most: usize,
 }
@@ -163,7 +165,7 @@ impl Task for Audit {
     type Answer = AuditedRow;
 
     fn perform(&self, mut tell: impl FnMut(&AuditedRow) -> io::Result<()>) -> io::Result<()> {
-        let verifier = checked(&self.verifier)?.build();
+        let verifier = checked(&self.verifier)?.build(&self.outside);
         let rows = self.rows.open().map_err(io::Error::other)?;
         (0..rows.len().min(self.most)).try_for_each(|number| {
             let row = rows.row(number).map_err(io::Error::other)?;

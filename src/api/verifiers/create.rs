@@ -12,11 +12,11 @@ use super::Verifier;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{JsonBody, read};
+use crate::api::resolve::runnable;
 use crate::clock;
 use crate::job::metadata::check_metadata;
 use crate::job::{VerifierId, digest};
 use crate::store::VerifierRow;
-use crate::verifier;
 
 /// A verifier to store.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -53,7 +53,7 @@ pub async fn create_verifier(
 ) -> Result<(StatusCode, Json<Verifier>), Problem> {
     let request: CreateVerifier = read(&body)?;
     check_metadata(&request.metadata).map_err(Problem::invalid)?;
-    let config = verifier::Config::parse(&request.config, "/config").map_err(Problem::invalid)?.resolved();
+    let config = runnable(&app, &request.config, "/config").map_err(Problem::invalid)?.resolved();
     let row = VerifierRow {
         id: VerifierId::generate(),
         name: request.name,

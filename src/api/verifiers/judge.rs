@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::api::App;
 use crate::api::error::Problem;
 use crate::api::sandbox::{self, End, Task};
-use crate::verifier::{Case, Config, Score};
+use crate::verifier::{Case, Config, Outside, Score};
 
 /// The longest that a request judges.
 const MOST_TIME: Duration = Duration::from_secs(60);
@@ -41,31 +41,23 @@ pub struct Sample {
     pub completions: Vec<String>,
 }
 
-/// A verdict, with those of the members where the verifier has some.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Judged {
-    pub score: Score,
-    pub members: Vec<(String, Score)>,
-}
-
 /// What is to be judged.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Judging {
     verifier: Value,
+    outside: Outside,
     samples: Vec<Sample>,
 }
 
 impl Task for Judging {
     const NAME: &'static str = "judge";
-    type Answer = Judged;
+    type Answer = Score;
 
-    fn perform(&self, mut tell: impl FnMut(&Judged) -> io::Result<()>) -> io::Result<()> {
-        let verifier = checked(&self.verifier)?.build();
+    fn perform(&self, mut tell: impl FnMut(&Score) -> io::Result<()>) -> io::Result<()> {
+        let verifier = checked(&self.verifier)?.build(&self.outside);
         self.samples.iter().try_for_each(|Sample { asked: Asked { prompt, answer, row }, completions }| {
             completions.iter().try_for_each(|completion| {
-                let (score, members) =
-                    verifier.verify_with_members(&Case { prompt, completion, answer: answer.as_deref(), row });
-                tell(&Judged { score, members })
+                tell(&verifier.verify(&Case { prompt, completion, answer: answer.as_deref(), row }))
             })
         })
     }
@@ -78,15 +70,15 @@ pub fn checked(verifier: &Value) -> io::Result<Config> {
 
 /// Judges the completions in their order. Together they have as much time as the verifier gives each, a minute at most;
 /// those that are not judged by then time out.
-pub async fn judge(app: &App, config: &Config, samples: Vec<Sample>) -> Result<Vec<Judged>, Problem> {
+pub async fn judge(app: &App, config: &Config, samples: Vec<Sample>) -> Result<Vec<Score>, Problem> {
     let count = samples.iter().map(|sample| sample.completions.len()).sum();
     let limit = config.time_limit().saturating_mul(u32::try_from(count).unwrap_or(u32::MAX)).min(MOST_TIME);
-    let task = Judging { verifier: config.resolved(), samples };
+    let task = Judging { verifier: config.resolved(), outside: app.settings.verifiers.clone(), samples };
     let (mut judged, end) = sandbox::ask(app.store.own_project(), &task, limit).await?;
     let score = match end {
         End::Done | End::TimedOut => Score::timeout(limit),
         End::Died(how) => Score::error(how),
     };
-    judged.resize_with(count, || Judged { score: score.clone(), members: Vec::new() });
+    judged.resize(count, score);
     Ok(judged)
 }

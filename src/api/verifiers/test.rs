@@ -5,14 +5,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::judge::{Asked, Judged, Sample, judge};
+use super::judge::{Asked, Sample, judge};
 use crate::api::App;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody, read};
+use crate::api::resolve::runnable;
 use crate::job::{FieldError, VerifierId};
 use crate::store::StoreError;
-use crate::verifier::{Config, Score};
+use crate::verifier::{Config, Part, Score};
 
 /// Completions to judge.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -63,9 +64,9 @@ pub struct TestVerdict {
     status: &'static str,
     /// What was compared.
     answer: Option<String>,
-    /// One sentence when there is no ordinary verdict.
+    /// The reason in a sentence; always there when there is no ordinary verdict.
     detail: Option<String>,
-    /// What the members of a `multi` verifier say; empty for others.
+    /// The verdicts that this one is made of, such as those of the members of a `multi` verifier; empty for others.
     members: Vec<MemberVerdict>,
 }
 
@@ -81,22 +82,22 @@ struct MemberVerdict {
     detail: Option<String>,
 }
 
-impl From<Judged> for TestVerdict {
-    fn from(Judged { score, members }: Judged) -> Self {
+impl From<Score> for TestVerdict {
+    fn from(score: Score) -> Self {
         let reward = |score: &Score| score.is_scored().then_some(score.reward);
-        let members = members.into_iter().map(|(name, score)| MemberVerdict {
+        let member = |Part { name, score }: Part| MemberVerdict {
             name,
             reward: reward(&score),
             status: score.status.as_str(),
             answer: score.answer,
             detail: score.detail,
-        });
+        };
         Self {
             reward: reward(&score),
             status: score.status.as_str(),
             answer: score.answer,
             detail: score.detail,
-            members: members.collect(),
+            members: score.parts.into_iter().map(member).collect(),
         }
     }
 }
@@ -147,7 +148,7 @@ pub async fn test_verifier(
 )]
 pub async fn try_verifier(Access(app): Access, JsonBody(body): JsonBody) -> Result<Json<VerifierTest>, Problem> {
     let request: TryVerifier = read(&body)?;
-    let config = Config::parse(&request.config, "/config").map_err(Problem::invalid)?;
+    let config = runnable(&app, &request.config, "/config").map_err(Problem::invalid)?;
     answer(&app, None, &config, request.completions).await
 }
 

@@ -87,7 +87,7 @@ pub async fn judge_rollouts(
     let unknown =
         || Problem::invalid(vec![FieldError::new("/group", "not_found", "is no group of this job's completions")]);
     let group: Cursor = request.group.parse().map_err(|()| unknown())?;
-    let scoring = resolve::verifier(&app.store, Some(&request.verifier), true).await?.map_err(Problem::invalid)?;
+    let scoring = resolve::verifier(&app, Some(&request.verifier), true).await?.map_err(Problem::invalid)?;
     let missing = || Problem::invalid(vec![FieldError::new("/verifier", "missing_field", "names no verifier")]);
     let config = scoring.config.ok_or_else(missing)?;
     let rows = RowSource::of(&app.store, job.work().rows(), Split::Train).await?;

@@ -12,8 +12,8 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{JsonBody, read};
 use crate::api::openai::grader;
-use crate::api::verifiers::judge::{Asked, Judged, Sample, judge};
-use crate::verifier::ScoreStatus;
+use crate::api::verifiers::judge::{Asked, Sample, judge};
+use crate::verifier::{Score, ScoreStatus};
 
 /// A grader and what it shall judge.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -96,15 +96,14 @@ pub async fn run_grader(Access(app): Access, JsonBody(body): JsonBody) -> Result
     let asked = Asked::by(request.item.unwrap_or_default());
     let sample = Sample { asked, completions: vec![request.model_sample] };
     let began = Instant::now();
-    let judged = judge(&app, &config, vec![sample]).await?.remove(0);
+    let score = judge(&app, &config, vec![sample]).await?.remove(0);
     let name = request.grader.get("name").and_then(Value::as_str).unwrap_or(kind).to_owned();
-    Ok(Json(answer(name, kind, judged, began.elapsed().as_secs_f64())))
+    Ok(Json(answer(name, kind, score, began.elapsed().as_secs_f64())))
 }
 
-fn answer(name: String, kind: &'static str, judged: Judged, execution_time: f64) -> GraderRun {
+fn answer(name: String, kind: &'static str, score: Score, execution_time: f64) -> GraderRun {
     let sub_rewards: BTreeMap<String, f64> =
-        judged.members.into_iter().filter(|(_, s)| s.is_scored()).map(|(name, s)| (name, s.reward)).collect();
-    let score = judged.score;
+        score.parts.iter().filter(|p| p.score.is_scored()).map(|p| (p.name.clone(), p.score.reward)).collect();
     let failed = !score.is_scored();
     let errors = GraderErrors {
         sample_parse_error: score.status == ScoreStatus::Unparsable,
