@@ -241,38 +241,6 @@ fn a_preflight_counts_the_held_out_prompts_that_are_also_trained_on() {
     assert!(!warned(&found));
 }
 
-#[test]
-fn an_audit_finds_a_verifier_that_fails_right_answers() {
-    let store = |config: Value| -> String {
-        let verifier = server().post("/v1/verifiers", &json!({"config": config})).json();
-        format!("/v1/verifiers/{}/audit", verifier["id"].as_str().unwrap())
-    };
-    let good = server().post(&store(json!({"type": "numeric"})), &json!({"dataset": "builtin:arithmetic"})).json();
-    assert_eq!(
-        (&good["rows"], &good["passed"], &good["pass_rate"]),
-        (&json!(1000), &json!(1000), &json!(1.0)),
-        "{good}"
-    );
-    assert_eq!(good["examples"], json!([]));
-    let rows = format!("{}\n{}\n{}\n", row("a", 1), json!({"prompt": "b", "answer": "two"}), json!({"prompt": "c"}));
-    let dataset = upload(&rows)["id"].clone();
-    let tagged = store(json!({"type": "exact", "extract": "tag"}));
-    let found = server().post(&tagged, &json!({"dataset": dataset})).json();
-    let counts =
-        ["rows", "skipped", "passed", "failed", "unparsable", "errors", "from_completion"].map(|key| &found[key]);
-    assert_eq!(counts, [3, 1, 0, 0, 2, 0, 0], "{found}");
-    assert_eq!((&found["examples"][1]["row"], &found["examples"][1]["completion"]), (&json!(1), &json!("two")));
-    for (body, pointer) in [
-        (json!({"dataset": dataset, "rows": 0}), "/rows"),
-        (json!({"dataset": dataset, "rows": 1001}), "/rows"),
-        (json!({"dataset": "ds_1"}), "/dataset"),
-        (json!({}), "/dataset"),
-    ] {
-        let refused = server().post(&tagged, &body);
-        assert_eq!((refused.status, refused.json()["errors"][0]["pointer"].as_str()), (422, Some(pointer)));
-    }
-}
-
 // Archives and downloads.
 
 fn checkpoint() -> &'static str {

@@ -84,7 +84,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // A job's log, its status, and the right to run it.
         "events", "devices", "transitions", "lease", "workers", "reports", "inputs", "provenance",
         // What jobs use and what they make.
-        "artifacts", "datasets", "models", "imports", "verifiers", "uploaded_files", "uploads",
+        "artifacts", "datasets", "models", "imports", "verifiers", "verifier_audits", "uploaded_files", "uploads",
         // Jobs.
         "jobs", "progress", "rollout_sets", "evaluations", "derived", "submissions", "fine_tuning", "space", "pushes", "exports", "deletion", "queue",
         "lifecycle", "turns", "placement", "line",

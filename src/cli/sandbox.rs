@@ -12,8 +12,8 @@ use crate::api::imports::ModelTrial;
 use crate::api::jobs::preflight::PromptCheck;
 use crate::api::sandbox::{FAILED, Task, perform};
 use crate::api::templates::TemplateTrial;
-use crate::api::verifiers::audit::Audit;
 use crate::api::verifiers::judge::Judging;
+use crate::api::verifiers::probes::Audit;
 
 /// Address space: several times what the tokenizers of the largest vocabularies take.
 const MEMORY_BYTES: u64 = 4 << 30;

@@ -18,6 +18,7 @@ use crate::config::Config;
 #[command(after_help = "Examples:
   anneal verifiers create '{\"type\": \"numeric\", \"tolerance\": 0.01}' --name close
   anneal verifiers test VERIFIER --completion 'so it is 42' --row '{\"prompt\": \"6*7=\", \"answer\": 42}'
+  anneal verifiers audit VERIFIER --dataset DATASET
   anneal verifiers test VERIFIER --file samples.jsonl     lines of {\"completion\": \"...\", \"row\": {...}}")]
 pub struct Args {
     #[command(subcommand)]
@@ -34,6 +35,8 @@ enum Command {
     Create(CreateArgs),
     /// Let a verifier judge completions
     Test(TestArgs),
+    /// See whether a verifier can be trusted on the rows of a data set; ends with 1 where it is suspicious
+    Audit(AuditArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -67,11 +70,24 @@ struct TestArgs {
     file: Option<PathBuf>,
 }
 
+#[derive(Debug, clap::Args)]
+struct AuditArgs {
+    /// The verifier, vf_...
+    verifier: String,
+    /// The data set (ds_... or its name), a version (dsv_...) or a built-in
+    #[arg(long)]
+    dataset: String,
+    /// Rows to look at, from the first on, at most 1000
+    #[arg(long, default_value_t = 1000)]
+    rows: u32,
+}
+
 pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
     args.remote.run(config, |client, output| match &args.command {
         Command::List(args) => list(client, output, args),
         Command::Create(args) => create(client, output, args),
         Command::Test(args) => test(client, output, args),
+        Command::Audit(args) => audit(client, output, args),
     })
 }
 
@@ -110,6 +126,27 @@ fn test(client: &Client, output: Output, args: &TestArgs) -> anyhow::Result<Exit
         table.text("there is no result")
     });
     Ok(ExitCode::SUCCESS)
+}
+
+fn audit(client: &Client, output: Output, args: &AuditArgs) -> anyhow::Result<ExitCode> {
+    let path = format!("/v1/verifiers/{}/audit", escape(&args.verifier));
+    let audit = client.post(&path, &json!({"dataset": args.dataset, "rows": args.rows}))?;
+    output.answer(&audit, || {
+        let mut table = Table::new(&["TEXT", ">PASSED", ">FAILED", ">UNPARSABLE", ">ERRORS"]);
+        let mut row = |name: String, counts: &Value| {
+            let count = |key: &str| member(counts, key);
+            table.row([name, count("/passed"), count("/failed"), count("/unparsable"), count("/errors")]);
+        };
+        row(String::from("own answers"), &audit);
+        audit["probes"].as_array().into_iter().flatten().for_each(|probe| row(member(probe, "/name"), probe));
+        let mut text = table.text("there is no result");
+        text.push_str(&format!("\n{}\n", member(&audit, "/verdict")));
+        for reason in audit["reasons"].as_array().into_iter().flatten() {
+            text.push_str(&format!("  {}: {}\n", member(reason, "/code"), member(reason, "/message")));
+        }
+        text
+    });
+    Ok(if audit["verdict"] == "trusted" { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn completions(args: &TestArgs) -> anyhow::Result<Vec<Value>> {

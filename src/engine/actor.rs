@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ use super::random::Stream;
 use super::report::{Progress, Reporter};
 use super::rollout::{Rollout, RolloutGroup};
 use super::sampler::{Completion, Request, Sampler};
-use super::verify::{Failures, OwnedCase, VerifyPool};
+use super::verify::{Failures, OwnedCase, Verdict, Verification, VerifyPool};
 use crate::dataset::{Dataset, Row};
 use crate::job::adapter::Quantize;
 use crate::job::spec::{Masters, Precision, PromptSpec, SampledWeights, SamplingSpec};
@@ -34,8 +34,7 @@ use crate::text::ModelText;
 use crate::text::chat::ChatTemplate;
 use crate::text::prompt::{AnsweredPrompt, Prompter, RenderedPrompt};
 use crate::text::tokenizer::TextTokenizer;
-use crate::verifier::Outside;
-use crate::verifier::{self, Score};
+use crate::verifier::{self, Outside};
 
 /// How often the engine looks whether the last verifications are done.
 const VERIFY_POLL: Duration = Duration::from_millis(2);
@@ -260,13 +259,13 @@ impl<'a, B: Backend> Actor<'a, B> {
         Ok(())
     }
 
-    /// Samples and scores completions; one group per prompt, in order. Completions without a verdict are left out. Every
-    /// rank does its share and gets all.
+    /// Samples and scores completions; one group per prompt, in order, and how their verification went. Completions without
+    /// a verdict are left out. Every rank does its share and gets all.
     pub(super) fn roll_out(
         &mut self,
         request: &RolloutRequest<'_>,
         reporter: &mut dyn Reporter,
-    ) -> Result<Vec<RolloutGroup>, EngineError> {
+    ) -> Result<(Vec<RolloutGroup>, Verification), EngineError> {
         let ranks = &self.spec.collective;
         let backend = Arc::clone(self.decoder.backend());
         backend.end_phase();
@@ -275,13 +274,13 @@ impl<'a, B: Backend> Actor<'a, B> {
         backend.end_phase();
         let all = ranks.gather_values(own)?;
         let mut groups = Vec::with_capacity(request.rows.len());
-        let mut failures = Failures::default();
+        let mut verification = Verification::default();
         for own in all {
             groups.extend(own.groups);
-            failures.add(own.failures);
+            verification.add(own.verification);
         }
-        self.failures.count(failures)?;
-        Ok(groups)
+        self.failures.count(verification.failures.clone())?;
+        Ok((groups, verification))
     }
 
     /// The rows of a request with their prompts, in order; all processors make them.
@@ -356,7 +355,7 @@ impl<'a, B: Backend> Actor<'a, B> {
             spec: request.sampling,
             stream: request.stream,
         };
-        let (completions, scores) = sample_and_verify(
+        let (completions, verdicts, wait_seconds) = sample_and_verify(
             &sampler,
             self.verify.as_mut(),
             &requests,
@@ -364,9 +363,11 @@ impl<'a, B: Backend> Actor<'a, B> {
             request,
             reporter,
         )?;
-        let failures = Failures::of(scores.iter().flatten());
+        let verification = verdicts.as_deref().map(|all| Verification::of(all, wait_seconds)).unwrap_or_default();
+        let verdicts =
+            verdicts.map_or_else(|| vec![None; completions.len()], |all| all.into_iter().map(Some).collect());
 
-        let mut scored = completions.into_iter().zip(scores).zip((0..request.samples).cycle());
+        let mut scored = completions.into_iter().zip(verdicts).zip((0..request.samples).cycle());
         let groups = request.rows.iter().zip(prompts).map(|((_, index), (_, prompt))| RolloutGroup {
             row: *index,
             step: request.step,
@@ -375,11 +376,11 @@ impl<'a, B: Backend> Actor<'a, B> {
             rollouts: scored
                 .by_ref()
                 .take(samples)
-                .filter(|((_, score), _)| score.as_ref().is_none_or(Score::is_scored))
-                .map(|((completion, score), sample)| rollout(sample, completion, score.as_ref()))
+                .filter(|((_, verdict), _)| verdict.as_ref().is_none_or(|verdict: &Verdict| verdict.score.is_scored()))
+                .map(|((completion, verdict), sample)| rollout(sample, completion, verdict.as_ref()))
                 .collect(),
         });
-        Ok(RolledOut { groups: groups.collect(), failures })
+        Ok(RolledOut { groups: groups.collect(), verification })
     }
 }
 
@@ -387,11 +388,11 @@ impl<'a, B: Backend> Actor<'a, B> {
 #[derive(Serialize, Deserialize)]
 struct RolledOut {
     groups: Vec<RolloutGroup>,
-    failures: Failures,
+    verification: Verification,
 }
 
-/// Samples all requests, and scores each completion as soon as it is there, beside the sampling of the others. Without a
-/// verifier there are no scores.
+/// Samples all requests, and scores each completion as soon as it is there, beside the sampling of the others; with the
+/// seconds from the end of sampling to the last verdict. Without a verifier there are no verdicts.
 fn sample_and_verify<B: Backend>(
     sampler: &Sampler<'_, B>,
     verify: Option<&mut VerifyPool>,
@@ -399,11 +400,11 @@ fn sample_and_verify<B: Backend>(
     (spec, prompts): (&PromptSpec, &[(Row, RenderedPrompt)]),
     request: &RolloutRequest<'_>,
     reporter: &mut dyn Reporter,
-) -> Result<(Vec<Completion>, Vec<Option<Score>>), EngineError> {
+) -> Result<(Vec<Completion>, Option<Vec<Verdict>>, f64), EngineError> {
     let mut progress = Progress::new(request.phase, "completions", requests.len());
     let Some(pool) = verify else {
         let completions = sampler.run(requests, |seen| progress.update(reporter, seen.done))?;
-        return Ok((completions, vec![None; requests.len()]));
+        return Ok((completions, None, 0.0));
     };
     let case = |place: usize, completion: &Completion| {
         let (row, prompt) = &prompts[place / request.samples as usize];
@@ -428,34 +429,41 @@ fn sample_and_verify<B: Backend>(
             if request.phase == Phase::Sampling && !verifying.is_finished() {
                 reporter.phase(Phase::Verifying, request.step)?;
             }
+            let began = Instant::now();
             while !verifying.is_finished() {
                 reporter.check()?;
                 std::thread::sleep(VERIFY_POLL);
             }
-            Ok(completions)
+            Ok((completions, began.elapsed().as_secs_f64()))
         });
         stop.store(true, Ordering::Relaxed);
-        let scores = verifying.join();
-        let completions = waited?;
+        let verdicts = verifying.join();
+        let (completions, wait_seconds) = waited?;
         let lost = || EngineError::Internal(String::from("verification stopped without a reason"));
-        let scores = scores.ok().flatten().ok_or_else(lost)?;
-        Ok((completions, scores.into_iter().map(Some).collect()))
+        Ok((completions, Some(verdicts.ok().flatten().ok_or_else(lost)?), wait_seconds))
     })
 }
 
-fn rollout(sample: u32, completion: Completion, score: Option<&Score>) -> Rollout {
-    Rollout {
+/// A completion with its verdict, if there is one.
+fn rollout(sample: u32, completion: Completion, verdict: Option<&Verdict>) -> Rollout {
+    let mut rollout = Rollout {
         sample,
         text: completion.text,
-        answer: score.and_then(|score| score.answer.clone()),
+        answer: None,
         tokens: completion.tokens,
         behavior_logprobs: completion.behavior_logprobs,
         reference_logprobs: Vec::new(),
         entropy_sum: completion.entropy_sum,
         finish: completion.finish,
-        status: score.map(|score| score.status),
-        reward: score.map_or(0.0, |score| score.reward),
+        status: None,
+        reward: 0.0,
         entropies: completion.entropies,
-        detail: score.and_then(|score| score.detail.clone()),
+        detail: None,
+        parts: Vec::new(),
+        verify_seconds: None,
+    };
+    if let Some(verdict) = verdict {
+        verdict.judge(&mut rollout);
     }
+    rollout
 }

@@ -68,7 +68,7 @@ impl<B: Backend> Trainer<'_, B> {
             step: self.step,
             phase: Phase::Evaluating,
         };
-        let groups = self.actor.roll_out(&request, reporter)?;
+        let (groups, _) = self.actor.roll_out(&request, reporter)?;
         Ok(Some(measure(self.step, spec.samples, &spec.pass_at, &groups)))
     }
 }

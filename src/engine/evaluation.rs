@@ -72,7 +72,7 @@ fn evaluate_on<B: Backend>(
             step: 0,
             phase: Phase::Evaluating,
         };
-        let groups = actor.roll_out(&request, reporter)?;
+        let (groups, _) = actor.roll_out(&request, reporter)?;
         if job.actor.collective.is_first() {
             let results: Vec<PromptResult> =
                 groups.iter().map(|group| result(&job.rows, group)).collect::<Result<_, _>>()?;
@@ -121,6 +121,7 @@ fn kept(rollout: &rollout::Rollout) -> EvaluatedCompletion {
         finish: rollout.finish,
         status: rollout.status,
         reward: rollout.reward,
+        detail: rollout.detail.clone(),
     }
 }
 

@@ -1,13 +1,17 @@
 //! The statistics of a step: what its tokens and its completions say, by metric name (see `job::metric`).
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
 
 use super::batch::Sequence;
 use super::ops::experts::Spread;
-use super::rollout::RolloutGroup;
+use super::rollout::{Rollout, RolloutGroup};
 use super::sampler::FinishReason;
+use crate::job::metric::PARTS;
 use crate::job::spec::THOUGHT_END;
-use crate::objective::math::{ess_of_log_ratios, is_zero_spread, mean, population_std};
+use crate::job::{RewardPart, ScoreStatus};
+use crate::objective::math::{PASS_MARK, ess_of_log_ratios, is_zero_spread, mean, population_std};
 use crate::objective::{Clip, Statistics};
 use crate::text::tokenizer::TextTokenizer;
 
@@ -30,6 +34,11 @@ impl Measured {
         self.spread.extend(other.spread);
     }
 }
+
+/// Completions of which a correlation says something.
+const LEAST_PAIRS: usize = 8;
+/// Prompts of which the answer that earns most says something.
+const LEAST_PROMPTS: usize = 4;
 
 const MASS_SUCCESS: [&str; 5] =
     ["mass/success_0_20", "mass/success_20_40", "mass/success_40_60", "mass/success_60_80", "mass/success_80_100"];
@@ -159,8 +168,8 @@ fn thought_tokens(tokens: &[u32], tokenizer: &TextTokenizer) -> Option<usize> {
 
 /// The completions that a step is taken on; `judged` when there is a verifier. `special` are the tokens that are no text,
 /// in order.
-pub fn completions(groups: &[&RolloutGroup], judged: bool, special: &[u32]) -> Statistics {
-    let rollouts: Vec<_> = groups.iter().flat_map(|g| &g.rollouts).collect();
+pub fn completions(all: &[&RolloutGroup], judged: bool, special: &[u32]) -> Statistics {
+    let rollouts: Vec<_> = all.iter().flat_map(|g| &g.rollouts).collect();
     if rollouts.is_empty() {
         return Vec::new();
     }
@@ -173,24 +182,98 @@ pub fn completions(groups: &[&RolloutGroup], judged: bool, special: &[u32]) -> S
         ("completion/tokens_mean", tokens / count),
         ("completion/truncated", cut as f64 / count),
         ("completion/special_tokens", marked as f64 / count),
-        ("entropy/mean", token_entropy(groups)),
+        ("entropy/mean", token_entropy(all)),
     ];
     if judged {
-        let rewards: Vec<f64> = rollouts.iter().map(|r| r.reward).collect();
-        let groups: Vec<_> = groups.iter().filter(|g| !g.rollouts.is_empty()).collect();
+        let given: Vec<f64> = rollouts.iter().map(|r| r.reward).collect();
+        let groups: Vec<_> = all.iter().filter(|g| !g.rollouts.is_empty()).collect();
         let share = |holds: &dyn Fn(&RolloutGroup) -> bool| {
             groups.iter().filter(|g| holds(g)).count() as f64 / groups.len() as f64
         };
         metrics.extend([
-            ("reward/mean", mean(&rewards)),
-            ("reward/std", population_std(&rewards)),
+            ("reward/mean", mean(&given)),
+            ("reward/std", population_std(&given)),
             ("reward/solve_rate", groups.iter().map(|g| g.solve_rate() * g.rollouts.len() as f64).sum::<f64>() / count),
-            ("reward/zero_spread", share(&|g| is_zero_spread(&g.rewards()))),
             ("pass/at_1", mean(&groups.iter().map(|g| g.solve_rate()).collect::<Vec<_>>())),
             ("pass/at_group", share(&|g| g.solve_rate() > 0.0)),
         ]);
+        let unparsable = rollouts.iter().filter(|r| r.status == Some(ScoreStatus::Unparsable)).count();
+        metrics.push(("verifier/unparsable", unparsable as f64 / count));
+        metrics.extend(rewards(all));
     }
     metrics
+}
+
+/// What rewards show that are given for something else than they are meant for.
+pub fn rewards(groups: &[&RolloutGroup]) -> Statistics {
+    let rollouts = || groups.iter().flat_map(|group| &group.rollouts);
+    let count = rollouts().count();
+    let judged: Vec<_> = groups.iter().filter(|group| !group.rollouts.is_empty()).collect();
+    if judged.is_empty() {
+        return Vec::new();
+    }
+    let spreadless = judged.iter().filter(|group| is_zero_spread(&group.rewards())).count();
+    let mut metrics = vec![("reward/zero_spread", spreadless as f64 / judged.len() as f64)];
+    metrics.extend(length_correlation(groups).map(|value| ("reward/length_correlation", value)));
+    metrics.extend(top_answer_share(groups).map(|value| ("reward/top_answer_share", value)));
+    if rollouts().any(|rollout| rollout.answer.is_some()) {
+        let passes_without = |rollout: &&Rollout| rollout.reward >= PASS_MARK && rollout.answer.is_none();
+        metrics
+            .push(("verifier/passed_without_answer", rollouts().filter(passes_without).count() as f64 / count as f64));
+    }
+    metrics
+}
+
+/// Pearson's correlation of reward and number of tokens, both less their means over the prompt's completions; none where
+/// one of them never differs, or for fewer than [`LEAST_PAIRS`].
+fn length_correlation(groups: &[&RolloutGroup]) -> Option<f64> {
+    let (mut count, mut products, mut rewards, mut lengths) = (0, 0.0, 0.0, 0.0);
+    for group in groups {
+        let length = |rollout: &Rollout| rollout.tokens.len() as f64;
+        let mean_reward = mean(&group.rewards());
+        let mean_length = mean(&group.rollouts.iter().map(length).collect::<Vec<_>>());
+        for rollout in &group.rollouts {
+            let (reward, length) = (rollout.reward - mean_reward, length(rollout) - mean_length);
+            count += 1;
+            products += reward * length;
+            rewards += reward * reward;
+            lengths += length * length;
+        }
+    }
+    // Rounding alone leaves something of equal rewards.
+    let differs = |squares: f64| squares > 1e-12;
+    (count >= LEAST_PAIRS && differs(rewards) && differs(lengths)).then(|| products / (rewards * lengths).sqrt())
+}
+
+/// Of all reward that is above 0, the share that went to the answer with the most; none where fewer than
+/// [`LEAST_PROMPTS`] prompts have any for an answer.
+fn top_answer_share(groups: &[&RolloutGroup]) -> Option<f64> {
+    let mut of_answers: BTreeMap<&str, f64> = BTreeMap::new();
+    let (mut all, mut prompts) = (0.0, BTreeSet::new());
+    for group in groups {
+        for rollout in group.rollouts.iter().filter(|rollout| rollout.reward > 0.0) {
+            all += rollout.reward;
+            if let Some(answer) = &rollout.answer {
+                *of_answers.entry(answer).or_default() += rollout.reward;
+                prompts.insert(group.row);
+            }
+        }
+    }
+    let most = of_answers.into_values().max_by(f64::total_cmp)?;
+    (prompts.len() >= LEAST_PROMPTS).then_some(most / all)
+}
+
+/// The mean rewards of those parts of a step's verdicts that have metrics, by the names of these.
+pub fn parts<'a>(groups: impl Iterator<Item = &'a RolloutGroup>, names: &[String]) -> Vec<(String, f64)> {
+    let mut sums: Vec<(f64, f64)> = vec![(0.0, 0.0); names.len()];
+    let rollouts = groups.flat_map(|group| &group.rollouts);
+    for RewardPart { name, reward, .. } in rollouts.flat_map(|rollout| &rollout.parts) {
+        if let (Some(reward), Some(place)) = (reward, names.iter().position(|known| known == name)) {
+            sums[place] = (sums[place].0 + reward, sums[place].1 + 1.0);
+        }
+    }
+    let all = names.iter().zip(sums).filter(|(_, (_, count))| *count > 0.0);
+    all.map(|(name, (sum, count))| (format!("{PARTS}{name}"), sum / count)).collect()
 }
 
 /// Mean entropy per token of the model's distribution, in nats; 0 for no tokens.
@@ -254,10 +337,62 @@ mod tests {
         let metrics = completions(&groups.iter().collect::<Vec<_>>(), true, &[0, 7]);
         assert_eq!(value(&metrics, "completion/special_tokens"), 0.5, "the first of each group is token 0");
         assert_eq!(value(&metrics, "reward/zero_spread"), 0.5);
+        assert_eq!(value(&metrics, "verifier/unparsable"), 0.0);
         assert_eq!(value(&metrics, "pass/at_1"), 0.25);
         assert_eq!(value(&metrics, "pass/at_group"), 0.5);
         assert_eq!(value(&metrics, "entropy/mean"), 0.5);
+        assert!(metrics.iter().all(|(name, _)| *name != "verifier/passed_without_answer"), "nothing takes answers out");
         let unjudged = completions(&groups.iter().collect::<Vec<_>>(), false, &[]);
         assert!(unjudged.iter().all(|(name, _)| !name.starts_with("reward")));
+    }
+
+    /// A group of another row with the given rewards, lengths and answers.
+    fn judged(row: usize, all: &[(f64, usize, Option<&str>)]) -> RolloutGroup {
+        let mut group = group(&all.iter().map(|(reward, ..)| *reward).collect::<Vec<_>>());
+        group.row = row;
+        for (rollout, (_, length, answer)) in group.rollouts.iter_mut().zip(all) {
+            (rollout.tokens, rollout.answer) = (vec![1; *length], answer.map(str::to_owned));
+        }
+        group
+    }
+
+    fn of_rewards(groups: &[RolloutGroup]) -> Statistics {
+        rewards(&groups.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn reward_that_follows_length_is_seen_within_prompts() {
+        // Each prompt's longer completions earn more, though the prompt with the longer ones earns less.
+        let groups = [
+            judged(0, &[(0.8, 10, None), (0.9, 11, None), (1.0, 12, None), (0.7, 9, None)]),
+            judged(1, &[(0.1, 100, None), (0.2, 101, None), (0.3, 102, None), (0.0, 99, None)]),
+        ];
+        assert!((value(&of_rewards(&groups), "reward/length_correlation") - 1.0).abs() < 1e-12);
+        let same = [judged(0, &[(0.5, 1, None); 8]), judged(1, &[(1.0, 2, None); 8])];
+        assert!(of_rewards(&same).iter().all(|(name, _)| *name != "reward/length_correlation"));
+        assert_eq!(length_correlation(&[&groups[0]]), None, "too few to say");
+    }
+
+    #[test]
+    fn one_answer_that_earns_most_and_passing_without_any_are_seen() {
+        let mut groups: Vec<_> = (0..4).map(|row| judged(row, &[(1.0, 1, Some("7")), (0.0, 1, Some("8"))])).collect();
+        groups[0] = judged(0, &[(1.0, 1, Some("9")), (0.0, 1, Some("7"))]);
+        assert_eq!(value(&of_rewards(&groups), "reward/top_answer_share"), 0.75);
+        assert!(top_answer_share(&groups.iter().take(3).collect::<Vec<_>>()).is_none(), "too few prompts");
+        assert_eq!(value(&of_rewards(&groups), "verifier/passed_without_answer"), 0.0);
+        groups[1].rollouts[0].answer = None;
+        assert_eq!(value(&of_rewards(&groups), "verifier/passed_without_answer"), 0.125);
+    }
+
+    #[test]
+    fn parts_are_means_over_the_completions_that_have_them() {
+        let mut groups = [group(&[1.0, 0.0]), group(&[1.0])];
+        let part =
+            |name: &str, reward| RewardPart { name: name.to_owned(), status: ScoreStatus::Ok, reward, detail: None };
+        groups[0].rollouts[0].parts = vec![part("style", Some(0.5)), part("right", Some(1.0))];
+        groups[0].rollouts[1].parts = vec![part("style", Some(1.0)), part("right", None), part("test_1", Some(1.0))];
+        let names = ["right", "style", "absent"].map(str::to_owned);
+        let found = parts(groups.iter(), &names);
+        assert_eq!(found, [(String::from("part/right"), 1.0), (String::from("part/style"), 0.75)]);
     }
 }

@@ -133,6 +133,8 @@ pub(super) mod tests {
             reward: *reward,
             entropies: Vec::new(),
             detail: None,
+            parts: Vec::new(),
+            verify_seconds: None,
         };
         RolloutGroup {
             row: 0,

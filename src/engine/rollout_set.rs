@@ -35,7 +35,7 @@ pub fn keep_part<T: Serialize>(job: &Path, number: u64, lines: &[T]) -> Result<(
     let temporary = path.with_extension("tmp");
     rollout::write(&temporary, lines)?;
     artifact::sync(&temporary)?;
-    // The digest first, which is the same when the same phase was kept before.
+    // The digest first: a crash in between leaves a part that does not count as kept, and its phase is made again.
     let (digest, temporary_digest) = (path.with_extension(PART_DIGEST), path.with_extension("tmp-digest"));
     artifact::write_file(&temporary_digest, artifact::digest(&temporary)?.1.as_bytes())?;
     for (from, to) in [(&temporary_digest, &digest), (&temporary, &path)] {
@@ -178,7 +178,9 @@ pub fn read(directory: &Path) -> Result<Vec<RolloutGroup>, EngineError> {
             status: line.status,
             reward: line.reward.unwrap_or_default(),
             entropies: Vec::new(),
-            detail: None,
+            detail: line.detail,
+            parts: line.parts,
+            verify_seconds: line.verify_seconds,
         };
         if let Some(group) = groups.last_mut() {
             group.rollouts.push(rollout);

@@ -60,7 +60,8 @@ fn sample_on<B: Backend>(
             phase: Phase::Sampling,
         };
         reporter.phase(Phase::Sampling, 0)?;
-        let groups: Vec<_> = actor.roll_out(&request, reporter)?.into_iter().map(RolloutGroup::bare).collect();
+        let groups: Vec<_> =
+            actor.roll_out(&request, reporter)?.0.into_iter().map(RolloutGroup::without_entropies).collect();
         if job.actor.collective.is_first() {
             rollout_set::keep_part(&job.actor.directory, part, &groups)?;
         }

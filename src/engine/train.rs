@@ -23,12 +23,15 @@ use super::batch::Sequence;
 use super::device::on_device;
 use super::error::{EngineError, Stop};
 use super::evaluate::sentence;
+use super::measure;
 use super::random::{Purpose, Stream};
 use super::report::Reporter;
 use super::rollout::{RolloutGroup, sequences};
 use super::rollout_set;
+use super::step::StepGroup;
 use super::trainer::{Job, Metrics, Trainer};
 use super::visits::Visits;
+use crate::job::diagnosis;
 use crate::job::event::{EvaluationFound, LogDetail, Named, StepMetrics};
 use crate::job::metric::metric;
 use crate::job::{EventBody, NewEvent, Phase, PolicyEvaluation};
@@ -157,8 +160,9 @@ impl<B: Backend> Trainer<'_, B> {
             while self.step < range.end {
                 let groups = self.groups_of_step(round)?;
                 let mut metrics = self.train_step(&groups, reporter)?;
-                metrics.extend(self.sampling_cost());
-                self.report_step(metrics, reporter)?;
+                metrics.extend(std::mem::take(&mut self.sampled));
+                let parts = measure::parts(groups.iter().filter_map(StepGroup::sampled), &self.parts);
+                self.report_step(metrics, &parts, reporter)?;
                 if self.step == range.end {
                     self.end_round(round, reporter)?;
                 }
@@ -250,10 +254,19 @@ impl<B: Backend> Trainer<'_, B> {
             step: self.step,
             phase: Phase::Sampling,
         };
-        let mut groups = self.actor.roll_out(&request, reporter)?;
-        let tokens = groups.iter().flat_map(|group| &group.rollouts).map(|rollout| rollout.tokens.len()).sum();
-        self.sampled = Some((began.elapsed().as_secs_f64(), tokens));
+        let (mut groups, verification) = self.actor.roll_out(&request, reporter)?;
+        let tokens: usize = groups.iter().flat_map(|group| &group.rollouts).map(|rollout| rollout.tokens.len()).sum();
+        let seconds = began.elapsed().as_secs_f64();
+        self.sampled = verification.metrics();
+        self.sampled.extend([
+            ("time/rollout_seconds", seconds),
+            ("throughput/rollout_tokens_per_second", tokens as f64 / seconds.max(1e-9)),
+        ]);
         self.fill_reference(&mut groups, reporter)?;
+        if self.ranks().is_first() && self.keeps() {
+            let kept: Vec<_> = groups.iter().map(|group| group.clone().without_entropies()).collect();
+            rollout_set::keep_part(&job.actor.directory, round, &kept)?;
+        }
         let groups: Vec<_> = if self.ranks().is_first() && !self.keeps() {
             let steps = self.plan.steps_of(round).count() as u64;
             let piece = |token| self.actor.tokenizer.decode(&[token], false).unwrap_or_default();
@@ -261,9 +274,6 @@ impl<B: Backend> Trainer<'_, B> {
         } else {
             groups.into_iter().map(RolloutGroup::bare).map(Arc::new).collect()
         };
-        if self.ranks().is_first() && self.keeps() {
-            rollout_set::keep_part(&job.actor.directory, round, &groups)?;
-        }
         self.report_round(round, &groups, reporter)?;
         self.rollouts = groups;
         if self.plan.steps_of(round).count() as u64 >= CHECKPOINTED_ROUND {
@@ -271,16 +281,6 @@ impl<B: Backend> Trainer<'_, B> {
             self.save_and_report(reporter)?;
         }
         Ok(())
-    }
-
-    /// What the last sampling phase cost, once.
-    fn sampling_cost(&mut self) -> Metrics {
-        self.sampled.take().map_or_else(Vec::new, |(seconds, tokens)| {
-            vec![
-                ("time/rollout_seconds", seconds),
-                ("throughput/rollout_tokens_per_second", tokens as f64 / seconds.max(1e-9)),
-            ]
-        })
     }
 
     /// Compares what a round's completions could not cover with what training on them left undone, and lets go of
@@ -323,6 +323,9 @@ impl<B: Backend> Trainer<'_, B> {
         let scored: Vec<_> = groups.iter().map(|group| group.scored()).collect();
         let rewards: Vec<f64> = groups.iter().flat_map(|group| group.rewards()).collect();
         let judged = self.is_judged();
+        if judged {
+            self.warn_of_rewards(groups, reporter)?;
+        }
         if round == 0 && judged && self.plan.group_size > 1 {
             let table = frontier::frontier(&scored, &frontier::default_betas(), frontier::DEFAULT_ESS_FLOOR);
             self.report.insert(String::from("frontier"), json!(table));
@@ -345,7 +348,31 @@ impl<B: Backend> Trainer<'_, B> {
         Ok(reporter.event(NewEvent::log(message, LogDetail::Round { round: round + 1, report }))?)
     }
 
-    fn report_step(&self, metrics: Metrics, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
+    /// Says, each thing once, what of a round's rewards looks as if the verifier were wrong.
+    fn warn_of_rewards(
+        &mut self,
+        groups: &[Arc<RolloutGroup>],
+        reporter: &mut dyn Reporter,
+    ) -> Result<(), EngineError> {
+        let groups: Vec<&RolloutGroup> = groups.iter().map(Arc::as_ref).collect();
+        if self.plan.group_size < 2 {
+            return Ok(());
+        }
+        for (code, message) in diagnosis::suspicions(&measure::rewards(&groups)) {
+            if self.said.insert(code.as_str()) {
+                reporter.event(NewEvent::warning(message, code.as_str(), LogDetail::None {}))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reports a step; `parts` are the metrics of the verifier's parts.
+    fn report_step(
+        &self,
+        metrics: Metrics,
+        parts: &[(String, f64)],
+        reporter: &mut dyn Reporter,
+    ) -> Result<(), EngineError> {
         debug_assert!(metrics.iter().all(|(name, _)| metric(name).is_some()), "a metric is not in the catalogue");
         let value = |name: &str| metrics.iter().find(|(n, _)| *n == name).map(|(_, v)| *v);
         let mut message = format!("step {} of {}", self.step, self.job.spec.train.steps);
@@ -354,7 +381,8 @@ impl<B: Backend> Trainer<'_, B> {
                 message.push_str(&format!(", {label} {value:.4}"));
             }
         }
-        let body = EventBody::Metrics(StepMetrics { step: self.step, values: metrics.into_iter().collect() });
+        let all = metrics.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(parts.iter().cloned());
+        let body = EventBody::Metrics(StepMetrics { step: self.step, values: all.collect() });
         Ok(reporter.event(NewEvent::info(message, body))?)
     }
 

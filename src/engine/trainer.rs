@@ -83,7 +83,9 @@ pub struct Trainer<'a, B: Backend> {
     /// The stored completions that are trained on beside them or instead of them.
     pub(super) stored: Vec<Arc<RolloutGroup>>,
     /// Seconds and tokens of the last sampling phase, until they are reported.
-    pub(super) sampled: Option<(f64, usize)>,
+    pub(super) sampled: Metrics,
+    /// The parts of verdicts that have metrics of their own.
+    pub(super) parts: Vec<String>,
     /// Codes of the notes that are in the log already.
     pub(super) said: BTreeSet<&'static str>,
     pub(super) teacher: Option<Decoder<B>>,
@@ -141,7 +143,13 @@ impl<'a, B: Backend> Trainer<'a, B> {
             report: Map::new(),
             rollouts: Vec::new(),
             special_tokens: special.collect(),
-            sampled: None,
+            sampled: Metrics::new(),
+            parts: job
+                .actor
+                .verifier
+                .as_ref()
+                .map(|config| config.build(&job.actor.outside).part_names())
+                .unwrap_or_default(),
             sample: SampleLog::open(&job.actor.directory, job.spec.rollouts.sample),
             said: BTreeSet::new(),
             reference: None,

@@ -36,7 +36,7 @@ impl<B: Backend> Trainer<'_, B> {
                 phase: Phase::Sampling,
             };
             let groups: Vec<_> =
-                self.actor.roll_out(&request, reporter)?.into_iter().map(|g| StepGroup::Fresh(Arc::new(g))).collect();
+                self.actor.roll_out(&request, reporter)?.0.into_iter().map(|g| StepGroup::Fresh(Arc::new(g))).collect();
             for ((_, objective), moments) in variants.iter().zip(&mut moments) {
                 let all = self.credited(objective.as_ref(), &groups).sequences;
                 let mut gradient = B::Gradients::default();

@@ -1,5 +1,7 @@
 //! Scoring many completions at once, each within a wall-clock limit.
 //!
+//! A verifier that takes several cases at a time is given those that wait when one of its threads is free.
+//!
 //! A thread cannot be stopped from outside. A verification that overruns its limit is given up together with its
 //! thread, which is replaced; because a thread that hangs keeps its core and its memory, a pool gives up only a few
 //! and then refuses to go on. Verifiers are pure, so neither a panic nor an abandoned thread leaves anything behind
@@ -17,7 +19,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::error::EngineError;
-use crate::verifier::{self, Case, Outside, Score, Verifier};
+use crate::job::{RewardPart, Rollout, ScoreStatus};
+use crate::objective::Statistics;
+use crate::verifier::{self, Case, Outside, Part, Score, Verifier};
 
 /// Verifications after which an error rate says something.
 const SAMPLE: usize = 200;
@@ -25,6 +29,9 @@ const SAMPLE: usize = 200;
 const MOST_FAILED: f64 = 0.05;
 /// The most threads a pool gives up in its life.
 const MAX_ABANDONED: usize = 8;
+/// The most parts of a verdict that are kept, and characters of its texts.
+const MOST_PARTS: usize = 64;
+const MOST_CHARACTERS: usize = 500;
 /// How long [`VerifyPool::score`] waits before it looks at the limits again.
 const POLL: Duration = Duration::from_millis(10);
 
@@ -35,6 +42,45 @@ pub struct OwnedCase {
     pub completion: String,
     pub answer: Option<String>,
     pub row: Arc<Map<String, Value>>,
+}
+
+impl OwnedCase {
+    fn borrow(&self) -> Case<'_> {
+        let Self { prompt, completion, answer, row } = self;
+        Case { prompt, completion, answer: answer.as_deref(), row }
+    }
+}
+
+/// The verdict on a case, and how long it took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    pub score: Score,
+    /// Of the call that judged it, perhaps with others.
+    pub seconds: f64,
+}
+
+impl Verdict {
+    /// Writes the verdict to a completion that has one.
+    pub fn judge(&self, rollout: &mut Rollout) {
+        let score = &self.score;
+        (rollout.status, rollout.reward, rollout.answer) = (Some(score.status), score.reward, score.answer.clone());
+        (rollout.detail, rollout.parts) = (score.detail.as_deref().map(beginning), self.parts());
+        rollout.verify_seconds = Some((self.seconds * 1e6).round() / 1e6);
+    }
+
+    fn parts(&self) -> Vec<RewardPart> {
+        let part = |Part { name, score }: &Part| RewardPart {
+            name: name.clone(),
+            status: score.status,
+            reward: score.is_scored().then_some(score.reward),
+            detail: score.detail.as_deref().map(beginning),
+        };
+        self.score.parts.iter().take(MOST_PARTS).map(part).collect()
+    }
+}
+
+fn beginning(text: &str) -> String {
+    text.chars().take(MOST_CHARACTERS).collect()
 }
 
 /// A fixed number of threads that score cases.
@@ -50,37 +96,37 @@ pub struct VerifyPool {
     finished: Receiver<Finished>,
 }
 
-/// The pool's end of one thread. Dropping it ends the thread after the case that it is at.
+/// The pool's end of one thread. Dropping it ends the thread after the cases that it is at.
 struct Lane {
     id: u64,
-    cases: Sender<OwnedCase>,
+    cases: Sender<Vec<OwnedCase>>,
     busy: Option<Busy>,
 }
 
 /// What a thread is at.
-#[derive(Clone, Copy)]
 struct Busy {
     since: Instant,
-    /// The place of the case among the cases; None when nobody waits for its score any more.
-    place: Option<usize>,
+    /// The places of its cases among all; None when nobody waits for their scores any more.
+    places: Option<Vec<usize>>,
 }
 
 struct Finished {
     lane: u64,
-    score: Score,
+    scores: Vec<Score>,
+    seconds: f64,
 }
 
 /// The state of one call of [`VerifyPool::score`].
 struct Batch {
     /// Cases that have come, with their places.
     waiting: VecDeque<(usize, OwnedCase)>,
-    scores: Vec<Option<Score>>,
+    verdicts: Vec<Option<Verdict>>,
     missing: usize,
 }
 
 impl Batch {
-    fn put(&mut self, place: usize, score: Score) {
-        if self.scores[place].replace(score).is_none() {
+    fn put(&mut self, place: usize, score: Score, seconds: f64) {
+        if self.verdicts[place].replace(Verdict { score, seconds }).is_none() {
             self.missing -= 1;
         }
     }
@@ -101,23 +147,23 @@ impl VerifyPool {
         Self::new(verifier, config.time_limit(), threads)
     }
 
-    /// The scores of `cases` in their order, or None as soon as `stop` holds, which is asked all the while.
-    pub fn score_all(&mut self, cases: Vec<OwnedCase>, stop: impl FnMut() -> bool) -> Option<Vec<Score>> {
+    /// The verdicts on `cases` in their order, or None as soon as `stop` holds, which is asked all the while.
+    pub fn score_all(&mut self, cases: Vec<OwnedCase>, stop: impl FnMut() -> bool) -> Option<Vec<Verdict>> {
         let (sender, receiver) = mpsc::channel();
         let count = cases.len();
         cases.into_iter().enumerate().for_each(|case| drop(sender.send(case)));
         self.score(count, &receiver, stop)
     }
 
-    /// The scores of `count` cases, which come with their places while others are scored; None as soon as `stop` holds,
+    /// The verdicts on `count` cases, which come with their places while others are scored; None as soon as `stop` holds,
     /// which is asked all the while, or when some never come.
     pub fn score(
         &mut self,
         count: usize,
         cases: &Receiver<(usize, OwnedCase)>,
         mut stop: impl FnMut() -> bool,
-    ) -> Option<Vec<Score>> {
-        let mut batch = Batch { scores: vec![None; count], missing: count, waiting: VecDeque::new() };
+    ) -> Option<Vec<Verdict>> {
+        let mut batch = Batch { verdicts: vec![None; count], missing: count, waiting: VecDeque::new() };
         let mut asked: Option<Instant> = None;
         while batch.missing > 0 {
             let gone = loop {
@@ -147,7 +193,7 @@ impl VerifyPool {
         Some(with_rest(batch, &Score::error("the verification was lost")))
     }
 
-    /// Gives every idle thread a case, after replacing the threads that are gone.
+    /// Gives every idle thread cases, after replacing the threads that are gone.
     fn hand_out(&mut self, batch: &mut Batch) -> Result<(), String> {
         if self.abandoned >= MAX_ABANDONED {
             return Err(format!("too many verifications hang: {MAX_ABANDONED} did not end in time, no more are begun"));
@@ -161,12 +207,18 @@ impl VerifyPool {
             }
         }
         for lane in self.lanes.iter_mut().filter(|lane| lane.busy.is_none()) {
-            let Some((place, case)) = batch.waiting.pop_front() else { break };
-            lane.busy = Some(Busy { since: Instant::now(), place: Some(place) });
-            if lane.cases.send(case).is_err() {
-                lane.busy = None;
-                batch.put(place, Score::error("the verification thread ended unexpectedly"));
+            let most = self.verifier.batch().clamp(1, batch.waiting.len().max(1));
+            let (places, cases): (Vec<usize>, Vec<OwnedCase>) =
+                batch.waiting.drain(..most.min(batch.waiting.len())).unzip();
+            if cases.is_empty() {
+                break;
             }
+            if lane.cases.send(cases).is_err() {
+                let lost = Score::error("the verification thread ended unexpectedly");
+                places.into_iter().for_each(|place| batch.put(place, lost.clone(), 0.0));
+                continue;
+            }
+            lane.busy = Some(Busy { since: Instant::now(), places: Some(places) });
         }
         Ok(())
     }
@@ -177,12 +229,14 @@ impl VerifyPool {
 
     fn start_lane(&mut self) -> std::io::Result<()> {
         let id = self.next_lane;
-        let (cases, inbox) = mpsc::channel::<OwnedCase>();
+        let (cases, inbox) = mpsc::channel::<Vec<OwnedCase>>();
         let (verifier, outbox) = (Arc::clone(&self.verifier), self.finished_sender.clone());
         thread::Builder::new().name(format!("verify-{id}")).spawn(move || {
-            for case in inbox {
-                let score = verify(verifier.as_ref(), &case);
-                if outbox.send(Finished { lane: id, score }).is_err() {
+            for cases in inbox {
+                let began = Instant::now();
+                let scores = verify(verifier.as_ref(), &cases);
+                let seconds = began.elapsed().as_secs_f64();
+                if outbox.send(Finished { lane: id, scores, seconds }).is_err() {
                     // The pool is gone, and with it everyone who waits for scores.
                     return;
                 }
@@ -200,12 +254,12 @@ impl VerifyPool {
         }
         // The pool holds a sender itself, so that the channel never closes: an error is the end of the wait.
         let mut received = self.finished.recv_timeout(POLL).ok();
-        while let Some(Finished { lane: id, score }) = received {
-            // A thread that was given up may still send its score; its lane is gone.
+        while let Some(Finished { lane: id, scores, seconds }) = received {
+            // A thread that was given up may still send its scores; its lane is gone.
             if let Some(lane) = self.lanes.iter_mut().find(|lane| lane.id == id)
-                && let Some(Busy { place: Some(place), .. }) = lane.busy.take()
+                && let Some(Busy { places: Some(places), .. }) = lane.busy.take()
             {
-                batch.put(place, score);
+                places.into_iter().zip(scores).for_each(|(place, score)| batch.put(place, score, seconds));
             }
             received = self.finished.try_recv().ok();
         }
@@ -216,10 +270,10 @@ impl VerifyPool {
         let limit = self.limit;
         let mut at = 0;
         while at < self.lanes.len() && self.abandoned < MAX_ABANDONED {
-            match self.lanes[at].busy {
+            match &self.lanes[at].busy {
                 Some(busy) if busy.since.elapsed() > limit => {
-                    if let Some(place) = busy.place {
-                        batch.put(place, Score::timeout(limit));
+                    for place in busy.places.iter().flatten() {
+                        batch.put(*place, Score::timeout(limit), limit.as_secs_f64());
                     }
                     self.lanes.swap_remove(at);
                     self.abandoned += 1;
@@ -232,29 +286,72 @@ impl VerifyPool {
     /// Lets running verifications end unobserved; their threads are free again afterwards.
     fn forget_places(&mut self) {
         for busy in self.lanes.iter_mut().filter_map(|lane| lane.busy.as_mut()) {
-            busy.place = None;
+            busy.places = None;
         }
     }
 }
 
-/// The scores of a batch with `rest` wherever none was reached.
-fn with_rest(batch: Batch, rest: &Score) -> Vec<Score> {
-    batch.scores.into_iter().map(|score| score.unwrap_or_else(|| rest.clone())).collect()
+/// The verdicts of a batch with `rest` wherever none was reached.
+fn with_rest(batch: Batch, rest: &Score) -> Vec<Verdict> {
+    let rest = Verdict { score: rest.clone(), seconds: 0.0 };
+    batch.verdicts.into_iter().map(|verdict| verdict.unwrap_or_else(|| rest.clone())).collect()
+}
+
+/// How the verification of what was sampled together went.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Verification {
+    pub failures: Failures,
+    /// How long each verdict took.
+    seconds: Vec<f64>,
+    /// From the end of sampling to the last verdict.
+    wait_seconds: f64,
+}
+
+impl Verification {
+    pub fn of(verdicts: &[Verdict], wait_seconds: f64) -> Self {
+        let seconds = verdicts.iter().map(|verdict| verdict.seconds).collect();
+        Self { failures: Failures::of(verdicts.iter()), seconds, wait_seconds }
+    }
+
+    /// Adds that of another rank, which went on at the same time.
+    pub fn add(&mut self, other: Self) {
+        self.failures.add(other.failures);
+        self.seconds.extend(other.seconds);
+        self.wait_seconds = self.wait_seconds.max(other.wait_seconds);
+    }
+
+    /// What is reported of it; nothing where nothing was verified.
+    pub fn metrics(mut self) -> Statistics {
+        let Some(last) = self.seconds.len().checked_sub(1) else { return Vec::new() };
+        self.seconds.sort_by(f64::total_cmp);
+        // The nearest rank.
+        let percentile =
+            |share: f64| self.seconds[((share * self.seconds.len() as f64).ceil() as usize).clamp(1, last + 1) - 1];
+        vec![
+            ("verifier/timeouts", self.failures.timeout_share()),
+            ("verifier/seconds_p50", percentile(0.5)),
+            ("verifier/seconds_p95", percentile(0.95)),
+            ("verifier/seconds_max", self.seconds[last]),
+            ("verifier/wait_seconds", self.wait_seconds),
+        ]
+    }
 }
 
 /// How many verifications there were, how many of them failed, and why the last one did.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Failures {
     verifications: usize,
     failed: usize,
+    timeouts: usize,
     last: String,
 }
 
 impl Failures {
-    pub fn of<'a>(scores: impl Iterator<Item = &'a Score>) -> Self {
+    pub fn of<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> Self {
         let mut all = Self::default();
-        for score in scores {
+        for Verdict { score, .. } in verdicts {
             all.verifications += 1;
+            all.timeouts += usize::from(score.status == ScoreStatus::Timeout);
             if !score.is_scored() {
                 all.failed += 1;
                 all.last = score.detail.clone().unwrap_or_default();
@@ -263,9 +360,15 @@ impl Failures {
         all
     }
 
+    /// The share of verifications that did not end in time.
+    pub fn timeout_share(&self) -> f64 {
+        self.timeouts as f64 / self.verifications.max(1) as f64
+    }
+
     pub fn add(&mut self, other: Self) {
         self.verifications += other.verifications;
         self.failed += other.failed;
+        self.timeouts += other.timeouts;
         if other.failed > 0 {
             self.last = other.last;
         }
@@ -275,7 +378,7 @@ impl Failures {
     pub fn count(&mut self, new: Self) -> Result<(), EngineError> {
         let none_scored = new.verifications > 0 && new.failed == new.verifications;
         self.add(new);
-        let Self { verifications, failed, ref last } = *self;
+        let Self { verifications, failed, ref last, .. } = *self;
         let share = failed as f64 / verifications.max(1) as f64;
         if none_scored || (verifications >= SAMPLE && share > MOST_FAILED) {
             return Err(EngineError::VerifierErrors { failed, total: verifications, last: last.clone() });
@@ -284,17 +387,22 @@ impl Failures {
     }
 }
 
-/// One verdict; a panic becomes an error, and so does a reward that is no number.
-fn verify(verifier: &dyn Verifier, case: &OwnedCase) -> Score {
-    let borrowed = Case {
-        prompt: &case.prompt,
-        completion: &case.completion,
-        answer: case.answer.as_deref(),
-        row: case.row.as_ref(),
-    };
+/// One call of the verifier; a panic becomes an error of all its cases, and so does a reward that is no number.
+fn verify(verifier: &dyn Verifier, cases: &[OwnedCase]) -> Vec<Score> {
+    let borrowed: Vec<Case<'_>> = cases.iter().map(OwnedCase::borrow).collect();
     // A verifier has no state of its own that a panic could leave half-changed.
-    let score = catch_unwind(AssertUnwindSafe(|| verifier.verify(&borrowed)))
-        .unwrap_or_else(|payload| Score::error(format!("the verifier panicked: {}", panic_message(payload.as_ref()))));
+    let scores = catch_unwind(AssertUnwindSafe(|| verifier.verify_many(&borrowed))).unwrap_or_else(|payload| {
+        let panicked = Score::error(format!("the verifier panicked: {}", panic_message(payload.as_ref())));
+        vec![panicked; cases.len()]
+    });
+    if scores.len() != cases.len() {
+        let detail = format!("the verifier gave {} scores for {} completions", scores.len(), cases.len());
+        return vec![Score::error(detail); cases.len()];
+    }
+    scores.into_iter().map(finite).collect()
+}
+
+fn finite(score: Score) -> Score {
     if score.is_scored() && !score.reward.is_finite() {
         return Score::error(format!("the reward {} is not a finite number", score.reward));
     }
@@ -311,7 +419,6 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::verifier::ScoreStatus;
 
     /// Does what the completion says: `hang` never ends, `panic` panics, `nap` takes a moment, a number is the reward.
     struct Scripted;
@@ -347,6 +454,10 @@ mod tests {
         completions.into_iter().map(case).collect()
     }
 
+    fn score_all(pool: &mut VerifyPool, cases: Vec<OwnedCase>) -> Vec<Score> {
+        pool.score_all(cases, || false).unwrap().into_iter().map(|verdict| verdict.score).collect()
+    }
+
     fn statuses(scores: &[Score]) -> Vec<&'static str> {
         scores.iter().map(|score| score.status.as_str()).collect()
     }
@@ -357,7 +468,7 @@ mod tests {
             (0..500).map(|n| if n % 100 == 7 { "nap".to_owned() } else { n.to_string() }).collect();
         let mut pool = pool(4);
         for _ in 0..2 {
-            let scores = pool.score_all(cases(texts.iter().map(String::as_str)), || false).unwrap();
+            let scores = score_all(&mut pool, cases(texts.iter().map(String::as_str)));
             let rewards: Vec<f64> = scores.iter().map(|score| score.reward).collect();
             let expected: Vec<f64> = texts.iter().map(|text| text.parse().unwrap_or(0.0)).collect();
             assert_eq!(rewards, expected);
@@ -369,18 +480,18 @@ mod tests {
     #[test]
     fn a_timeout_is_never_a_zero_reward_and_costs_no_other_case() {
         let mut pool = pool(2);
-        let scores = pool.score_all(cases(["1", "hang", "2", "hang", "3", "4"]), || false).unwrap();
+        let scores = score_all(&mut pool, cases(["1", "hang", "2", "hang", "3", "4"]));
         assert_eq!(statuses(&scores), ["ok", "timeout", "ok", "timeout", "ok", "ok"]);
         assert!(!scores[1].is_scored());
         assert_eq!(pool.abandoned, 2);
-        let scores = pool.score_all(cases(["5", "6"]), || false).unwrap();
+        let scores = score_all(&mut pool, cases(["5", "6"]));
         assert_eq!(scores, [Score::ok(5.0), Score::ok(6.0)]);
     }
 
     #[test]
     fn a_panic_is_an_error_and_the_pool_goes_on() {
         let mut pool = pool(1);
-        let scores = pool.score_all(cases(["1", "panic", "2"]), || false).unwrap();
+        let scores = score_all(&mut pool, cases(["1", "panic", "2"]));
         assert_eq!(statuses(&scores), ["ok", "error", "ok"]);
         assert!(scores[1].detail.as_ref().unwrap().contains("as the script says"), "{:?}", scores[1].detail);
         assert_eq!(pool.next_lane, 1);
@@ -391,13 +502,13 @@ mod tests {
         let mut pool = VerifyPool::new(Arc::new(Scripted), Duration::from_millis(20), 3);
         let mut completions = vec!["hang"; 20];
         completions.push("1");
-        let scores = pool.score_all(cases(completions), || false).unwrap();
+        let scores = score_all(&mut pool, cases(completions));
         let timeouts = scores.iter().filter(|score| score.status == ScoreStatus::Timeout).count();
         assert_eq!((timeouts, pool.abandoned), (8, 8));
         let rest: Vec<&Score> = scores.iter().filter(|score| score.status != ScoreStatus::Timeout).collect();
         assert!(rest.iter().all(|score| score.status == ScoreStatus::Error));
         assert!(rest.iter().all(|score| score.detail.as_ref().unwrap().contains("too many verifications hang")));
-        let scores = pool.score_all(cases(["1"]), || false).unwrap();
+        let scores = score_all(&mut pool, cases(["1"]));
         assert_eq!(statuses(&scores), ["error"]);
     }
 
@@ -421,7 +532,61 @@ mod tests {
             asked > 1
         };
         assert_eq!(pool.score_all(cases(["nap"]), stop), None);
-        let scores = pool.score_all(cases(["1"]), || false).unwrap();
+        let scores = score_all(&mut pool, cases(["1"]));
         assert_eq!(scores, [Score::ok(1.0)]);
+    }
+
+    /// Takes three cases at a time and notes how many it was given.
+    struct Batched(std::sync::Mutex<Vec<usize>>);
+
+    impl Verifier for Batched {
+        fn verify(&self, case: &Case<'_>) -> Score {
+            Scripted.verify(case)
+        }
+
+        fn verify_many(&self, cases: &[Case<'_>]) -> Vec<Score> {
+            self.0.lock().unwrap().push(cases.len());
+            if cases.iter().any(|case| case.completion == "lose") {
+                return Vec::new();
+            }
+            cases.iter().map(|case| self.verify(case)).collect()
+        }
+
+        fn batch(&self) -> usize {
+            3
+        }
+    }
+
+    #[test]
+    fn a_verifier_that_takes_several_gets_what_waits_and_answers_for_each() {
+        let batched = Arc::new(Batched(std::sync::Mutex::default()));
+        let mut pool = VerifyPool::new(Arc::clone(&batched) as Arc<dyn Verifier>, LIMIT, 1);
+        let rewards: Vec<f64> =
+            score_all(&mut pool, cases(["1", "2", "3", "4", "5", "6", "7"])).iter().map(|s| s.reward).collect();
+        assert_eq!(rewards, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+        assert_eq!(*batched.0.lock().unwrap(), [3, 3, 1]);
+        let lost = score_all(&mut pool, cases(["1", "lose", "3", "4"]));
+        assert_eq!(statuses(&lost), ["error", "error", "error", "ok"]);
+        assert!(lost[0].detail.as_ref().unwrap().contains("0 scores for 3"), "{:?}", lost[0].detail);
+        let hung = score_all(&mut pool, cases(["1", "hang", "3", "4"]));
+        assert_eq!(statuses(&hung), ["timeout", "timeout", "timeout", "ok"]);
+    }
+
+    #[test]
+    fn verifications_are_told_in_numbers() {
+        let verdict = |score: Score, seconds: f64| Verdict { score, seconds };
+        let verdicts: Vec<Verdict> = (1..=20)
+            .map(|n| verdict(if n == 20 { Score::timeout(LIMIT) } else { Score::ok(1.0) }, f64::from(n)))
+            .collect();
+        let mut all = Verification::of(&verdicts[..10], 0.5);
+        all.add(Verification::of(&verdicts[10..], 0.25));
+        let metrics = all.metrics();
+        let value = |name: &str| metrics.iter().find(|(n, _)| *n == name).unwrap().1;
+        assert_eq!(value("verifier/timeouts"), 0.05);
+        assert_eq!(value("verifier/seconds_p50"), 10.0);
+        assert_eq!(value("verifier/seconds_p95"), 19.0);
+        assert_eq!(value("verifier/seconds_max"), 20.0);
+        assert_eq!(value("verifier/wait_seconds"), 0.5, "ranks wait at the same time");
+        assert!(Verification::default().metrics().is_empty());
     }
 }

@@ -20,13 +20,17 @@ const LEAST_KL: f64 = 0.5;
 /// Of the tokens of a step, as an effective sample size.
 const LEAST_ESS: f64 = 0.3;
 /// Most groups whose rewards are all equal, as a share.
-const MOST_WITHOUT_SPREAD: f64 = 0.6;
+const MOST_WITHOUT_SPREAD: f64 = 0.5;
 /// Most completions that end at the length limit, as a share.
 const MOST_TRUNCATED: f64 = 0.2;
 /// Most completions with a special token before their end, as a share.
 const MOST_SPECIAL: f64 = 0.01;
 /// Most completions that a verifier cannot judge, as a share.
 const MOST_UNJUDGED: f64 = 0.02;
+/// A correlation of reward and length beyond it, of either sign, is strong.
+const STRONG_CORRELATION: f64 = 0.7;
+/// Most of all reward that goes to one answer, as a share.
+const MOST_OF_ONE_ANSWER: f64 = 0.5;
 /// What is left of the early entropy when it has collapsed.
 const COLLAPSED: f64 = 0.2;
 /// A policy that solves as much has earned its low entropy, as a share.
@@ -53,6 +57,9 @@ names!(
         LengthWithoutReward = "length_without_reward",
         SpecialTokens = "special_tokens",
         VerifierErrors = "verifier_errors",
+        RewardFollowsLength = "reward_follows_length",
+        OneAnswer = "one_answer",
+        PassedWithoutAnswer = "passed_without_answer",
     }
 );
 
@@ -110,7 +117,7 @@ pub struct Suggestion {
 }
 
 /// The metrics that rules look at.
-pub const METRICS: [&str; 12] = [
+pub const METRICS: [&str; 15] = [
     "grad/norm",
     "kl/behavior",
     "kl/reference",
@@ -123,12 +130,15 @@ pub const METRICS: [&str; 12] = [
     "completion/truncated",
     "completion/special_tokens",
     "verifier/errors",
+    "reward/length_correlation",
+    "reward/top_answer_share",
+    "verifier/passed_without_answer",
 ];
 
 type Rule = fn(&Observed) -> Option<Diagnosis>;
 
 /// In the order in which one would look.
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 13] = [
     learning_rate_too_high,
     kl_spike,
     gradient_spike,
@@ -139,11 +149,69 @@ const RULES: [Rule; 10] = [
     length_without_reward,
     special_tokens,
     verifier_errors,
+    |observed| observed.suspicion(DiagnosisCode::RewardFollowsLength),
+    |observed| observed.suspicion(DiagnosisCode::OneAnswer),
+    |observed| observed.suspicion(DiagnosisCode::PassedWithoutAnswer),
 ];
 
 /// All that is wrong as far as the metrics show.
 pub fn diagnose(observed: &Observed) -> Vec<Diagnosis> {
     RULES.iter().filter_map(|rule| rule(observed)).collect()
+}
+
+/// What the statistics of one sampling phase show of rewards that are given for something else than they are meant for.
+pub fn suspicions(statistics: &[(&'static str, f64)]) -> Vec<(DiagnosisCode, String)> {
+    let codes = [
+        DiagnosisCode::RewardFollowsLength,
+        DiagnosisCode::OneAnswer,
+        DiagnosisCode::NoSpread,
+        DiagnosisCode::PassedWithoutAnswer,
+    ];
+    let found = codes.into_iter().filter_map(|code| {
+        let (metric, _) = suspicion(code, 0.0)?;
+        let value = statistics.iter().find(|(name, _)| *name == metric)?.1;
+        let (_, found) = suspicion(code, value)?;
+        Some((code, found?))
+    });
+    found.collect()
+}
+
+/// What a suspicion looks at, and what it says of a value that is beyond its limit; none for other diagnoses.
+fn suspicion(code: DiagnosisCode, value: f64) -> Option<(&'static str, Option<String>)> {
+    let share = 100.0 * value;
+    Some(match code {
+        DiagnosisCode::RewardFollowsLength => {
+            let longer = if value > 0.0 { "longer" } else { "shorter" };
+            let message = format!(
+                "{longer} completions of the same prompt get more reward, with a correlation of {value:.2}: the policy will \
+                 learn to write {longer} ones"
+            );
+            ("reward/length_correlation", (value.abs() > STRONG_CORRELATION).then_some(message))
+        }
+        DiagnosisCode::OneAnswer => {
+            let message = format!("{share:.0} % of all reward goes to one answer, whatever was asked");
+            ("reward/top_answer_share", (value > MOST_OF_ONE_ANSWER).then_some(message))
+        }
+        DiagnosisCode::NoSpread => {
+            let message = format!("in {share:.0} % of the groups every completion gets the same reward");
+            ("reward/zero_spread", (value > MOST_WITHOUT_SPREAD).then_some(message))
+        }
+        DiagnosisCode::PassedWithoutAnswer => {
+            let message = format!(
+                "{share:.1} % of the completions pass without an answer that the verifier could take out of them"
+            );
+            ("verifier/passed_without_answer", (value > 0.0).then_some(message))
+        }
+        DiagnosisCode::LearningRateTooHigh
+        | DiagnosisCode::KlSpike
+        | DiagnosisCode::GradientSpike
+        | DiagnosisCode::LowEss
+        | DiagnosisCode::Truncated
+        | DiagnosisCode::EntropyCollapse
+        | DiagnosisCode::LengthWithoutReward
+        | DiagnosisCode::SpecialTokens
+        | DiagnosisCode::VerifierErrors => return None,
+    })
 }
 
 fn learning_rate_too_high(observed: &Observed) -> Option<Diagnosis> {
@@ -316,6 +384,33 @@ fn verifier_errors(observed: &Observed) -> Option<Diagnosis> {
 impl Observed<'_> {
     fn curve(&self, name: &str) -> Option<&Curve> {
         self.curves.get(name).filter(|curve| !curve.values.is_empty())
+    }
+
+    /// A suspicion of the rewards that the late part of its series confirms.
+    fn suspicion(&self, code: DiagnosisCode) -> Option<Diagnosis> {
+        let (metric, _) = suspicion(code, 0.0)?;
+        let curve = self.curve(metric)?;
+        let late = curve.late();
+        let (_, message) = suspicion(code, late)?;
+        let (limit, advice) = match code {
+            DiagnosisCode::RewardFollowsLength => (
+                STRONG_CORRELATION,
+                "look at completions of both ends; if length is not meant to be rewarded, change the verifier, or let \
+                 completions be longer where the long ones are cut off",
+            ),
+            DiagnosisCode::OneAnswer => (
+                MOST_OF_ONE_ANSWER,
+                "audit the verifier, and count the answers of the rows: unless most of them have this answer, the verifier \
+                 takes it for others",
+            ),
+            _ => (0.0, "audit the verifier: look at the completions that pass and at the reasons of their verdicts"),
+        };
+        Some(Diagnosis {
+            code,
+            message: message?,
+            evidence: vec![curve.evidence(metric, late, limit)],
+            suggestion: Suggestion { message: advice.to_owned(), patch: Vec::new() },
+        })
     }
 
     /// A series that is long enough to compare its parts.

@@ -36,6 +36,9 @@ pub struct EvaluatedCompletion {
     pub finish: FinishReason,
     pub status: Option<ScoreStatus>,
     pub reward: f64,
+    /// The reason of the verdict in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
 }
 
 /// What became of one prompt's completions. Those that the verifier could not judge are not counted.

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::status::names;
 use super::{
-    ArtifactKind, CheckpointId, EvaluationSummary, EventId, Failure, JobId, JobStatus, PassAtK, Phase,
+    ArtifactKind, CheckpointId, EvaluationSummary, EventId, Failure, Flips, JobId, JobStatus, PassAtK, Phase,
     PolicyEvaluation, RolloutSetId, Timestamp,
 };
 
@@ -268,6 +268,9 @@ pub enum LogDetail {
     Regraded {
         prompts: u64,
         changed: u64,
+        /// None in logs of older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        flips: Option<Flips>,
     },
     /// Of another version, or what could not be read as what it was.
     Other(Map<String, Value>),
@@ -500,7 +503,7 @@ mod tests {
                 log(None, LogDetail::Part { part: 1, parts: 2, reward_mean: None }),
                 r#"{"part":1,"parts":2,"reward_mean":null}"#,
             ),
-            (log(None, LogDetail::Regraded { prompts: 4, changed: 1 }), r#"{"prompts":4,"changed":1}"#),
+            (log(None, LogDetail::Regraded { prompts: 4, changed: 1, flips: None }), r#"{"prompts":4,"changed":1}"#),
             (log(None, LogDetail::None {}), "{}"),
         ]
     }

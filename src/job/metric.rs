@@ -205,6 +205,19 @@ pub const METRICS: &[Metric] = &[
         meaning: "The share of groups whose rewards are all equal.",
     },
     Metric {
+        name: "reward/length_correlation",
+        unit: "1",
+        when: "sampled completions with a verifier, at least 8",
+        meaning: "Pearson's correlation of reward and number of tokens over the step's completions, both less their means \
+            over the completions of the same prompt; absent where one of them never differs.",
+    },
+    Metric {
+        name: "reward/top_answer_share",
+        unit: "share",
+        when: "sampled completions with a verifier that takes answers out of them, of at least 4 prompts with reward",
+        meaning: "Of all reward of the step, the share that went to the answer that earned the most.",
+    },
+    Metric {
         name: "pass/at_1",
         unit: "share",
         when: "sampled completions with a verifier",
@@ -260,6 +273,57 @@ pub const METRICS: &[Metric] = &[
         when: "completions that the job sampled, with a verifier",
         meaning: "The share of the completions sampled for the step's prompts that the verifier could not judge, by an \
             error or out of time; they are left out.",
+    },
+    Metric {
+        name: "verifier/unparsable",
+        unit: "share",
+        when: "sampled completions with a verifier",
+        meaning: "The share of the step's completions in which the verifier found nothing to judge; their reward is 0.",
+    },
+    Metric {
+        name: "verifier/timeouts",
+        unit: "share",
+        when: "the first step on completions that the job sampled, with a verifier",
+        meaning: "The share of the verifications of the sampling phase before the step that did not end in time.",
+    },
+    Metric {
+        name: "verifier/seconds_p50",
+        unit: "seconds",
+        when: "the first step on completions that the job sampled, with a verifier",
+        meaning: "The median time that a verdict of that sampling phase took; where several are given by one call, the \
+            time of the call.",
+    },
+    Metric {
+        name: "verifier/seconds_p95",
+        unit: "seconds",
+        when: "the first step on completions that the job sampled, with a verifier",
+        meaning: "The time that 95 % of those verdicts took at most.",
+    },
+    Metric {
+        name: "verifier/seconds_max",
+        unit: "seconds",
+        when: "the first step on completions that the job sampled, with a verifier",
+        meaning: "The longest time that one of those verdicts took.",
+    },
+    Metric {
+        name: "verifier/wait_seconds",
+        unit: "seconds",
+        when: "the first step on completions that the job sampled, with a verifier",
+        meaning: "Wall-clock time from the end of that sampling phase to its last verdict: what the verifier cost the job, as \
+            it judges beside the sampling.",
+    },
+    Metric {
+        name: "verifier/passed_without_answer",
+        unit: "share",
+        when: "sampled completions with a verifier that takes answers out of them",
+        meaning: "The share of the step's completions that pass, with a reward of 0.5 at least, and hold no answer that the \
+            verifier could name.",
+    },
+    Metric {
+        name: "part/NAME",
+        unit: "1",
+        when: "sampled completions with a `multi` verifier, for each of its parts",
+        meaning: "The mean reward of the part NAME of the verifier over the step's completions that it judged.",
     },
     Metric {
         name: "entropy/mean",
@@ -438,9 +502,12 @@ pub const METRICS: &[Metric] = &[
     },
 ];
 
+/// What the names of the metrics of a verifier's parts begin with; behind it stands the part's name.
+pub const PARTS: &str = "part/";
+
 /// The metric of that name.
 pub fn metric(name: &str) -> Option<&'static Metric> {
-    METRICS.iter().find(|metric| metric.name == name)
+    METRICS.iter().find(|metric| metric.name == name || (name.starts_with(PARTS) && metric.name.starts_with(PARTS)))
 }
 
 #[cfg(test)]
@@ -456,6 +523,7 @@ mod tests {
         for known in METRICS {
             assert_eq!(metric(known.name), Some(known));
         }
+        assert_eq!(metric("part/style").map(|metric| metric.name), Some("part/NAME"));
         assert_eq!(metric("reward/median"), None);
     }
 
@@ -465,7 +533,7 @@ mod tests {
             !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
         };
         let valid = |name: &str| name.split('/').count() <= 2 && name.split('/').all(plain);
-        for metric in METRICS {
+        for metric in METRICS.iter().filter(|metric| !metric.name.starts_with(PARTS)) {
             assert!(valid(metric.name), "{}", metric.name);
         }
         assert!(["", "a/b/c", "a/", "A", "a-b"].iter().all(|name| !valid(name)));

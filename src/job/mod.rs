@@ -14,6 +14,7 @@ pub mod evaluation;
 pub mod event;
 pub mod export;
 pub mod field;
+mod flips;
 pub mod gate;
 pub mod id;
 pub mod inference;
@@ -43,12 +44,15 @@ pub use evaluation::{EvaluationSummary, PassAtK, PolicyEvaluation, PromptResult}
 pub use event::{Event, EventBody, EventKind, EventLevel, NewEvent};
 pub use export::{Export, ExportDtype, ExportFormat, ExportStatus, PushStatus};
 pub use field::{FieldError, Fields};
+pub use flips::{Flip, Flips, PairedPass};
 pub use gate::GateSpec;
 pub use id::{
     ApiKeyId, AuditEntryId, CheckpointId, DatasetId, DatasetVersionId, EvaluationId, EventId, ExportId, FileId, JobId,
     ModelId, PartId, RolloutSetId, UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId, WorkerId,
 };
 pub(crate) use kinds::kinds;
-pub use rollout_set::{Learned, Rollout, RolloutGroup, RolloutLine, RolloutSummary, SampledGroup, ScoreStatus};
+pub use rollout_set::{
+    Learned, RewardPart, Rollout, RolloutGroup, RolloutLine, RolloutSummary, SampledGroup, ScoreStatus,
+};
 pub use status::{Failure, FailureKind, JobKind, JobStatus, ModelStatus, Phase, RolloutSetStatus, UploadStatus};
 pub use time::Timestamp;

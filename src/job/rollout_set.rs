@@ -58,7 +58,25 @@ pub struct Rollout {
     /// Entropy at each token, in nats; empty in what is kept to learn from.
     #[serde(default)]
     pub entropies: Vec<f32>,
-    /// One sentence of the verifier: why there is no ordinary verdict.
+    /// One sentence of the verifier: the reason of its verdict.
+    #[serde(default)]
+    pub detail: Option<String>,
+    /// The verdicts that this one is made of.
+    #[serde(default)]
+    pub parts: Vec<RewardPart>,
+    /// How long the verdict took; none in what is kept to learn from, and without a verifier.
+    #[serde(default)]
+    pub verify_seconds: Option<f64>,
+}
+
+/// One of the verdicts that the verdict on a completion is made of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RewardPart {
+    pub name: String,
+    pub status: ScoreStatus,
+    /// None where it could not be judged.
+    pub reward: Option<f64>,
     #[serde(default)]
     pub detail: Option<String>,
 }
@@ -78,11 +96,19 @@ pub struct RolloutGroup {
 }
 
 impl RolloutGroup {
-    /// The group without what only people look at.
-    pub fn bare(mut self) -> Self {
-        for rollout in &mut self.rollouts {
-            (rollout.entropies, rollout.detail) = (Vec::new(), None);
+    /// The group without what only people look at; the same however often it is sampled.
+    pub fn bare(self) -> Self {
+        let mut bare = self.without_entropies();
+        for rollout in &mut bare.rollouts {
+            (rollout.detail, rollout.verify_seconds) = (None, None);
+            rollout.parts.iter_mut().for_each(|part| part.detail = None);
         }
+        bare
+    }
+
+    /// The group as a set holds it.
+    pub fn without_entropies(mut self) -> Self {
+        self.rollouts.iter_mut().for_each(|rollout| rollout.entropies.clear());
         self
     }
 
@@ -103,6 +129,9 @@ impl RolloutGroup {
             finish: rollout.finish,
             status: rollout.status,
             reward: rollout.status.map(|_| rollout.reward),
+            detail: rollout.detail.clone(),
+            parts: rollout.parts.clone(),
+            verify_seconds: rollout.verify_seconds,
         })
     }
 }
@@ -159,6 +188,15 @@ pub struct RolloutLine {
     pub status: Option<ScoreStatus>,
     /// None without a verifier.
     pub reward: Option<f64>,
+    /// The reason of the verdict in a sentence, where the verifier gave one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// The verdicts that this one is made of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<RewardPart>,
+    /// How long the verdict took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify_seconds: Option<f64>,
 }
 
 /// What a rollout set holds, in numbers.

@@ -33,6 +33,9 @@ pub struct JobSpec {
     /// without rewards (`sft` on a data set, `vopd`) or takes them from a stored rollout set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verifier: Option<Value>,
+    /// Refuse the job unless the last audit of the verifier on the training rows has found it trusted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub require_audit: bool,
     /// What is optimised: `{"type": ..., ...}`; `GET /v1/objectives` lists the types and their fields.
     pub objective: Value,
     /// Train an adapter beside the frozen model, in the place of all its weights (`null`).
@@ -99,6 +102,7 @@ pub struct Training {
     pub eval: EvalSpec,
     pub checkpoints: CheckpointSpec,
     pub gate: Option<GateSpec>,
+    pub require_audit: bool,
 }
 
 impl JobSpec {
@@ -141,6 +145,7 @@ impl JobSpec {
             eval: self.eval,
             checkpoints: self.checkpoints,
             gate: self.gate,
+            require_audit: self.require_audit,
         };
         (attributes, common, training)
     }
@@ -195,6 +200,7 @@ impl Training {
             model: model.to_string(),
             dataset: DatasetSpec::of(self.rows.to_string(), self.held_out.map(|rows| rows.to_string()), prompt),
             verifier: verifier.map(|verifier| verifier.resolved()),
+            require_audit: self.require_audit,
             objective: self.objective.resolved(),
             adapter: self.adapter.as_ref().map(Lora::to_spec),
             sampling,

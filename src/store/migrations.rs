@@ -49,6 +49,7 @@ migrations! {
     "0032_adapters",
     "0033_shared_bases",
     "0034_pushes",
+    "0038_verifier_audits",
 }
 
 /// What brings a database up to date; all changes whose numbers are at most `last`.

@@ -188,9 +188,10 @@ mod tests {
 
     #[test]
     fn the_reward_is_the_formula_over_the_members() {
-        assert_eq!(score("0.5 * right + 2 * close", "42", Some("42")), Score::ok(2.5));
-        assert_eq!(score("0.5 * right + 2 * close", "43", Some("42")), Score::ok(2.0));
-        assert_eq!(score("right + close", "none", Some("42")), Score::ok(0.0));
+        let whole = |formula, completion, answer| score(formula, completion, answer).with_parts(Vec::new());
+        assert_eq!(whole("0.5 * right + 2 * close", "42", Some("42")), Score::ok(2.5));
+        assert_eq!(whole("0.5 * right + 2 * close", "43", Some("42")), Score::ok(2.0));
+        assert_eq!(whole("right + close", "none", Some("42")), Score::ok(0.0));
     }
 
     #[test]

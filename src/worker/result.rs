@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::engine::Outcome;
+use crate::job::event::{LogDetail, Logged};
 use crate::job::{
-    ArtifactId, ArtifactKind, ArtifactSummary, CheckpointId, EvaluationId, EvaluationSummary, EventBody, GateSpec,
-    PolicyEvaluation, RolloutSetId,
+    ArtifactId, ArtifactKind, ArtifactSummary, CheckpointId, EvaluationId, EvaluationSummary, EventBody, Flips,
+    GateSpec, PolicyEvaluation, RolloutSetId,
 };
 use crate::store::Verification;
 
@@ -16,6 +17,8 @@ pub struct ResultBuilder {
     rollout_set: Option<RolloutSetId>,
     /// What an evaluation found.
     evaluation: Option<(EvaluationId, EvaluationSummary)>,
+    /// What scoring again changed.
+    flips: Option<Flips>,
     gate: Option<GateSpec>,
     verification: Option<Verification>,
     /// The step of the last evaluation and what it found, until a checkpoint of that step takes it.
@@ -24,13 +27,16 @@ pub struct ResultBuilder {
 
 impl ResultBuilder {
     pub fn new(gate: Option<GateSpec>, verification: Option<Verification>) -> Self {
-        Self { model: None, rollout_set: None, evaluation: None, gate, verification, score: None }
+        Self { model: None, rollout_set: None, evaluation: None, flips: None, gate, verification, score: None }
     }
 
     /// Takes from an event what later answers need.
     pub fn note(&mut self, event: &EventBody) {
         if let EventBody::Evaluation(found) = event {
             self.score = found.pass_at().first().map(|pass| (found.step(), pass.mean));
+        }
+        if let EventBody::Log(Logged { detail: LogDetail::Regraded { flips, .. }, .. }) = event {
+            self.flips.clone_from(flips);
         }
     }
 
@@ -66,7 +72,12 @@ impl ResultBuilder {
             }
             return result;
         }
-        let Some(outcome) = outcome else { return json!({"rollout_set": self.rollout_set}) };
+        let Some(outcome) = outcome else {
+            return match &self.flips {
+                Some(flips) => json!({"rollout_set": self.rollout_set, "flips": flips}),
+                None => json!({"rollout_set": self.rollout_set}),
+            };
+        };
         let sha256 = outcome.model.manifest.weights_sha256();
         let mut result = json!({
             "checkpoint": self.model,

@@ -85,6 +85,8 @@ struct EvaluationCompletion {
     /// `ok` or `unparsable`; null without a verifier.
     status: Option<String>,
     reward: f64,
+    /// The reason of the verdict in a sentence, where the verifier gave one.
+    detail: Option<String>,
 }
 
 impl From<EvaluatedCompletion> for EvaluationCompletion {
@@ -97,6 +99,7 @@ impl From<EvaluatedCompletion> for EvaluationCompletion {
             finish: kept.finish.to_string(),
             status: kept.status.map(|status| status.to_string()),
             reward: kept.reward,
+            detail: kept.detail,
         }
     }
 }

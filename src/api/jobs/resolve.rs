@@ -11,6 +11,7 @@ use crate::api::imports::Pull;
 use crate::api::resolve::{self, Model, collect};
 use crate::api::resources::{self, Saving};
 use crate::job::adapter::AdapterInit;
+use crate::job::digest;
 use crate::job::memory::{self, Beside, Coded, Machine, MemoryNeed, PROMPT_TOKENS, Sampled, Shape};
 use crate::job::savings::savings;
 use crate::job::spec::{Masters, OptimizerKind, SamplingSpec, TrainSpec};
@@ -75,6 +76,9 @@ pub async fn resolve(app: &App, pull: Pull, submitted: Value) -> Result<Resoluti
     let rows = collect(train, &mut errors);
     let held_out = held_out_rows(store, &spec, rows, scoring.config.as_ref(), &mut errors).await?;
     errors.extend(unmeasured_gate(&spec, held_out));
+    if spec.require_audit {
+        errors.extend(unaudited(store, scoring.config.as_ref(), rows).await?);
+    }
     let (mut teacher, mut stored, mut adapter) = (None, None, None);
     if let (Some(wanted), Some(model)) = (&spec.adapter, &model) {
         adapter = collect(adapter::check(finder, wanted, spec.seed, model).await?, &mut errors);
@@ -223,6 +227,35 @@ fn on_cpu_only(spec: &JobSpec, machine: &Machine) -> Option<FieldError> {
     let asked = spec.optimizer.masters == Masters::Bf16 && *machine == Machine::CUDA;
     let detail = "weights are trained in bf16 on the CPU only, and the jobs of this server run on GPUs; leave it out";
     asked.then(|| FieldError::new("/optimizer/masters", "cpu_only", detail))
+}
+
+/// Why the verifier is not to be trusted on these rows, by its last audit.
+async fn unaudited(
+    store: &Store,
+    verifier: Option<&verifier::Config>,
+    rows: Option<RowsRef>,
+) -> Result<Option<FieldError>, Problem> {
+    const POINTER: &str = "/require_audit";
+    let Some(verifier) = verifier else {
+        let detail = "there is no verifier to audit; add one, or leave it out";
+        return Ok(Some(FieldError::new(POINTER, "invalid_value", detail)));
+    };
+    // What is wrong with the rows is said already.
+    let Some(rows) = rows else { return Ok(None) };
+    let audit = store.audit_of(&digest::of_json(&verifier.resolved()), &rows.to_string()).await?;
+    let detail = match audit {
+        Some(audit) if audit.trusted => return Ok(None),
+        Some(audit) => format!(
+            "the last audit of this verifier on {rows} finds it suspicious: {}; mend the verifier or the rows, and audit it \
+             again",
+            audit.reasons.join("; ")
+        ),
+        None => format!(
+            "this verifier was not audited on {rows}; store it, and POST /v1/verifiers/{{id}}/audit with that data set, or \
+             `anneal verifiers audit`"
+        ),
+    };
+    Ok(Some(FieldError::new(POINTER, "not_audited", detail)))
 }
 
 /// A gate judges evaluations, so that there must be some.

@@ -13,7 +13,7 @@ use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, List, Params};
 use crate::api::scan::scan;
 use crate::job::rollout_set::ROLLOUTS_FILE;
-use crate::job::{RolloutLine, RolloutSetId};
+use crate::job::{RewardPart, RolloutLine, RolloutSetId};
 
 /// A page ends behind the line with which it passes this many bytes, however many lines were asked for: completions
 /// may be long.
@@ -84,6 +84,29 @@ pub struct Rollout {
     status: Option<String>,
     /// Null without a verifier.
     reward: Option<f64>,
+    /// The reason of the verdict in a sentence, where the verifier gave one.
+    detail: Option<String>,
+    /// The verdicts that it is made of, such as those of the members of a `multi` verifier.
+    parts: Vec<RolloutPart>,
+    /// How long the verdict took; null without a verifier.
+    verify_seconds: Option<f64>,
+}
+
+/// One of the verdicts that the verdict on a completion is made of.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RolloutPart {
+    name: String,
+    /// As that of the whole, or `error` or `timeout`.
+    status: String,
+    /// Null where it could not be judged.
+    reward: Option<f64>,
+    detail: Option<String>,
+}
+
+impl From<RewardPart> for RolloutPart {
+    fn from(RewardPart { name, status, reward, detail }: RewardPart) -> Self {
+        Self { name, status: status.to_string(), reward, detail }
+    }
 }
 
 impl Rollout {
@@ -105,6 +128,9 @@ impl Rollout {
             finish: rollout.finish.to_string(),
             status: rollout.status.map(|status| status.to_string()),
             reward: rollout.reward,
+            detail: rollout.detail,
+            parts: rollout.parts.into_iter().map(RolloutPart::from).collect(),
+            verify_seconds: rollout.verify_seconds,
         }
     }
 }
@@ -211,6 +237,9 @@ mod tests {
             finish: FinishReason::Stop,
             status: Some(ScoreStatus::Ok),
             reward: Some(1.0),
+            detail: None,
+            parts: Vec::new(),
+            verify_seconds: None,
         }
     }
 

@@ -1,32 +1,29 @@
 //! `POST /v1/verifiers/{id}/audit`
 
-use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use axum::Json;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::judge::checked;
+use super::probes::{Audit, AuditedRow, AuditedText, Probe};
+use super::trust::{Reason, Seen, Tally, passes};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody, read};
+use crate::api::resolve;
 use crate::api::row_source::RowSource;
-use crate::api::sandbox::{self, End, Task};
-use crate::dataset::{Message, Prompt, Row, Split};
+use crate::api::sandbox::{self, End};
+use crate::dataset::Split;
 use crate::job::{FieldError, VerifierId};
-use crate::verifier::{self, Case, Outside, Score, ScoreStatus, Verifier};
+use crate::store::VerifierAuditRow;
+use crate::verifier::Score;
+use crate::{clock, job::digest};
 
-/// The least reward of a completion that passes.
-const PASS_MARK: f64 = 0.5;
 /// Rows that are not judged by then are left out.
 const MOST_TIME: Duration = Duration::from_secs(10);
 /// Rows that did not pass which an answer shows.
 const MOST_EXAMPLES: usize = 10;
-/// Characters of a text that an answer shows.
-const MOST_CHARACTERS: usize = 500;
 
 /// Which rows to audit a verifier with.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -45,13 +42,17 @@ fn default_rows() -> usize {
     1000
 }
 
-/// How a verifier judges a data set's own answers.
+/// What a verifier makes of a data set's own answers, and of texts that no model should be rewarded for.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub struct VerifierAudit {
     /// Always `verifier.audit`.
     object: &'static str,
     verifier: String,
     dataset: String,
+    /// `trusted` or `suspicious`: what a job asks for with `"require_audit": true`.
+    verdict: &'static str,
+    /// Why it is suspicious; empty where it is trusted.
+    reasons: Vec<AuditReason>,
     /// Rows that were looked at.
     rows: usize,
     /// Rows with neither a completion nor an answer, which could not be judged.
@@ -69,9 +70,50 @@ pub struct VerifierAudit {
     pass_rate: Option<f64>,
     /// The first rows that did not pass, at most 10.
     examples: Vec<AuditExample>,
+    /// Texts that were tried in the place of the rows' own, on the first 100 rows.
+    probes: Vec<AuditProbe>,
+    /// Rows whose own text got another verdict when it was judged again.
+    unstable: usize,
+    latency: AuditLatency,
 }
 
-/// A row that did not pass.
+/// Why a verifier is suspicious.
+#[derive(Debug, Serialize, ToSchema)]
+struct AuditReason {
+    /// `right_answers_fail`, `other_answers_pass`, `empty_passes`, `echo_passes`, `all_answers_pass`, `errors`,
+    /// `not_deterministic` or `too_few_rows`.
+    #[schema(example = "empty_passes")]
+    code: &'static str,
+    message: String,
+}
+
+/// How texts of one kind were judged.
+#[derive(Debug, Serialize, ToSchema)]
+struct AuditProbe {
+    /// `other_answer`, `empty`, `echo`, `all_answers`, `long` (the own text behind 64 Ki characters of something else) or
+    /// `repeated` (the own text 50 times).
+    #[schema(example = "other_answer")]
+    name: &'static str,
+    passed: usize,
+    failed: usize,
+    unparsable: usize,
+    errors: usize,
+    pass_rate: Option<f64>,
+    /// The first text that passed or could not be judged.
+    example: Option<AuditExample>,
+}
+
+/// How long verdicts took, in seconds.
+#[derive(Debug, Default, Serialize, ToSchema)]
+struct AuditLatency {
+    verdicts: usize,
+    p50_seconds: Option<f64>,
+    p95_seconds: Option<f64>,
+    p99_seconds: Option<f64>,
+    max_seconds: Option<f64>,
+}
+
+/// A text that was judged otherwise than it should be.
 #[derive(Debug, Serialize, ToSchema)]
 struct AuditExample {
     /// Its number, counted from 0.
@@ -89,11 +131,28 @@ struct AuditExample {
     detail: Option<String>,
 }
 
+impl AuditExample {
+    fn new(row: usize, answer: Option<&str>, text: &str, score: &Score) -> Self {
+        Self {
+            row,
+            status: score.status.as_str(),
+            reward: score.is_scored().then_some(score.reward),
+            completion: text.to_owned(),
+            answer: answer.map(str::to_owned),
+            found: score.answer.clone(),
+            detail: score.detail.clone(),
+        }
+    }
+}
+
 /// Audit a verifier
 ///
 /// Runs the verifier on a data set's own completions, or where there are none on the expected answers as if a model had
-/// written nothing else, and says how many of them pass. What fails here would punish a model for being right. Looks at
-/// the first rows, for at most ten seconds.
+/// written nothing else, and says how many of them pass. What fails here would punish a model for being right. On the first
+/// 100 rows it also tries what no model should be rewarded for: the answers of other rows, nothing, the prompt, many answers
+/// at once; texts that are far too long; and the same text again. The verdict `trusted` or `suspicious` is kept for that
+/// configuration and those rows, and a job with `"require_audit": true` is refused without the first. Looks at the first
+/// rows, for at most ten seconds.
 #[utoipa::path(
     post,
     path = "/v1/verifiers/{id}/audit",
@@ -116,116 +175,91 @@ pub async fn audit_verifier(
     let one = |error: FieldError| Problem::invalid(vec![error]);
     let request: AuditVerifier = read(&body)?;
     let row = app.store.verifier(id).await?;
-    let config = verifier::Config::parse(&row.config, "/config").map_err(Problem::invalid)?;
-    let rows = RowSource::named(&app.store, &request.dataset, Split::Train, "/dataset").await?.map_err(one)?;
+    let config = resolve::runnable(&app, &row.config, "/config").map_err(Problem::invalid)?;
+    let rows = resolve::scored_rows(&app.store, &request.dataset, None, "/dataset").await?.map_err(one)?;
+    let source = RowSource::of(&app.store, rows, Split::Train).await?;
     let outside = app.settings.verifiers.clone();
-    let task = Audit { verifier: config.resolved(), outside, rows, most: request.rows };
-    let (audited, end) = sandbox::ask(app.store.own_project(), &task, MOST_TIME).await?;
-    let mut audit = VerifierAudit { object: "verifier.audit", dataset: request.dataset, ..VerifierAudit::default() };
-    audit.verifier = id.to_string();
-    audited.into_iter().for_each(|row| audit.count(row));
-    if let End::Died(how) = end {
+    let task = Audit { verifier: config.resolved(), outside, rows: source, most: request.rows };
+    let (mut audited, end) = sandbox::ask(app.store.own_project(), &task, MOST_TIME).await?;
+    if let End::Died(how) = &end {
         // The row after those that were judged.
-        let text = AuditedText { from_completion: false, text: String::new(), answer: None, score: Score::error(how) };
-        audit.count(AuditedRow { row: audit.rows, judged: Some(text) });
+        audited.push(AuditedRow { row: audited.len(), judged: Some(AuditedText::lost(how)) });
     }
-    let judged = audit.passed + audit.failed + audit.unparsable;
-    audit.pass_rate = (judged > 0).then(|| audit.passed as f64 / judged as f64);
+    // A data set that ends before has no more to ask for.
+    let wanted = if matches!(end, End::Done) { audited.len() } else { request.rows };
+    let audit = VerifierAudit::of(id, request.dataset, &audited, wanted);
+    app.store
+        .keep_audit(&VerifierAuditRow {
+            digest: digest::of_json(&config.resolved()),
+            dataset: rows.to_string(),
+            trusted: audit.reasons.is_empty(),
+            reasons: audit.reasons.iter().map(|reason| reason.message.clone()).collect(),
+            created_at: clock::now(),
+        })
+        .await?;
     Ok(Json(audit))
 }
 
-/// A verifier, and the rows that it is audited with.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Audit {
-    verifier: Value,
-    outside: Outside,
-    rows: RowSource,
-    most: usize,
-}
-
-/// What is told of a row.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct AuditedRow {
-    row: usize,
-    /// None: it has neither a completion nor an answer.
-    judged: Option<AuditedText>,
-}
-
-/// A text that was judged. Texts are cut off behind their beginnings.
-#[derive(Debug, Serialize, Deserialize)]
-struct AuditedText {
-    from_completion: bool,
-    text: String,
-    answer: Option<String>,
-    score: Score,
-}
-
-impl Task for Audit {
-    const NAME: &'static str = "audit";
-    type Answer = AuditedRow;
-
-    fn perform(&self, mut tell: impl FnMut(&AuditedRow) -> io::Result<()>) -> io::Result<()> {
-        let verifier = checked(&self.verifier)?.build(&self.outside);
-        let rows = self.rows.open().map_err(io::Error::other)?;
-        (0..rows.len().min(self.most)).try_for_each(|number| {
-            let row = rows.row(number).map_err(io::Error::other)?;
-            let judged = row.completion.as_deref().or(row.answer.as_deref()).map(|text| AuditedText {
-                from_completion: row.completion.is_some(),
-                text: beginning(text),
-                answer: row.answer.as_deref().map(beginning),
-                score: shortened(judge(verifier.as_ref(), &row, text)),
-            });
-            tell(&AuditedRow { row: number, judged })
-        })
-    }
-}
-
 impl VerifierAudit {
-    fn count(&mut self, AuditedRow { row, judged }: AuditedRow) {
-        self.rows += 1;
-        let Some(AuditedText { from_completion, text, answer, score }) = judged else {
-            self.skipped += 1;
-            return;
-        };
-        self.from_completion += usize::from(from_completion);
-        let passed = score.status == ScoreStatus::Ok && score.reward >= PASS_MARK;
-        match score.status {
-            ScoreStatus::Ok if passed => self.passed += 1,
-            ScoreStatus::Ok => self.failed += 1,
-            ScoreStatus::Unparsable => self.unparsable += 1,
-            ScoreStatus::Error | ScoreStatus::Timeout => self.errors += 1,
-        }
-        if !passed && self.examples.len() < MOST_EXAMPLES {
-            self.examples.push(AuditExample {
-                row,
-                status: score.status.as_str(),
-                reward: score.is_scored().then_some(score.reward),
-                completion: text,
-                answer,
-                found: score.answer,
-                detail: score.detail,
-            });
+    fn of(id: VerifierId, dataset: String, audited: &[AuditedRow], wanted: usize) -> Self {
+        let mut seen = Seen::default();
+        audited.iter().for_each(|row| seen.count(row));
+        seen.seconds.sort_by(f64::total_cmp);
+        let reason = |Reason { code, message }: Reason| AuditReason { code, message };
+        let reasons: Vec<AuditReason> = seen.reasons(wanted).into_iter().map(reason).collect();
+        let Tally { passed, failed, unparsable, errors } = seen.own;
+        Self {
+            object: "verifier.audit",
+            verifier: id.to_string(),
+            dataset,
+            verdict: if reasons.is_empty() { "trusted" } else { "suspicious" },
+            reasons,
+            rows: seen.rows,
+            skipped: seen.skipped,
+            from_completion: seen.from_completion,
+            passed,
+            failed,
+            unparsable,
+            errors,
+            pass_rate: seen.own.pass_rate(),
+            examples: examples(audited),
+            probes: seen.probes.iter().map(|(probe, tally)| AuditProbe::of(*probe, *tally, audited)).collect(),
+            unstable: seen.unstable,
+            latency: AuditLatency {
+                verdicts: seen.seconds.len(),
+                p50_seconds: seen.seconds_at(0.5),
+                p95_seconds: seen.seconds_at(0.95),
+                p99_seconds: seen.seconds_at(0.99),
+                max_seconds: seen.seconds_at(1.0),
+            },
         }
     }
 }
 
-fn judge(verifier: &dyn Verifier, row: &Row, text: &str) -> Score {
-    let prompt = match &row.prompt {
-        Prompt::Text(text) => text.clone(),
-        Prompt::Messages(messages) => messages.iter().filter_map(Message::content).collect::<Vec<_>>().join("\n"),
-    };
-    let case = Case { prompt: &prompt, completion: text, answer: row.answer.as_deref(), row: &row.fields };
-    // A verifier has no state of its own that a panic could leave half-changed.
-    catch_unwind(AssertUnwindSafe(|| verifier.verify(&case)))
-        .unwrap_or_else(|_| Score::error("the verifier panicked on this text"))
+/// The first rows whose own text does not pass.
+fn examples(audited: &[AuditedRow]) -> Vec<AuditExample> {
+    let judged = audited.iter().filter_map(|row| Some((row.row, row.judged.as_ref()?)));
+    let wrong = judged.filter(|(_, text)| !passes(&text.score));
+    let shown = wrong.map(|(row, text)| AuditExample::new(row, text.answer.as_deref(), &text.text, &text.score));
+    shown.take(MOST_EXAMPLES).collect()
 }
 
-/// A verdict whose texts are cut off behind their beginnings.
-fn shortened(score: Score) -> Score {
-    let short = |text: Option<String>| text.as_deref().map(beginning);
-    Score { answer: short(score.answer), detail: short(score.detail), ..score }
-}
-
-fn beginning(text: &str) -> String {
-    text.chars().take(MOST_CHARACTERS).collect()
+impl AuditProbe {
+    fn of(probe: Probe, tally: Tally, audited: &[AuditedRow]) -> Self {
+        let judged = audited.iter().filter_map(|row| Some((row.row, row.judged.as_ref()?)));
+        let mut tried = judged.flat_map(|(row, own)| {
+            let of_kind = own.probes.iter().filter(|(known, ..)| *known == probe);
+            of_kind.map(move |(_, text, score)| (row, own, text, score))
+        });
+        let strange = tried.find(|(.., score)| passes(score) || !score.is_scored());
+        Self {
+            name: probe.as_str(),
+            passed: tally.passed,
+            failed: tally.failed,
+            unparsable: tally.unparsable,
+            errors: tally.errors,
+            pass_rate: tally.pass_rate(),
+            example: strange.map(|(row, own, text, score)| AuditExample::new(row, own.answer.as_deref(), text, score)),
+        }
+    }
 }

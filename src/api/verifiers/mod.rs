@@ -6,6 +6,8 @@ pub mod delete;
 pub mod get;
 pub mod judge;
 pub mod list;
+pub mod probes;
+mod trust;
 pub mod update;
 
 use std::collections::BTreeMap;

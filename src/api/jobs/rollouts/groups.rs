@@ -28,13 +28,12 @@ impl Shown {
     /// Without what is told token by token.
     pub fn light(mut self) -> Self {
         (self.line.tokens, self.line.logprobs) = Default::default();
-        self.sampled = self.sampled.map(|Sampled { learned, detail, .. }| Sampled {
+        self.sampled = self.sampled.map(|Sampled { learned, .. }| Sampled {
             learned: learned.map(|Learned { step, .. }| Learned {
                 step,
                 credit: Vec::new(),
                 policy_logprobs: Vec::new(),
             }),
-            detail,
             ..Sampled::default()
         });
         self
@@ -54,7 +53,6 @@ pub struct Sampled {
     pub entropies: Option<Vec<f32>>,
     pub reference_logprobs: Option<Vec<f32>>,
     pub learned: Option<Learned>,
-    pub detail: Option<String>,
 }
 
 /// The completions that were sampled together for a prompt.
@@ -190,7 +188,6 @@ fn shown(SampledGroup { mut group, pieces, learned }: SampledGroup) -> Vec<Shown
         entropies: Some(rollout.entropies),
         reference_logprobs: Some(rollout.reference_logprobs),
         learned: learned.next().flatten(),
-        detail: rollout.detail,
     });
     lines.into_iter().zip(sampled).map(|(line, sampled)| Shown::new(line, spread, Some(sampled))).collect()
 }

@@ -24,6 +24,7 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, List, Params, word};
 use crate::api::rollout_sets::filter::RolloutFilter;
+use crate::api::rollout_sets::rollouts::RolloutPart;
 use crate::api::scan::scan;
 use crate::job::rollout_set::ROLLOUTS_FILE;
 use crate::job::{JobId, JobKind};
@@ -108,8 +109,12 @@ pub struct JobRollout {
     status: Option<String>,
     /// Null without a verifier.
     reward: Option<f64>,
-    /// Why there is no ordinary verdict, in one sentence.
+    /// The reason of the verdict in a sentence, where the verifier gave one.
     detail: Option<String>,
+    /// The verdicts that it is made of, such as those of the members of a `multi` verifier.
+    parts: Vec<RolloutPart>,
+    /// How long the verdict took; null without a verifier.
+    verify_seconds: Option<f64>,
     /// The text of each token; null where all completions are kept, which the model's tokenizer tells of.
     pieces: Option<Vec<String>>,
     /// Entropy at each token, in nats; null where all completions are kept.
@@ -148,7 +153,9 @@ impl JobRollout {
             finish: line.finish.to_string(),
             status: line.status.map(|status| status.to_string()),
             reward: line.reward,
-            detail: sampled.detail,
+            detail: line.detail,
+            parts: line.parts.into_iter().map(RolloutPart::from).collect(),
+            verify_seconds: line.verify_seconds,
             pieces: sampled.pieces,
             entropies: told(sampled.entropies),
             reference_logprobs: told(sampled.reference_logprobs),
