@@ -140,7 +140,6 @@ async fn write_set(store: &Store, change: impl Fn(&mut Fixture)) -> RolloutSetId
             reward: reward(sample),
             detail: None,
             parts: Vec::new(),
-            verify_seconds: None,
         })
     });
     let text: String = lines.map(|line| serde_json::to_string(&line).unwrap() + "\n").collect();
@@ -464,13 +463,8 @@ fn a_preflight_refuses_rows_that_cannot_become_prompts() {
 }
 
 /// The lines of a set.
-/// The completions of a set without what differs from run to run.
 fn lines(set: &str) -> Vec<Value> {
-    let mut lines = server().get(&path(set, "/rollouts?limit=100")).json()["data"].as_array().unwrap().clone();
-    for line in &mut lines {
-        assert!(line["verify_seconds"].take().is_null() == line["status"].is_null(), "{line}");
-    }
-    lines
+    server().get(&path(set, "/rollouts?limit=100")).json()["data"].as_array().unwrap().clone()
 }
 
 #[test]
@@ -531,6 +525,19 @@ fn what_a_job_kept_is_scored_again_too() {
     let regraded = server().wait(new["job"].as_str().unwrap_or_else(|| panic!("{new}")));
     assert_eq!(regraded["status"], "succeeded", "{regraded}");
     assert_eq!(lines(set), lines(new["id"].as_str().unwrap()), "the same verifier comes to the same rewards");
+    let flips = &regraded["result"]["flips"];
+    assert_eq!(
+        (&flips["to_pass"], &flips["to_fail"], &flips["examples"]),
+        (&json!(0), &json!(0), &json!([])),
+        "{flips}"
+    );
+    assert_eq!(flips["pass_at_1"]["difference"], json!(0.0), "{flips}");
+    let times = server().get(&path(set, "/files/verify_seconds.json")).json();
+    let took = |seconds: &Value| seconds.as_f64().is_some_and(|seconds| seconds >= 0.0);
+    assert!(
+        times.as_array().unwrap().len() == lines(set).len() && times.as_array().unwrap().iter().all(took),
+        "{times}"
+    );
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::actor::ActorSpec;
 use super::artifact::{self, Saved};
 use super::error::EngineError;
 use super::rollout::{self, Rollout, RolloutGroup, read_lines};
-use crate::job::rollout_set::{GROUPS_FILE, PART_DIGEST, PARTS_FOLDER, ROLLOUTS_FILE, SUMMARY_FILE};
+use crate::job::rollout_set::{GROUPS_FILE, PART_DIGEST, PARTS_FOLDER, ROLLOUTS_FILE, SUMMARY_FILE, TIMES_FILE};
 use crate::job::{ArtifactKind, ArtifactSummary, RolloutLine, RolloutSummary};
 use crate::objective::frontier::ScoredGroup;
 use crate::objective::math::is_zero_spread;
@@ -77,6 +77,8 @@ struct Writer {
     lines: BufWriter<File>,
     scored: Vec<ScoredGroup>,
     summary: RolloutSummary,
+    /// How long each verdict took.
+    seconds: Vec<Option<f64>>,
     rewarded: bool,
     reward_sum: f64,
     zero_spread: u64,
@@ -94,6 +96,7 @@ impl Writer {
                 whole_distribution: spec.sampling.is_whole() && spec.begins_at_model(),
                 ..RolloutSummary::default()
             },
+            seconds: Vec::new(),
             rewarded: spec.verifier.is_some(),
             reward_sum: 0.0,
             zero_spread: 0,
@@ -109,6 +112,7 @@ impl Writer {
             self.summary.tokens += line.tokens.len() as u64;
             self.reward_sum += line.reward.unwrap_or_default();
         }
+        self.seconds.extend(group.rollouts.iter().map(|rollout| rollout.verify_seconds));
         self.summary.groups += 1;
         self.summary.rollouts += group.rollouts.len() as u64;
         self.summary.max_step = self.summary.max_step.max(group.step);
@@ -126,6 +130,9 @@ impl Writer {
         }
         let scored = serde_json::to_vec(&self.scored).map_err(|e| EngineError::Internal(e.to_string()))?;
         artifact::write_file(&directory.join(GROUPS_FILE), &scored)?;
+        if self.rewarded {
+            artifact::write_json(&directory.join(TIMES_FILE), &self.seconds)?;
+        }
         artifact::write_json(&directory.join(SUMMARY_FILE), &self.summary)?;
         Ok(self.summary)
     }
@@ -180,7 +187,7 @@ pub fn read(directory: &Path) -> Result<Vec<RolloutGroup>, EngineError> {
             entropies: Vec::new(),
             detail: line.detail,
             parts: line.parts,
-            verify_seconds: line.verify_seconds,
+            verify_seconds: None,
         };
         if let Some(group) = groups.last_mut() {
             group.rollouts.push(rollout);

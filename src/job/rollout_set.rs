@@ -11,6 +11,9 @@ use super::status::names;
 pub const ROLLOUTS_FILE: &str = "rollouts.jsonl";
 /// The file of a rollout set with what its analysis needs: a JSON list of `objective::frontier::ScoredGroup`.
 pub const GROUPS_FILE: &str = "groups.json";
+/// The file of a rollout set with how long each verdict took, a JSON list in the order of the completions; there with a
+/// verifier. It is apart because it differs from run to run, and the completions do not.
+pub const TIMES_FILE: &str = "verify_seconds.json";
 /// The file of a rollout set with its [`RolloutSummary`].
 pub const SUMMARY_FILE: &str = "summary.json";
 
@@ -131,7 +134,6 @@ impl RolloutGroup {
             reward: rollout.status.map(|_| rollout.reward),
             detail: rollout.detail.clone(),
             parts: rollout.parts.clone(),
-            verify_seconds: rollout.verify_seconds,
         })
     }
 }
@@ -194,9 +196,6 @@ pub struct RolloutLine {
     /// The verdicts that this one is made of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<RewardPart>,
-    /// How long the verdict took.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verify_seconds: Option<f64>,
 }
 
 /// What a rollout set holds, in numbers.

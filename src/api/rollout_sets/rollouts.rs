@@ -88,8 +88,6 @@ pub struct Rollout {
     detail: Option<String>,
     /// The verdicts that it is made of, such as those of the members of a `multi` verifier.
     parts: Vec<RolloutPart>,
-    /// How long the verdict took; null without a verifier.
-    verify_seconds: Option<f64>,
 }
 
 /// One of the verdicts that the verdict on a completion is made of.
@@ -130,7 +128,6 @@ impl Rollout {
             reward: rollout.reward,
             detail: rollout.detail,
             parts: rollout.parts.into_iter().map(RolloutPart::from).collect(),
-            verify_seconds: rollout.verify_seconds,
         }
     }
 }
@@ -239,7 +236,6 @@ mod tests {
             reward: Some(1.0),
             detail: None,
             parts: Vec::new(),
-            verify_seconds: None,
         }
     }
 

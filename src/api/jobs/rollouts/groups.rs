@@ -28,12 +28,13 @@ impl Shown {
     /// Without what is told token by token.
     pub fn light(mut self) -> Self {
         (self.line.tokens, self.line.logprobs) = Default::default();
-        self.sampled = self.sampled.map(|Sampled { learned, .. }| Sampled {
+        self.sampled = self.sampled.map(|Sampled { learned, verify_seconds, .. }| Sampled {
             learned: learned.map(|Learned { step, .. }| Learned {
                 step,
                 credit: Vec::new(),
                 policy_logprobs: Vec::new(),
             }),
+            verify_seconds,
             ..Sampled::default()
         });
         self
@@ -53,6 +54,7 @@ pub struct Sampled {
     pub entropies: Option<Vec<f32>>,
     pub reference_logprobs: Option<Vec<f32>>,
     pub learned: Option<Learned>,
+    pub verify_seconds: Option<f64>,
 }
 
 /// The completions that were sampled together for a prompt.
@@ -188,6 +190,7 @@ fn shown(SampledGroup { mut group, pieces, learned }: SampledGroup) -> Vec<Shown
         entropies: Some(rollout.entropies),
         reference_logprobs: Some(rollout.reference_logprobs),
         learned: learned.next().flatten(),
+        verify_seconds: rollout.verify_seconds,
     });
     lines.into_iter().zip(sampled).map(|(line, sampled)| Shown::new(line, spread, Some(sampled))).collect()
 }

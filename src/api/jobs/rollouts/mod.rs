@@ -113,7 +113,7 @@ pub struct JobRollout {
     detail: Option<String>,
     /// The verdicts that it is made of, such as those of the members of a `multi` verifier.
     parts: Vec<RolloutPart>,
-    /// How long the verdict took; null without a verifier.
+    /// How long the verdict took; null without a verifier, and in a finished rollout set, whose `verify_seconds.json` has it.
     verify_seconds: Option<f64>,
     /// The text of each token; null where all completions are kept, which the model's tokenizer tells of.
     pieces: Option<Vec<String>>,
@@ -155,7 +155,7 @@ impl JobRollout {
             reward: line.reward,
             detail: line.detail,
             parts: line.parts.into_iter().map(RolloutPart::from).collect(),
-            verify_seconds: line.verify_seconds,
+            verify_seconds: sampled.verify_seconds,
             pieces: sampled.pieces,
             entropies: told(sampled.entropies),
             reference_logprobs: told(sampled.reference_logprobs),
