@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::assignment::json_argument;
 use super::client::{Client, escape};
+use super::exit;
 use super::output::{Output, Table, age, member};
 use super::remote::{PageArgs, RemoteArgs, items, tell_more};
 use super::spec_file::read_text;
@@ -35,7 +36,7 @@ enum Command {
     Create(CreateArgs),
     /// Let a verifier judge completions
     Test(TestArgs),
-    /// See whether a verifier can be trusted on the rows of a data set; ends with 1 where it is suspicious
+    /// See whether a verifier can be trusted on the rows of a data set; ends with 10 where it is suspicious
     Audit(AuditArgs),
 }
 
@@ -146,7 +147,7 @@ fn audit(client: &Client, output: Output, args: &AuditArgs) -> anyhow::Result<Ex
         }
         text
     });
-    Ok(if audit["verdict"] == "trusted" { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if audit["verdict"] == "trusted" { ExitCode::SUCCESS } else { ExitCode::from(exit::GATE_FAILED) })
 }
 
 fn completions(args: &TestArgs) -> anyhow::Result<Vec<Value>> {
