@@ -12,7 +12,7 @@ use super::imports::{self, Finder, Pull};
 use super::templates;
 use super::verifiable;
 use crate::api::App;
-use crate::dataset;
+use crate::dataset::builtin::{self, BuiltinSet};
 use crate::hub::{self, HubRef};
 use crate::job::artifact;
 use crate::job::digest::sha256_hex;
@@ -379,14 +379,14 @@ pub async fn scored_rows(
 }
 
 enum Found {
-    Builtin(&'static str),
+    Builtin(BuiltinSet),
     Version(Box<DatasetVersionRow>),
 }
 
 impl Found {
     fn reference(&self) -> RowsRef {
         match self {
-            Self::Builtin(name) => RowsRef::Builtin(name),
+            Self::Builtin(set) => RowsRef::Builtin(*set),
             Self::Version(version) => RowsRef::Version(version.id),
         }
     }
@@ -395,15 +395,16 @@ impl Found {
     fn check(&self, verifier: Option<&verifier::Config>, pointer: &str) -> Result<(), FieldError> {
         match (self, verifier) {
             (_, None) => Ok(()),
-            (Self::Builtin(name), Some(verifier)) => verifiable::builtin(name, verifier, pointer),
+            (Self::Builtin(set), Some(verifier)) => verifiable::builtin(*set, verifier, pointer),
             (Self::Version(version), Some(verifier)) => verifiable::version(version, verifier, pointer),
         }
     }
 }
 
 async fn find_dataset(store: &Store, name: &str, pointer: &str) -> Result<Result<Found, FieldError>, Problem> {
-    if let Some(name) = dataset::BUILTINS.into_iter().find(|builtin| *builtin == name) {
-        return Ok(Ok(Found::Builtin(name)));
+    if name.starts_with(builtin::PREFIX) {
+        let set = name.parse::<BuiltinSet>().map(Found::Builtin);
+        return Ok(set.map_err(|error| FieldError::new(pointer, error.code(), error.to_string())));
     }
     if let Ok(id) = name.parse::<DatasetVersionId>() {
         let row = found(store.dataset_version(id).await, pointer)?;
@@ -411,7 +412,7 @@ async fn find_dataset(store: &Store, name: &str, pointer: &str) -> Result<Result
     }
     let detail = format!(
         "`{name}` is no data set; use `ds_...` or its name, or `dsv_...` (POST /v1/datasets uploads one), or \
-         `builtin:arithmetic`"
+         a built-in such as `builtin:arithmetic` (GET /v1/datasets/builtins lists them)"
     );
     match called::<DatasetId>(store, name, FieldError::new(pointer, "unknown_dataset", detail)).await? {
         Ok(id) => {

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::error::Problem;
 use super::resolve;
+use crate::dataset::builtin::BuiltinSet;
 use crate::dataset::jsonl::JsonlFile;
-use crate::dataset::{self, Columns, Dataset, Split};
+use crate::dataset::{Columns, Dataset, Split};
 use crate::job::FieldError;
 use crate::spec::RowsRef;
 use crate::store::{Location, Store};
@@ -17,7 +18,7 @@ use crate::store::{Location, Store};
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowSource {
-    Builtin(String, Split),
+    Builtin(BuiltinSet, Split),
     File(PathBuf, Columns),
 }
 
@@ -25,7 +26,7 @@ impl RowSource {
     pub async fn of(store: &Store, rows: RowsRef, split: Split) -> Result<Self, Problem> {
         let version = match rows {
             RowsRef::Version(version) => version,
-            RowsRef::Builtin(name) => return Ok(Self::Builtin(name.to_owned(), split)),
+            RowsRef::Builtin(set) => return Ok(Self::Builtin(set, split)),
         };
         let row = store.dataset_version(version).await?;
         let columns = serde_json::from_value(row.columns).map_err(io::Error::other)?;
@@ -49,9 +50,7 @@ impl RowSource {
     /// Finds the rows within the file. Blocks.
     pub fn open(&self) -> io::Result<Dataset> {
         match self {
-            Self::Builtin(name, split) => {
-                dataset::builtin(name, *split).ok_or_else(|| io::Error::other("a built-in data set is not there"))
-            }
+            Self::Builtin(set, split) => Ok(set.open(*split)),
             Self::File(path, columns) => {
                 JsonlFile::open(path.clone(), columns.clone()).map(Dataset::Jsonl).map_err(io::Error::other)
             }

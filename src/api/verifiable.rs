@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::dataset::{self, Split, named};
+use crate::dataset::builtin::BuiltinSet;
+use crate::dataset::{Split, named};
 use crate::job::FieldError;
 use crate::store::DatasetVersionRow;
 use crate::verifier;
@@ -14,8 +15,8 @@ pub fn version(version: &DatasetVersionRow, verifier: &verifier::Config, pointer
 }
 
 /// The same for a built-in data set, all of whose rows have the columns of the first.
-pub fn builtin(name: &str, verifier: &verifier::Config, pointer: &str) -> Result<(), FieldError> {
-    let Some(dataset) = dataset::builtin(name, Split::Eval) else { return Ok(()) };
+pub fn builtin(set: BuiltinSet, verifier: &verifier::Config, pointer: &str) -> Result<(), FieldError> {
+    let dataset = set.open(Split::Eval);
     let row = dataset.row(0).map_err(|error| FieldError::new(pointer, error.code(), error.to_string()))?;
     let rows = dataset.len() as u64;
     let filled = row.fields.keys().map(|column| (column.clone(), rows)).collect();

@@ -8,22 +8,23 @@
 //! Left out: shuffling and batching (the engine's), storing files (the store's), formats other than JSON lines.
 
 pub mod arithmetic;
+pub mod builtin;
 pub mod chat;
 pub mod index;
 pub mod jsonl;
 mod lines;
+mod random;
+pub mod tasks;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
 
-use crate::job::digest::hex;
 use arithmetic::Arithmetic;
 use jsonl::JsonlFile;
+use tasks::TaskRows;
 
 /// The column of a conversation, read where the prompt column has its default name and a row lacks it.
 const MESSAGES_COLUMN: &str = "messages";
@@ -114,6 +115,7 @@ pub enum Split {
 pub enum Dataset {
     Jsonl(JsonlFile),
     Arithmetic(Arithmetic),
+    Task(TaskRows),
 }
 
 impl Dataset {
@@ -122,6 +124,7 @@ impl Dataset {
         match self {
             Self::Jsonl(file) => file.len(),
             Self::Arithmetic(problems) => problems.len(),
+            Self::Task(problems) => problems.len(),
         }
     }
 
@@ -134,37 +137,8 @@ impl Dataset {
         match self {
             Self::Jsonl(file) => file.row(index),
             Self::Arithmetic(problems) => problems.row(index),
+            Self::Task(problems) => problems.row(index),
         }
-    }
-}
-
-/// The names of the built-in data sets.
-pub const BUILTINS: [&str; 2] = [arithmetic::NAME, arithmetic::SLIPS_NAME];
-
-/// The hexadecimal SHA-256 of all rows of a built-in data set, both splits.
-pub fn builtin_sha256(name: &str) -> Option<&'static str> {
-    static DIGESTS: LazyLock<BTreeMap<&str, String>> = LazyLock::new(|| {
-        let digest = |name: &'static str| {
-            let mut hasher = Sha256::new();
-            for data in [Split::Train, Split::Eval].into_iter().filter_map(|split| builtin(name, split)) {
-                for row in (0..data.len()).filter_map(|index| data.row(index).ok()) {
-                    hasher.update(Value::Object((*row.fields).clone()).to_string());
-                    hasher.update("\n");
-                }
-            }
-            (name, hex(&hasher.finalize()))
-        };
-        BUILTINS.into_iter().map(digest).collect()
-    });
-    DIGESTS.get(name).map(String::as_str)
-}
-
-/// The built-in data set of that name, for example `builtin:arithmetic`.
-pub fn builtin(name: &str, split: Split) -> Option<Dataset> {
-    match name {
-        arithmetic::NAME => Some(Dataset::Arithmetic(Arithmetic::new(split))),
-        arithmetic::SLIPS_NAME => Some(Dataset::Arithmetic(Arithmetic::with_slips(split))),
-        _ => None,
     }
 }
 
@@ -368,14 +342,6 @@ pub mod tests {
     /// A row of a file with the default columns.
     pub fn row(line: &str) -> Row {
         Row::parse(1, line.as_bytes(), &Columns::default()).unwrap()
-    }
-
-    #[test]
-    fn a_builtin_is_found_by_its_full_name_only() {
-        assert!(builtin("builtin:arithmetic", Split::Train).is_some_and(|dataset| !dataset.is_empty()));
-        for name in ["arithmetic", "builtin:", "builtin:arithmetic ", "builtin:Arithmetic"] {
-            assert!(builtin(name, Split::Train).is_none(), "{name}");
-        }
     }
 
     #[test]

@@ -180,7 +180,8 @@ fn summary(spec: &Evaluating, results: &[PromptResult]) -> EvaluationSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::{Split, builtin};
+    use crate::dataset::Split;
+    use crate::dataset::builtin::BuiltinSet;
     use crate::engine::rollout::tests::group;
     use crate::job::spec::Precision;
     use crate::spec::{EvaluationSplit, RowsRef};
@@ -188,14 +189,14 @@ mod tests {
     #[test]
     fn what_is_kept_of_each_prompt_adds_up_to_the_summary() {
         let spec = Evaluating {
-            rows: RowsRef::Builtin("builtin:arithmetic"),
+            rows: RowsRef::Builtin(BuiltinSet::Arithmetic),
             split: Some(EvaluationSplit::Eval),
             samples: 4,
             pass_at: vec![1, 4],
             prompts: 2,
             precision: Precision::F32,
         };
-        let rows = builtin("builtin:arithmetic", Split::Eval).unwrap();
+        let rows = BuiltinSet::Arithmetic.open(Split::Eval);
         let groups = [group(&[1.0, 0.0, 0.0, 0.0]), RolloutGroup { row: 1, ..group(&[0.5, 1.0, 0.0]) }];
         let results: Vec<PromptResult> = groups.iter().map(|group| result(&rows, group).unwrap()).collect();
         assert_eq!((results[1].samples, results[1].passed, results[1].reward_sum), (3, 2, 1.5));

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use crate::dataset;
+use crate::dataset::builtin::BuiltinSet;
 use crate::job::adapter::AdapterId;
 use crate::job::status::names;
 use crate::job::{CheckpointId, DatasetVersionId, ModelId, RolloutSetId, VerifierId};
@@ -68,8 +68,7 @@ impl fmt::Display for ModelRef {
 /// Rows that never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowsRef {
-    /// A built-in data set by its name.
-    Builtin(&'static str),
+    Builtin(BuiltinSet),
     Version(DatasetVersionId),
 }
 
@@ -77,7 +76,7 @@ impl FromStr for RowsRef {
     type Err = UnknownReference;
 
     fn from_str(text: &str) -> Result<Self, UnknownReference> {
-        let builtin = dataset::BUILTINS.into_iter().find(|name| *name == text).map(Self::Builtin);
+        let builtin = text.parse().map(Self::Builtin).ok();
         let version = || text.parse().map(Self::Version).ok();
         builtin.or_else(version).ok_or_else(|| UnknownReference::new("data set version", text))
     }
@@ -86,7 +85,7 @@ impl FromStr for RowsRef {
 impl fmt::Display for RowsRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Builtin(name) => f.write_str(name),
+            Self::Builtin(set) => set.fmt(f),
             Self::Version(id) => id.fmt(f),
         }
     }
@@ -184,9 +183,9 @@ impl Input {
 
     pub(super) fn rows(role: Role, rows: RowsRef) -> Self {
         match rows {
-            RowsRef::Builtin(name) => {
-                let digest = dataset::builtin_sha256(name).map(|digest| format!("sha256:{digest}"));
-                Self { digest, ..Self::new(role, InputKind::Builtin, name) }
+            RowsRef::Builtin(set) => {
+                let digest = Some(format!("sha256:{}", set.sha256()));
+                Self { digest, ..Self::new(role, InputKind::Builtin, set) }
             }
             RowsRef::Version(id) => Self::new(role, InputKind::DatasetVersion, id),
         }
@@ -233,7 +232,7 @@ mod tests {
         }
         assert_eq!("/models/a".parse(), Ok(TeacherRef::Path(PathBuf::from("/models/a"))));
         let version = DatasetVersionId::generate().to_string();
-        for text in ["builtin:arithmetic", "builtin:arithmetic-slips", &version] {
+        for text in ["builtin:arithmetic", "builtin:arithmetic-slips", "builtin:programs?difficulty=3&seed=7", &version] {
             assert_eq!(text.parse::<RowsRef>().unwrap().to_string(), text);
         }
         assert!("gpt".parse::<ModelRef>().is_err() && "ds_1".parse::<RowsRef>().is_err());

@@ -12,6 +12,7 @@
 //! verifier and the other way round.
 
 pub mod exact;
+pub mod expression;
 mod formula;
 pub mod json;
 pub mod multi;
@@ -210,6 +211,7 @@ kinds! {
     /// A checked verifier configuration; [`Config::parse`] is the way to one.
     "verifier", describe:
     Exact(exact) = "exact",
+    Expression(expression) = "expression",
     Json(json) = "json",
     Numeric(numeric) = "numeric",
     Regex(regex) = "regex",

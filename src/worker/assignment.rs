@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::dataset::jsonl::JsonlFile;
-use crate::dataset::{self, Columns, Dataset, Split};
+use crate::dataset::{Columns, Dataset, Split};
 use crate::engine::actor::Trained;
 use crate::engine::collective::{Alone, Collective};
 use crate::engine::device::Device;
@@ -267,10 +267,7 @@ async fn trained(store: &Store, training: &Training, seed: u64) -> Result<Traine
 async fn dataset(store: &Store, rows: RowsRef, split: Split) -> Result<Dataset, Failure> {
     let id = match rows {
         RowsRef::Version(id) => id,
-        RowsRef::Builtin(name) => {
-            let builtin = dataset::builtin(name, split);
-            return builtin.ok_or_else(|| internal(format!("`{name}` is not among the built-in data sets")));
-        }
+        RowsRef::Builtin(set) => return Ok(set.open(split)),
     };
     let row = store.dataset_version(id).await.map_err(failed)?;
     let columns: Columns = serde_json::from_value(row.columns).map_err(|error| internal(error.to_string()))?;

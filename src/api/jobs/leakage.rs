@@ -67,12 +67,13 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::dataset::{Split, builtin};
+    use crate::dataset::Split;
+    use crate::dataset::builtin::BuiltinSet;
 
     #[test]
     fn a_split_leaks_nothing_and_the_same_rows_leak_all() {
         let deadline = Instant::now() + Duration::from_secs(600);
-        let rows = |split| builtin("builtin:arithmetic", split).unwrap();
+        let rows = |split| BuiltinSet::Arithmetic.open(split);
         let apart = leakage(&rows(Split::Train), &rows(Split::Eval), 200, deadline).unwrap();
         assert_eq!((apart.eval_rows, apart.eval_rows_in_train, apart.complete), (200, 0, true));
         assert_eq!(apart.warning(), None);

@@ -8,7 +8,8 @@ use crate::api::App;
 use crate::api::datasets::import::import;
 use crate::api::error::Problem;
 use crate::api::resolve::found;
-use crate::dataset::{self, Columns, Split};
+use crate::dataset::builtin::{self, BuiltinSet};
+use crate::dataset::{Columns, Split};
 use crate::job::{DatasetId, DatasetVersionId, FieldError, FileId};
 use crate::store::{DatasetVersionRow, UploadedFileRow};
 
@@ -27,8 +28,10 @@ pub async fn rows(
     pointer: &str,
 ) -> Result<Result<Rows, FieldError>, Problem> {
     let of_version = |row: DatasetVersionRow| Rows { name: row.id.to_string(), count: row.rows };
-    if let Some(builtin) = dataset::builtin(reference, split) {
-        return Ok(Ok(Rows { name: reference.to_owned(), count: builtin.len() as u64 }));
+    if reference.starts_with(builtin::PREFIX) {
+        let set = reference.parse::<BuiltinSet>();
+        let rows = set.map(|set| Rows { name: set.to_string(), count: set.open(split).len() as u64 });
+        return Ok(rows.map_err(|error| FieldError::new(pointer, error.code(), error.to_string())));
     }
     if let Ok(id) = reference.parse::<FileId>() {
         return match found(app.store.file(id).await, pointer)? {
