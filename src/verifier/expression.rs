@@ -564,7 +564,8 @@ mod tests {
         fn values_are_those_of_whole_numbers_in_the_same_operations(
             a in 1..200_i128, b in 1..200_i128, c in 1..200_i128, d in 1..200_i128,
         ) {
-            let row = |target: String| json!({"numbers": [a, b, c, d].map(|n| n as u64), "target": target});
+            let numbers = [a, b, c, d].map(|number| number as u64);
+            let row = |target: String| json!({"numbers": numbers, "target": target});
             // (a/b - c) * d = (a - b*c) * d / b
             let expression = format!("({a} / {b} - {c}) * {d}");
             let target = format!("{} / {b}", (a - b * c) * d);
