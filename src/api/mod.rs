@@ -188,6 +188,7 @@ fn jobs() -> Routes {
 fn inputs_and_artifacts() -> Routes {
     Routes::default()
         .routes(routes!(datasets::create::create_dataset, datasets::list::list_datasets))
+        .routes(routes!(datasets::builtins::list_builtin_datasets))
         .routes(routes!(datasets::get::get_dataset, datasets::update::update_dataset))
         .routes(routes!(datasets::delete::delete_dataset))
         .routes(routes!(datasets::append::append_to_dataset))

@@ -23,8 +23,9 @@ pub const MAX_ROLLOUTS: u64 = 1_000_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetSpec {
-    /// Rows to train on: a data set (`ds_...`, its latest version), a version (`dsv_...`), `builtin:arithmetic`,
-    /// or `builtin:arithmetic-slips` (the same with careless completions, for `sft`).
+    /// Rows to train on: a data set (`ds_...`, its latest version), a version (`dsv_...`), or a built-in one, such as
+    /// `builtin:arithmetic`, `builtin:arithmetic-slips` (the same with careless completions, for `sft`), or
+    /// `builtin:countdown?difficulty=3&seed=7`.
     pub train: String,
     /// Held-out rows for evaluation; without it nothing is evaluated. Built-ins have a split of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,7 @@
 //! Data sets: uploaded once, validated row by row, immutable from then on.
 
 pub mod append;
+pub mod builtins;
 pub mod content;
 pub mod create;
 pub mod delete;

@@ -1,5 +1,6 @@
 //! `anneal datasets ...`: lists, shows and uploads them and their versions.
 
+mod builtins;
 mod get;
 mod upload;
 
@@ -19,7 +20,9 @@ Examples:
   anneal datasets upload sums.jsonl --name sums --prompt-column question --answer-column result
   anneal datasets append DATASET fresh.jsonl       more rows, which makes the next version
   zcat rows.jsonl.gz | anneal datasets upload -
-  anneal datasets versions DATASET"
+  anneal datasets versions DATASET
+  anneal datasets builtins                         what there is without a file
+  anneal datasets builtins 'builtin:countdown?difficulty=3&seed=7'"
 )]
 pub struct Args {
     #[command(subcommand)]
@@ -32,6 +35,8 @@ pub struct Args {
 enum Command {
     /// List data sets, the newest first
     List(get::ListArgs),
+    /// List the data sets that are part of the program, or show one with some of its rows
+    Builtins(builtins::Args),
     /// Show one data set
     Get(get::Args),
     /// Upload a data set, or a whole new version of one
@@ -45,6 +50,7 @@ enum Command {
 pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
     args.remote.run(config, |client, output| match &args.command {
         Command::List(args) => get::list(client, output, args),
+        Command::Builtins(args) => builtins::builtins(client, output, args),
         Command::Get(args) => get::get(client, output, args),
         Command::Upload(args) => upload::upload(client, output, args),
         Command::Append(args) => upload::append(client, output, args),
