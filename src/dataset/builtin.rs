@@ -120,9 +120,7 @@ impl FromStr for BuiltinSet {
     type Err = BuiltinError;
 
     fn from_str(text: &str) -> Result<Self, BuiltinError> {
-        for (name, set) in
-            [(arithmetic::NAME, Self::Arithmetic), (arithmetic::SLIPS_NAME, Self::ArithmeticSlips)]
-        {
+        for (name, set) in [(arithmetic::NAME, Self::Arithmetic), (arithmetic::SLIPS_NAME, Self::ArithmeticSlips)] {
             match text.strip_prefix(name) {
                 Some("") => return Ok(set),
                 Some(rest) if rest.starts_with('?') => return Err(BuiltinError::NoParameters { name }),
@@ -217,6 +215,9 @@ mod tests {
     fn the_digests_of_arithmetic_never_change() {
         // Of all rows, by a separate program; they stand in the provenance of earlier jobs.
         assert_eq!(BuiltinSet::Arithmetic.sha256(), "d8a3ebf9607fca93fc425280de2ad3baa7570dc0409c13b31b4f6008077dc209");
-        assert_eq!(BuiltinSet::ArithmeticSlips.sha256(), "089c0b054e0d11684f976ffded6027765cfb9d76e9858aa51fa112b5b3b762e4");
+        assert_eq!(
+            BuiltinSet::ArithmeticSlips.sha256(),
+            "089c0b054e0d11684f976ffded6027765cfb9d76e9858aa51fa112b5b3b762e4"
+        );
     }
 }

@@ -232,7 +232,8 @@ mod tests {
         }
         assert_eq!("/models/a".parse(), Ok(TeacherRef::Path(PathBuf::from("/models/a"))));
         let version = DatasetVersionId::generate().to_string();
-        for text in ["builtin:arithmetic", "builtin:arithmetic-slips", "builtin:programs?difficulty=3&seed=7", &version] {
+        for text in ["builtin:arithmetic", "builtin:arithmetic-slips", "builtin:programs?difficulty=3&seed=7", &version]
+        {
             assert_eq!(text.parse::<RowsRef>().unwrap().to_string(), text);
         }
         assert!("gpt".parse::<ModelRef>().is_err() && "ds_1".parse::<RowsRef>().is_err());

@@ -153,7 +153,10 @@ impl Expression {
             return wrong(shown, format!("the expression has the value {value}, and the completion says another"));
         }
         if value != target {
-            return wrong(value.to_string(), format!("the expression has the value {value}, and the target is {target}"));
+            return wrong(
+                value.to_string(),
+                format!("the expression has the value {value}, and the target is {target}"),
+            );
         }
         let how = format!("the expression uses the numbers as it should and has the value {target}");
         Ok(Score::of_answer(value.to_string(), self.config.correct_reward).because(how))
@@ -168,7 +171,9 @@ impl Expression {
                 let between = |c: char| c.is_whitespace() || ",;[](){}".contains(c);
                 text.split(between).filter(|part| !part.is_empty()).map(String::from).collect()
             }
-            Some(Value::Null) | None => return Err(format!("the row has no numbers in column {}", super::quote(column))),
+            Some(Value::Null) | None => {
+                return Err(format!("the row has no numbers in column {}", super::quote(column)));
+            }
             Some(other) => vec![plain(other)],
         };
         if parts.is_empty() || parts.len() > MAX_NUMBERS {
@@ -220,7 +225,9 @@ fn misuse(given: &[i128], used: &[i128], uses: Uses) -> Option<String> {
             return Some(format!("the expression uses {number}, which is not given"));
         }
         if used > given {
-            return Some(format!("the expression uses {number} more often than it is given: {used} times, not {given}"));
+            return Some(format!(
+                "the expression uses {number} more often than it is given: {used} times, not {given}"
+            ));
         }
     }
     let left = given.iter().find(|number| times(used, **number) < times(given, **number));
@@ -309,35 +316,16 @@ struct Reader<'t> {
     numbers: Vec<i128>,
 }
 
-/// Signs and how else they are written; a longer spelling stands before one that it begins with.
-const SPELLINGS: [(&str, char); 27] = [
-    ("+", '+'),
-    ("-", '-'),
-    ("−", '-'),
-    ("–", '-'),
-    ("**", '^'),
-    ("*", '*'),
-    ("×", '*'),
-    ("·", '*'),
-    ("⋅", '*'),
-    ("∗", '*'),
-    ("\\times", '*'),
-    ("\\cdot", '*'),
-    ("//", '^'),
-    ("/", '/'),
-    ("÷", '/'),
-    ("\\div", '/'),
-    ("\\frac", 'f'),
-    ("\\dfrac", 'f'),
-    ("\\tfrac", 'f'),
-    ("\\left(", '('),
-    ("(", '('),
-    ("[", '('),
-    ("{", '('),
-    ("\\right)", ')'),
-    (")", ')'),
-    ("]", ')'),
-    ("}", ')'),
+/// Signs and their spellings. `^` stands for what is not read and would otherwise begin with a sign that is.
+const SPELLINGS: [(char, &[&str]); 8] = [
+    ('^', &["**", "//"]),
+    ('+', &["+"]),
+    ('-', &["-", "−", "–"]),
+    ('*', &["*", "×", "·", "⋅", "∗", "\\times", "\\cdot"]),
+    ('/', &["/", "÷", "\\div"]),
+    ('f', &["\\frac", "\\dfrac", "\\tfrac"]),
+    ('(', &["\\left(", "(", "[", "{"]),
+    (')', &["\\right)", ")", "]", "}"]),
 ];
 
 impl Reader<'_> {
@@ -350,8 +338,10 @@ impl Reader<'_> {
         if first.is_ascii_digit() {
             return Some(('0', 1));
         }
-        let known = SPELLINGS.iter().find(|(spelling, _)| rest.starts_with(spelling));
-        Some(known.map_or(('?', first.len_utf8()), |(spelling, sign)| (*sign, spelling.len())))
+        let mut all =
+            SPELLINGS.iter().flat_map(|(sign, spellings)| spellings.iter().map(|spelling| (*sign, *spelling)));
+        let known = all.find(|(_, spelling)| rest.starts_with(spelling));
+        Some(known.map_or(('?', first.len_utf8()), |(sign, spelling)| (sign, spelling.len())))
     }
 
     fn take(&mut self, wanted: &[char]) -> Option<char> {
@@ -492,8 +482,24 @@ mod tests {
             assert_eq!(reward(wrong), Some(0.0), "{wrong}");
         }
         for unparsable in [
-            "", "eight", "8 +", "(8", "8)", "8 3", "3(8)", "2^3", "3 ** 8", "8 // 3", "2.4", "8!", "\\frac83", "=", "8 = x",
-            "()", "8 + * 3", "99999999999999999999",
+            "",
+            "eight",
+            "8 +",
+            "(8",
+            "8)",
+            "8 3",
+            "3(8)",
+            "2^3",
+            "3 ** 8",
+            "8 // 3",
+            "2.4",
+            "8!",
+            "\\frac83",
+            "=",
+            "8 = x",
+            "()",
+            "8 + * 3",
+            "99999999999999999999",
         ] {
             assert_eq!(reward(unparsable), None, "{unparsable}");
         }

@@ -102,9 +102,10 @@ pub async fn list_builtin_datasets(
 ) -> Result<Json<List<BuiltinDataset>>, Problem> {
     let sets: Vec<BuiltinSet> = match params.name {
         None => BuiltinSet::all().collect(),
-        Some(name) => vec![name.parse().map_err(|error: BuiltinError| {
-            Problem::bad_request("invalid_parameter", format!("`name`: {error}"))
-        })?],
+        Some(name) => vec![
+            name.parse()
+                .map_err(|error: BuiltinError| Problem::bad_request("invalid_parameter", format!("`name`: {error}")))?,
+        ],
     };
     let described = blocking(move || sets.into_iter().map(BuiltinDataset::from).collect::<Vec<_>>()).await?;
     Ok(Json(List::new(described, u32::MAX, |set| set.id.clone())))

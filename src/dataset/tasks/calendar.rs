@@ -21,7 +21,17 @@ const FIRST_DAY: Date = Date::constant(1950, 1, 1);
 const DAYS: u64 = 36_500;
 const ORDINALS: [&str; 4] = ["first", "second", "third", "fourth"];
 const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
 ];
 const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
@@ -63,10 +73,7 @@ fn nth_weekday(date: Date, nth: usize, weekday: usize) -> (String, String) {
     let answer = after(first, ahead + 7 * nth as i64);
     let month = MONTHS[usize::try_from(date.month()).unwrap_or(1) - 1];
     let (nth, weekday) = (ORDINALS[nth], WEEKDAYS[weekday]);
-    (
-        format!("What is the date of the {nth} {weekday} of {month} {}, as YYYY-MM-DD?", date.year()),
-        answer.to_string(),
-    )
+    (format!("What is the date of the {nth} {weekday} of {month} {}, as YYYY-MM-DD?", date.year()), answer.to_string())
 }
 
 fn days(count: i64) -> String {

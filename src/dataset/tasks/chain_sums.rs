@@ -16,10 +16,8 @@ fn make(random: &mut Random, difficulty: u8) -> Problem {
     let (low, high) = (10_i64.pow(digits - 1), 10_i64.pow(digits) - 1);
     let first = random.between(low, high);
     let rest: Vec<i64> = (0..difficulty).map(|_| random.signed(low, high)).collect();
-    let text: String = rest
-        .iter()
-        .map(|term| format!(" {} {}", if *term < 0 { '-' } else { '+' }, term.abs()))
-        .collect();
+    let text: String =
+        rest.iter().map(|term| format!(" {} {}", if *term < 0 { '-' } else { '+' }, term.abs())).collect();
     let mut terms = rest;
     terms.push(first);
     let sum: i64 = terms.iter().sum();

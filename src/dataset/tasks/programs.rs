@@ -27,11 +27,28 @@ enum Operand {
 
 enum Statement {
     /// `target = left sign right`, the sign one of `+`, `-` and `*`.
-    Combine { target: usize, left: Operand, sign: char, right: Operand },
+    Combine {
+        target: usize,
+        left: Operand,
+        sign: char,
+        right: Operand,
+    },
     /// `target = target % divisor`
-    Reduce { target: usize, divisor: i64 },
-    If { left: usize, sign: char, right: Operand, then: Vec<Statement>, otherwise: Vec<Statement> },
-    Repeat { times: i64, body: Vec<Statement> },
+    Reduce {
+        target: usize,
+        divisor: i64,
+    },
+    If {
+        left: usize,
+        sign: char,
+        right: Operand,
+        then: Vec<Statement>,
+        otherwise: Vec<Statement>,
+    },
+    Repeat {
+        times: i64,
+        body: Vec<Statement>,
+    },
 }
 
 fn make(random: &mut Random, difficulty: u8) -> Problem {
@@ -78,7 +95,13 @@ fn block(random: &mut Random, difficulty: u8, count: usize, variables: usize, de
     let (mut left, mut statements) = (count, Vec::new());
     while left > 0 {
         // 0 to 2 are plain statements, 3 is a condition, 4 a loop.
-        let kinds = if depth >= deepest || left < 2 { 3 } else if difficulty < 5 { 4 } else { 5 };
+        let kinds = if depth >= deepest || left < 2 {
+            3
+        } else if difficulty < 5 {
+            4
+        } else {
+            5
+        };
         let held = 1 + random.below(left.min(3) as u64) as usize;
         statements.push(match random.below(kinds) {
             kind @ 0..=2 => {

@@ -35,7 +35,7 @@ fn text(row: &Row) -> &str {
 /// Answers that are nearly right.
 fn mutations(row: &Row) -> Vec<String> {
     let answer = row.answer.clone().unwrap();
-    if let Ok(number) = answer.parse::<i64>() {
+    if let Ok(number) = answer.parse::<i128>() {
         return [number + 1, number - 1, -number - 1, 10 * number + 1].map(|number| number.to_string()).into();
     }
     if row.fields.contains_key("target") {
@@ -116,7 +116,8 @@ fn problems_of_the_same_prompt_have_the_same_key_whatever_their_difficulty() {
 #[test]
 fn a_row_depends_on_nothing_but_the_name_the_split_and_the_index() {
     for set in sets() {
-        let (short, reread) = (TaskSet { rows: 50, ..set }, set.to_string().parse::<crate::dataset::builtin::BuiltinSet>());
+        let (short, reread) =
+            (TaskSet { rows: 50, ..set }, set.to_string().parse::<crate::dataset::builtin::BuiltinSet>());
         for split in [Split::Train, Split::Eval] {
             let backwards: Vec<Row> = (0..5).rev().map(|index| short.row(split, index).unwrap()).collect();
             let forwards: Vec<Row> = rows(set, split, 5).collect();

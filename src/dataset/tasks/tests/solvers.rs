@@ -39,7 +39,8 @@ impl<'t> Reader<'t> {
         let mut tokens = Vec::new();
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
-            let length = if first.is_ascii_digit() { rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()) } else { 1 };
+            let length =
+                if first.is_ascii_digit() { rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()) } else { 1 };
             let (token, behind) = rest.split_at(length);
             if token != " " {
                 tokens.push(token);
@@ -277,15 +278,13 @@ fn calendar(asked: &str) -> String {
 }
 
 fn nth_weekday(asked: &str) -> String {
-    let words: Vec<&str> = asked.split([' ', ',']).collect();
-    let place = |word: &str| words.iter().position(|known| *known == word).unwrap();
-    let (nth, weekday) = (words[place("the") + 1..].iter().skip_while(|word| **word != "the").nth(1).unwrap(), words);
-    let nth = ["first", "second", "third", "fourth"].iter().position(|known| known == nth).unwrap();
-    let of = weekday.iter().rposition(|word| *word == "of").unwrap();
+    let words: Vec<&str> = between(asked, "date of the ", ", as").split(' ').collect();
+    let [nth, weekday, "of", month, year] = words[..] else { panic!("{asked}") };
+    let nth = ["first", "second", "third", "fourth"].iter().position(|known| *known == nth).unwrap();
     let months = "January February March April May June July August September October November December";
-    let month = months.split(' ').position(|month| month == weekday[of + 1]).unwrap() as u32 + 1;
-    let first = Day { year: weekday[of + 2].parse().unwrap(), month, day: 1 };
-    (0..31).map(|days| first.walk(days)).filter(|day| day.weekday() == weekday[of - 1]).nth(nth).unwrap().text()
+    let month = months.split(' ').position(|known| known == month).unwrap() as u32 + 1;
+    let first = Day { year: year.parse().unwrap(), month, day: 1 };
+    (0..31).map(|days| first.walk(days)).filter(|day| day.weekday() == weekday).nth(nth).unwrap().text()
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -355,7 +354,9 @@ fn run<'t>(lines: &[&'t str], values: &mut BTreeMap<&'t str, i64>, printed: &mut
             let held = lines[from..].iter().take_while(|held| indent(held) > indent(lines[at])).count();
             &lines[from..from + held]
         };
-        let read = |values: &BTreeMap<&str, i64>, text: &str| values.get(text).copied().unwrap_or_else(|| text.parse().unwrap());
+        let read = |values: &BTreeMap<&str, i64>, text: &str| {
+            values.get(text).copied().unwrap_or_else(|| text.parse().unwrap())
+        };
         if let Some(condition) = line.strip_prefix("if ") {
             let words: Vec<&str> = condition.trim_end_matches(':').split(' ').collect();
             let (left, right) = (read(values, words[0]), read(values, words[2]));
