@@ -6,7 +6,7 @@ use crate::dataset::random::Random;
 pub(super) const TASK: Task = Task {
     name: "base-conversion",
     summary: "Write a number of one base in another, with the digits 0 to 9 and a to f.",
-    difficulty: "numbers below 2^11 at 1 and four times as many for each step; bases 2 and 10 up to 2, also 8 and 16 up \
+    difficulty: "numbers below 2^13 at 1 and four times as many for each step; bases 2 and 10 up to 2, also 8 and 16 up \
                  to 5, and any from 2 to 16 beyond",
     form: Form::Text,
     make,
@@ -19,7 +19,7 @@ fn make(random: &mut Random, difficulty: u8) -> Problem {
         3..=5 => &[2, 8, 10, 16],
         _ => &ALL,
     };
-    let number = 16 + random.below((1 << (9 + 2 * u32::from(difficulty))) - 16);
+    let number = 16 + random.below((1 << (11 + 2 * u32::from(difficulty))) - 16);
     let pair = random.sample(bases, 2);
     let (from, to) = (pair[0], pair[1]);
     let (shown, answer) = (digits(number, from), digits(number, to));

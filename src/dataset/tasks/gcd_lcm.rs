@@ -6,7 +6,7 @@ use crate::dataset::random::Random;
 pub(super) const TASK: Task = Task {
     name: "gcd-lcm",
     summary: "Find the greatest common divisor or the least common multiple of some numbers.",
-    difficulty: "2 numbers up to 3, 3 up to 7, 4 beyond; a common factor up to 12 and other factors up to 18 at 1, both 6 \
+    difficulty: "2 numbers up to 3, 3 up to 7, 4 beyond; a common factor up to 20 and other factors up to 30 at 1, both 6 \
                  more for each step",
     form: Form::Number,
     make,
@@ -20,8 +20,8 @@ fn make(random: &mut Random, difficulty: u8) -> Problem {
         _ => 4,
     };
     // Random numbers seldom have much in common, so that they are given a factor.
-    let common = random.between(2, 6 + 6 * level);
-    let mut numbers: Vec<i64> = (0..count).map(|_| common * random.between(1, 12 + 6 * level)).collect();
+    let common = random.between(2, 14 + 6 * level);
+    let mut numbers: Vec<i64> = (0..count).map(|_| common * random.between(1, 24 + 6 * level)).collect();
     let (name, answer) = if random.coin() {
         ("greatest common divisor", numbers.iter().copied().fold(0, gcd))
     } else {

@@ -7,14 +7,14 @@ pub(super) const TASK: Task = Task {
     name: "linear-equations",
     summary: "Solve a linear equation, or two in two unknowns, for x, which is a whole number.",
     difficulty: "x on one side up to 3, on both up to 6, with parentheses up to 8, two equations in x and y beyond; \
-                 coefficients up to 5 and x up to 10 at 1, 2 and 5 more for each step",
+                 coefficients up to 5 and x up to 20 at 1, 2 and 10 more for each step",
     form: Form::Number,
     make,
 };
 
 fn make(random: &mut Random, difficulty: u8) -> Problem {
     let level = i64::from(difficulty);
-    let (largest, range) = (3 + 2 * level, 5 + 5 * level);
+    let (largest, range) = (3 + 2 * level, 10 + 10 * level);
     let x = random.between(-range, range);
     let mut equations = match difficulty {
         0..=3 => vec![one_side(random, x, largest)],
@@ -34,13 +34,13 @@ fn make(random: &mut Random, difficulty: u8) -> Problem {
 
 /// `ax + b = c`
 fn one_side(random: &mut Random, x: i64, largest: i64) -> String {
-    let (a, b) = (random.signed(2, largest), random.signed(1, 4 * largest));
+    let (a, b) = (random.signed(2, largest), random.signed(1, 10 * largest));
     format!("{} = {}", sum(&[(a, "x"), (b, "")]), a * x + b)
 }
 
 /// `ax + b = cx + d`
 fn both_sides(random: &mut Random, x: i64, largest: i64) -> String {
-    let (a, b) = (random.signed(2, largest), random.signed(1, 4 * largest));
+    let (a, b) = (random.signed(2, largest), random.signed(1, 10 * largest));
     let c = other_than(a, random.signed(1, largest));
     format!("{} = {}", sum(&[(a, "x"), (b, "")]), sum(&[(c, "x"), ((a - c) * x + b, "")]))
 }
@@ -48,7 +48,7 @@ fn both_sides(random: &mut Random, x: i64, largest: i64) -> String {
 /// `a(bx + c) + d = ex + f`
 fn parentheses(random: &mut Random, x: i64, largest: i64) -> String {
     let (a, b) = (random.signed(2, largest), random.signed(1, largest));
-    let (c, d) = (random.signed(1, 2 * largest), random.signed(1, 4 * largest));
+    let (c, d) = (random.signed(1, 2 * largest), random.signed(1, 10 * largest));
     let e = other_than(a * b, random.signed(1, largest));
     let right = a * (b * x + c) + d - e * x;
     let outer = format!("({})", sum(&[(b, "x"), (c, "")]));
