@@ -61,7 +61,7 @@ fn mutations(row: &Row) -> Vec<String> {
 fn the_answer_passes_and_what_is_nearly_the_answer_fails() {
     for set in sets() {
         let verifier = verifier::Config::parse(&set.task.verifier(), "").unwrap().build(&Outside::default());
-        for row in [Split::Train, Split::Eval].into_iter().flat_map(|split| rows(set, split, 12)) {
+        for row in [Split::Train, Split::Eval].into_iter().flat_map(|split| rows(set, split, 6)) {
             let (prompt, answer) = (text(&row), row.answer.as_deref());
             let judge = |completion: &str| verifier.verify(&Case { prompt, completion, answer, row: &row.fields });
             let completion = row.completion.as_deref().unwrap();
@@ -85,7 +85,7 @@ fn nothing_held_out_is_trained_on_under_any_seed_or_difficulty() {
     for task in TASKS {
         let mut prompts = [BTreeSet::new(), BTreeSet::new()];
         let mut keys = [BTreeSet::new(), BTreeSet::new()];
-        for (split, count) in [(Split::Train, 250), (Split::Eval, 60)] {
+        for (split, count) in [(Split::Train, 60), (Split::Eval, 20)] {
             for set in sets().filter(|set| set.task == task) {
                 for index in 0..count {
                     let problem = set.problem(split, index);
@@ -105,7 +105,7 @@ fn problems_of_the_same_prompt_have_the_same_key_whatever_their_difficulty() {
     for task in TASKS {
         let mut known = std::collections::BTreeMap::new();
         for set in sets().filter(|set| set.task == task) {
-            for problem in (0..100).map(|index| set.problem(Split::Train, index)) {
+            for problem in (0..40).map(|index| set.problem(Split::Train, index)) {
                 let key = known.entry(problem.prompt).or_insert_with(|| problem.key.clone());
                 assert_eq!(*key, problem.key);
             }
@@ -127,19 +127,19 @@ fn a_row_depends_on_nothing_but_the_name_the_split_and_the_index() {
             assert!(opened.row(opened.len()).is_err());
         }
         let other = TaskSet { seed: set.seed ^ 1, ..set };
-        assert!(!rows(set, Split::Train, 20).eq(rows(other, Split::Train, 20)), "{set}");
-        assert_ne!(set.sha256(), other.sha256());
+        assert!(!rows(set, Split::Train, 9).eq(rows(other, Split::Train, 9)), "{set}");
+        assert_ne!(TaskSet { rows: 3, ..set }.sha256(), TaskSet { rows: 3, ..other }.sha256());
     }
 }
 
 #[test]
 fn a_tenth_of_the_problems_is_held_out_at_every_difficulty() {
-    for set in sets() {
+    for set in sets().filter(|set| set.seed == 0) {
         let row = |index| Random::of(&[hash(set.task.name), set.seed, index]);
-        let eval = (0..2000).map(|index| (set.task.make)(&mut row(index), set.difficulty));
+        let eval = (0..1000).map(|index| (set.task.make)(&mut row(index), set.difficulty));
         let share = eval.filter(|problem| set.split_of(problem) == Split::Eval).count();
-        // Of the least problems, about two thousand, the share itself is not exactly a tenth.
-        assert!((120..280).contains(&share), "{set}: {share} of 2000");
+        // Where there are few problems the share itself is not exactly a tenth.
+        assert!((55..150).contains(&share), "{set}: {share} of 1000");
     }
 }
 
@@ -163,7 +163,7 @@ fn rows_have_what_is_said_of_them() {
 #[test]
 fn answers_are_right_by_another_way() {
     for set in sets() {
-        for row in [Split::Train, Split::Eval].into_iter().flat_map(|split| rows(set, split, 40)) {
+        for row in [Split::Train, Split::Eval].into_iter().flat_map(|split| rows(set, split, 10)) {
             let (prompt, answer) = (text(&row), row.answer.as_deref().unwrap());
             let asked = prompt.strip_suffix(set.task.form.request()).unwrap().trim_end();
             let solved = solvers::solve(set.task.name, asked, answer);
@@ -175,7 +175,18 @@ fn answers_are_right_by_another_way() {
 #[test]
 fn rows_never_change() {
     let digests = TASKS.iter().map(|task| (task.name, set(task, 5, 42).sha256()[..16].to_owned()));
-    let expected: [(&str, &str); 10] = [("", ""); 10];
+    let expected = [
+        ("countdown", "947b748b3a242345"),
+        ("chain-sums", "432c0521841f2862"),
+        ("linear-equations", "2a3528abf0cea3ad"),
+        ("base-conversion", "f39d01619f63b63f"),
+        ("gcd-lcm", "486438b40ea2cd97"),
+        ("word-sorting", "a2f26532d271ed20"),
+        ("letter-counting", "3fd38150fe51d61b"),
+        ("propositional-logic", "ddec46a29c3aafee"),
+        ("calendar", "9960f61d383e506b"),
+        ("programs", "223c590f2830d0a6"),
+    ];
     let expected = expected.map(|(name, digest)| (name, digest.to_owned()));
     assert_eq!(digests.collect::<Vec<_>>(), expected);
 }
