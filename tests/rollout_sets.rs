@@ -486,7 +486,10 @@ fn a_set_is_scored_again_with_another_verifier() {
     assert_eq!((job["status"].as_str(), &job["result"]["rollout_set"]), (Some("succeeded"), &new["id"]), "{job}");
     let (old, new) = (lines(&SHARED.unscored), lines(new["id"].as_str().unwrap()));
     assert_eq!((old.len(), new.len()), (GROUPS as usize * GROUP_SIZE as usize, old.len()));
-    let rows = anneal::dataset::builtin("builtin:arithmetic", anneal::dataset::Split::Train).unwrap();
+    let rows = "builtin:arithmetic"
+        .parse::<anneal::dataset::builtin::BuiltinSet>()
+        .unwrap()
+        .open(anneal::dataset::Split::Train);
     for (old, new) in old.iter().zip(&new) {
         for kept in ["group", "sample", "row", "prompt", "completion", "tokens", "logprobs", "finish"] {
             assert_eq!(old[kept], new[kept], "{kept}");

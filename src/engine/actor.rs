@@ -355,7 +355,7 @@ impl<'a, B: Backend> Actor<'a, B> {
             spec: request.sampling,
             stream: request.stream,
         };
-        let (completions, verdicts, wait_seconds) = sample_and_verify(
+        let (completions, verified) = sample_and_verify(
             &sampler,
             self.verify.as_mut(),
             &requests,
@@ -363,9 +363,10 @@ impl<'a, B: Backend> Actor<'a, B> {
             request,
             reporter,
         )?;
-        let verification = verdicts.as_deref().map(|all| Verification::of(all, wait_seconds)).unwrap_or_default();
+        let of = |all: &Verified| Verification::of(&all.verdicts, all.wait_seconds);
+        let verification = verified.as_ref().map(of).unwrap_or_default();
         let verdicts =
-            verdicts.map_or_else(|| vec![None; completions.len()], |all| all.into_iter().map(Some).collect());
+            verified.map_or_else(|| vec![None; completions.len()], |all| all.verdicts.into_iter().map(Some).collect());
 
         let mut scored = completions.into_iter().zip(verdicts).zip((0..request.samples).cycle());
         let groups = request.rows.iter().zip(prompts).map(|((_, index), (_, prompt))| RolloutGroup {
@@ -391,8 +392,14 @@ struct RolledOut {
     verification: Verification,
 }
 
-/// Samples all requests, and scores each completion as soon as it is there, beside the sampling of the others; with the
-/// seconds from the end of sampling to the last verdict. Without a verifier there are no verdicts.
+/// The verdicts on what was sampled.
+struct Verified {
+    verdicts: Vec<Verdict>,
+    /// From the end of sampling to the last verdict.
+    wait_seconds: f64,
+}
+
+/// Samples all requests, and scores each completion as soon as it is there, beside the sampling of the others. Without a verifier there are no verdicts.
 fn sample_and_verify<B: Backend>(
     sampler: &Sampler<'_, B>,
     verify: Option<&mut VerifyPool>,
@@ -400,11 +407,11 @@ fn sample_and_verify<B: Backend>(
     (spec, prompts): (&PromptSpec, &[(Row, RenderedPrompt)]),
     request: &RolloutRequest<'_>,
     reporter: &mut dyn Reporter,
-) -> Result<(Vec<Completion>, Option<Vec<Verdict>>, f64), EngineError> {
+) -> Result<(Vec<Completion>, Option<Verified>), EngineError> {
     let mut progress = Progress::new(request.phase, "completions", requests.len());
     let Some(pool) = verify else {
         let completions = sampler.run(requests, |seen| progress.update(reporter, seen.done))?;
-        return Ok((completions, None, 0.0));
+        return Ok((completions, None));
     };
     let case = |place: usize, completion: &Completion| {
         let (row, prompt) = &prompts[place / request.samples as usize];
@@ -440,7 +447,8 @@ fn sample_and_verify<B: Backend>(
         let verdicts = verifying.join();
         let (completions, wait_seconds) = waited?;
         let lost = || EngineError::Internal(String::from("verification stopped without a reason"));
-        Ok((completions, Some(verdicts.ok().flatten().ok_or_else(lost)?), wait_seconds))
+        let verdicts = verdicts.ok().flatten().ok_or_else(lost)?;
+        Ok((completions, Some(Verified { verdicts, wait_seconds })))
     })
 }
 

@@ -43,7 +43,7 @@ fn described(set: &Value) -> String {
         fields.add(name, member(set, pointer));
     }
     for example in set["examples"].as_array().into_iter().flatten() {
-        fields.add(&format!("{} row", member(example, "/split")), example["row"].to_string());
+        fields.add(format!("{} row", member(example, "/split")), example["row"].to_string());
     }
     fields.text()
 }

@@ -126,7 +126,7 @@ async fn resolved(app: &App, request: &CreateFineTuningJob, method: &Method) -> 
         spec.insert(String::from("name"), json!(suffix));
     }
     method.apply(&mut spec, training.count).map_err(Problem::invalid)?;
-    let resolving = resolve(&app, Pull::Begin, Value::Object(spec)).await;
+    let resolving = resolve(app, Pull::Begin, Value::Object(spec)).await;
     resolving.map_err(|problem| {
         let moved =
             problem.errors.into_iter().map(|error| FieldError { pointer: method.pointer(&error.pointer), ..error });

@@ -232,7 +232,7 @@ fn statement_value(tokens: &[&str], at: &mut usize, truth: &dyn Fn(&str) -> bool
         "and" => left && right,
         "or" => left || right,
         "xor" => left != right,
-        "implies" => !(left && !right),
+        "implies" => !left || right,
         "iff" => left == right,
         other => panic!("{other}"),
     }
