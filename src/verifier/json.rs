@@ -139,8 +139,11 @@ impl Json {
     }
 }
 
-/// The last complete object or list that stands in no other.
-fn last_value(text: &str) -> Option<Value> {
+/// The last complete object or list that stands in no other. Beginnings that lead nowhere are given up once they have cost
+/// as much as reading the text some times over, so that a text of nothing but brackets costs no more.
+pub(super) fn last_value(text: &str) -> Option<Value> {
+    const READINGS: usize = 32;
+    let mut left = READINGS * text.len().max(1 << 16);
     let (mut last, mut at) = (None, 0);
     while let Some(begin) = text[at..].find(['{', '[']).map(|offset| at + offset) {
         let mut values = Deserializer::from_str(&text[begin..]).into_iter::<Value>();
@@ -149,14 +152,27 @@ fn last_value(text: &str) -> Option<Value> {
                 last = Some(value);
                 begin + values.byte_offset()
             }
-            Some(Err(_)) | None => begin + 1,
+            Some(Err(error)) => match left.checked_sub(bytes_before(&text[begin..], &error)) {
+                Some(rest) => {
+                    left = rest;
+                    begin + 1
+                }
+                None => break,
+            },
+            None => begin + 1,
         };
     }
     last
 }
 
+/// How far a reader came before it failed.
+fn bytes_before(text: &str, error: &serde_json::Error) -> usize {
+    let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1));
+    lines.map(str::len).sum::<usize>() + error.column()
+}
+
 /// The one form of equal values: members in order, and a number without a fraction as a whole one.
-fn canonical(value: &Value) -> Value {
+pub(super) fn canonical(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
             let members: BTreeMap<&String, Value> =
@@ -271,5 +287,15 @@ mod tests {
         let answers: Vec<_> = forms.iter().map(|text| score(json!({}), text, Some("{}")).answer).collect();
         assert_eq!(answers[0], answers[1]);
         assert_eq!(answers[0].as_deref(), Some(r#"{"a":[2],"b":1}"#));
+    }
+
+    #[test]
+    fn a_megabyte_of_beginnings_ends_and_hides_no_value_behind_a_page_of_them() {
+        for piece in ["[\"", "{\"a\":", "[", "[1,\n", "{\"", "[[]"] {
+            let text = piece.repeat(verifier::MAX_TEXT_BYTES / piece.len());
+            assert_ne!(score(json!({}), &text, Some("1")).status, ScoreStatus::Error, "{piece}");
+        }
+        let formulas = r"\frac{a}{b} and x_{[1} ".repeat(1000) + "{\"a\": 1}";
+        assert_eq!(reward(json!({}), &formulas, r#"{"a": 1}"#), 1.0);
     }
 }

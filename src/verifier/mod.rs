@@ -11,15 +11,22 @@
 //! `string_check`, `text_similarity` and `multi` are what OpenAI calls graders, field for field, so that a grader is a
 //! verifier and the other way round.
 
+pub mod choice;
+pub mod constraints;
 pub mod exact;
 pub mod expression;
 mod formula;
 pub mod json;
+pub mod json_schema;
+pub mod length;
 pub mod multi;
+pub mod multiple_choice;
 mod number;
 pub mod numeric;
 mod outside;
 pub mod regex;
+pub mod repetition;
+pub mod sql;
 pub mod string_check;
 mod template;
 pub mod text_similarity;
@@ -212,9 +219,16 @@ kinds! {
     "verifier", describe:
     Exact(exact) = "exact",
     Expression(expression) = "expression",
-    Json(json) = "json",
+    Choice(choice) = "choice",
+    MultipleChoice(multiple_choice) = "multiple_choice",
     Numeric(numeric) = "numeric",
     Regex(regex) = "regex",
+    Json(json) = "json",
+    JsonSchema(json_schema) = "json_schema",
+    Sql(sql) = "sql",
+    Constraints(constraints) = "constraints",
+    Length(length) = "length",
+    Repetition(repetition) = "repetition",
     StringCheck(string_check) = "string_check",
     TextSimilarity(text_similarity) = "text_similarity",
     Multi(multi) = "multi",
@@ -350,6 +364,32 @@ fn quote(text: &str) -> String {
     format!("{shown:?}")
 }
 
+/// The beginning of a message that may hold a whole completion.
+fn shortened(message: &str) -> String {
+    const SHOWN: usize = 300;
+    let mut shown: String = message.chars().take(SHOWN).collect();
+    if shown.len() < message.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// What stands inside the last closed code fence.
+fn last_fenced(text: &str) -> Option<&str> {
+    const FENCE: &str = "```";
+    let fences: Vec<usize> = text.match_indices(FENCE).map(|(at, _)| at).collect();
+    let [.., open, close] = fences[..fences.len() - fences.len() % 2] else { return None };
+    let inside = &text[open + FENCE.len()..close];
+    // The first line names the language.
+    Some(inside.split_once('\n').map_or(inside, |(_, rest)| rest))
+}
+
+/// What stands inside a code fence that is the whole text.
+fn fenced_alone(text: &str) -> Option<&str> {
+    let inside = text.trim().strip_prefix("```")?.strip_suffix("```")?;
+    (!inside.contains("```")).then(|| inside.split_once('\n').map_or(inside, |(_, rest)| rest))
+}
+
 fn default_time_limit_seconds() -> f64 {
     DEFAULT_TIME_LIMIT_SECONDS
 }
@@ -394,6 +434,11 @@ mod tests {
             "regex" => json!({"type": name, "pattern": "a"}),
             "string_check" => json!({"type": name, "input": input, "reference": "a", "operation": "eq"}),
             "text_similarity" => json!({"type": name, "input": input, "reference": "a", "evaluation_metric": "bleu"}),
+            "choice" => json!({"type": name, "labels": ["a", "b"]}),
+            "json_schema" => json!({"type": name, "schema": {"type": "object"}}),
+            "sql" => json!({"type": name, "setup": "create table t (a)"}),
+            "constraints" => json!({"type": name, "instructions": [{"id": "punctuation:no_comma"}]}),
+            "length" => json!({"type": name, "length": 1}),
             "multi" => json!({"type": name, "graders": {"a": {"type": "exact"}}, "calculate_output": "a"}),
             name => json!({"type": name}),
         };

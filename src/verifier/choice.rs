@@ -1,0 +1,306 @@
+//! One of several labels: which of them a completion names.
+//!
+//! For classification in words, such as `positive`, `negative` and `neutral`. A label counts where it stands as a word of
+//! its own, and the longest counts where one holds another, so that `not spam` names no `spam`. A completion that names
+//! several labels has not decided, and earns nothing unless the configuration says which of them counts.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use ::regex::{Regex, RegexBuilder};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Case, MAX_MARKER_CHARACTERS, Outside, Score, Settings, Verifier};
+use crate::job::field::{FieldError, Fields};
+
+pub const SUMMARY: &str = "The one label out of a list that the completion names is the expected one.";
+
+const MAX_LABELS: usize = 1000;
+/// The largest compiled pattern of all labels, in bytes.
+const MAX_COMPILED_BYTES: usize = 16 << 20;
+
+/// Configuration of the `choice` verifier.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The labels that there are.
+    #[schemars(length(min = 2, max = MAX_LABELS), inner(length(min = 1, max = MAX_MARKER_CHARACTERS)))]
+    labels: Vec<String>,
+    /// Where the label is looked for.
+    #[serde(default)]
+    extract: Extract,
+    /// Begins the part that is looked at when `extract` is `tag`.
+    #[serde(default = "default_open_tag")]
+    #[schemars(length(min = 1, max = MAX_MARKER_CHARACTERS))]
+    open_tag: String,
+    /// Ends the part that is looked at when `extract` is `tag`.
+    #[serde(default = "default_close_tag")]
+    #[schemars(length(min = 1, max = MAX_MARKER_CHARACTERS))]
+    close_tag: String,
+    /// Which label counts when several are named.
+    #[serde(default)]
+    several: Several,
+    /// Upper and lower case are the same.
+    #[serde(default = "default_ignore_case")]
+    ignore_case: bool,
+    /// The labels stand in their order, such as marks: a wrong one earns the more the nearer it is, the one at the other
+    /// end nothing.
+    #[serde(default)]
+    ordered: bool,
+    /// The column of the expected label; by default the data set's answer column.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    answer_column: Option<String>,
+    /// Seconds one verification may take.
+    #[serde(default = "super::default_time_limit_seconds")]
+    #[schemars(range(min = 0.01, max = 600.0))]
+    time_limit_seconds: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Extract {
+    /// Anywhere in the completion.
+    #[default]
+    Anywhere,
+    /// In the last line that is not empty.
+    LastLine,
+    /// Between the last pair of tags.
+    Tag,
+    /// In the last `\boxed{}`.
+    Boxed,
+    /// The completion is a label and nothing else, but for white space and punctuation around it.
+    All,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Several {
+    /// None: the completion has not decided.
+    #[default]
+    Refuse,
+    First,
+    Last,
+}
+
+fn default_open_tag() -> String {
+    String::from("<answer>")
+}
+
+fn default_close_tag() -> String {
+    String::from("</answer>")
+}
+
+fn default_ignore_case() -> bool {
+    true
+}
+
+impl Config {
+    fn compile(&self) -> Result<Regex, ::regex::Error> {
+        let mut labels: Vec<&str> = self.labels.iter().map(|label| label.trim()).collect();
+        labels.sort_by_key(|label| Reverse(label.len()));
+        let one = |label: &&str| {
+            let begin = if is_spaced(label.chars().next()) { r"\b{start-half}" } else { "" };
+            let end = if is_spaced(label.chars().next_back()) { r"\b{end-half}" } else { "" };
+            format!("{begin}{}{end}", ::regex::escape(label))
+        };
+        let pattern = labels.iter().map(one).collect::<Vec<_>>().join("|");
+        RegexBuilder::new(&pattern).case_insensitive(self.ignore_case).size_limit(MAX_COMPILED_BYTES).build()
+    }
+
+    fn folded(&self, label: &str) -> String {
+        if self.ignore_case { label.trim().to_lowercase() } else { label.trim().to_owned() }
+    }
+}
+
+/// Whether a character belongs to a script that puts space between words, so that a label ends where a word does.
+fn is_spaced(character: Option<char>) -> bool {
+    let joined = |c: char| matches!(c, '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
+        | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}');
+    character.is_some_and(|c| c.is_alphanumeric() && !joined(c))
+}
+
+impl Settings for Config {
+    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
+        let mut fields = Fields::below(pointer);
+        let mut folded: Vec<String> = self.labels.iter().map(|label| self.folded(label)).collect();
+        fields.require(folded.iter().all(|label| !label.is_empty()), "labels", "no label may be empty");
+        folded.sort();
+        let twice = folded.windows(2).find(|pair| pair[0] == pair[1]);
+        if let Some(pair) = twice {
+            fields.require(false, "labels", format!("{} stands there twice", super::quote(&pair[0])));
+        }
+        fields.require(self.compile().is_ok(), "labels", "are too long together; give fewer or shorter ones");
+        fields.finish()
+    }
+
+    fn build(&self, _outside: &Outside) -> Arc<dyn Verifier> {
+        let pattern = self.compile().expect("the configuration was checked, and the check compiles the labels");
+        let labels = self.labels.iter().map(|label| self.folded(label)).collect();
+        Arc::new(Choice { config: self.clone(), labels, pattern })
+    }
+
+    fn answer_column(&self) -> Option<&str> {
+        self.answer_column.as_deref()
+    }
+
+    fn time_limit_seconds(&self) -> f64 {
+        self.time_limit_seconds
+    }
+}
+
+struct Choice {
+    config: Config,
+    /// In the order of the configuration, folded.
+    labels: Vec<String>,
+    /// Matches any label as a word of its own, the longest first.
+    pattern: Regex,
+}
+
+impl Verifier for Choice {
+    fn verify(&self, case: &Case<'_>) -> Score {
+        let expected = match super::expected_answer(case, self.config.answer_column.as_deref()) {
+            Ok(expected) => expected,
+            Err(detail) => return Score::error(detail),
+        };
+        let Some(right) = self.place(&expected) else {
+            let detail = format!("the expected answer {} is none of the labels", super::quote(&expected));
+            return Score::error(detail);
+        };
+        if let Err(detail) = super::check_length("the completion", case.completion) {
+            return Score::error(detail);
+        }
+        let named = match self.named(case.completion) {
+            Ok(named) => named,
+            Err(detail) => return Score::unparsable(detail),
+        };
+        let (label, wanted) = (&self.labels[named], &self.labels[right]);
+        let reward = if self.config.ordered {
+            1.0 - named.abs_diff(right) as f64 / (self.labels.len() - 1) as f64
+        } else {
+            f64::from(u8::from(named == right))
+        };
+        let reason = format!("it names {}; expected is {}", super::quote(label), super::quote(wanted));
+        Score::of_answer(label, reward).because(reason)
+    }
+}
+
+impl Choice {
+    fn place(&self, label: &str) -> Option<usize> {
+        let folded = self.config.folded(label);
+        self.labels.iter().position(|known| *known == folded)
+    }
+
+    /// The label that a completion names, by its place; an error says why there is none.
+    fn named(&self, completion: &str) -> Result<usize, String> {
+        let part = match self.config.extract {
+            Extract::Anywhere => Some(completion),
+            Extract::LastLine => completion.lines().rev().find(|line| !line.trim().is_empty()),
+            Extract::Tag => super::last_tagged(completion, &self.config.open_tag, &self.config.close_tag),
+            Extract::Boxed => super::last_boxed(completion),
+            Extract::All => {
+                let bare = completion.trim_matches(|c: char| c.is_whitespace() || "\"'`*_.,:;!?()[]{}".contains(c));
+                let place = self.place(completion).or_else(|| self.place(bare));
+                return place.ok_or_else(|| String::from("the completion is none of the labels"));
+            }
+        };
+        let part = part.ok_or("the completion has no part where the label is looked for")?;
+        let mut found = self.pattern.find_iter(part).filter_map(|label| self.place(label.as_str()));
+        let first = found.next().ok_or("the completion names none of the labels")?;
+        match self.config.several {
+            Several::First => Ok(first),
+            Several::Last => Ok(found.last().unwrap_or(first)),
+            Several::Refuse => match found.find(|other| *other != first) {
+                None => Ok(first),
+                Some(other) => {
+                    let (first, other) = (super::quote(&self.labels[first]), super::quote(&self.labels[other]));
+                    Err(format!("the completion names several labels, such as {first} and {other}"))
+                }
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, Value, json};
+
+    use super::*;
+    use crate::verifier::{self, ScoreStatus};
+
+    fn score(mut config: Value, completion: &str, answer: &str) -> Score {
+        config["type"] = json!("choice");
+        if config.get("labels").is_none() {
+            config["labels"] = json!(["spam", "not spam", "C++"]);
+        }
+        let case = Case { prompt: "", completion, answer: Some(answer), row: &Map::new() };
+        verifier::Config::parse(&config, "").unwrap().build(&Outside::default()).verify(&case)
+    }
+
+    #[test]
+    fn a_label_is_found_as_a_word_and_the_longest_counts() {
+        for (completion, answer) in [
+            ("spam", "spam"),
+            ("This is Not Spam.", "not spam"),
+            ("**SPAM**", "spam"),
+            ("spam, clearly spam", "spam"),
+            ("I would say c++!", "C++"),
+        ] {
+            assert_eq!(score(json!({}), completion, answer).reward, 1.0, "{completion}");
+        }
+        for nothing in ["", "spammer", "antispam", "spam_filter", "not  spam? or C++", "spam or not spam"] {
+            assert_eq!(score(json!({}), nothing, "spam").status, ScoreStatus::Unparsable, "{nothing}");
+        }
+        assert_eq!(score(json!({}), "not spam", "spam").reward, 0.0);
+    }
+
+    #[test]
+    fn which_of_several_counts_can_be_said() {
+        let text = "not spam at first sight, but it is spam";
+        assert_eq!(score(json!({"several": "first"}), text, "not spam").reward, 1.0);
+        assert_eq!(score(json!({"several": "last"}), text, "spam").reward, 1.0);
+        assert_eq!(score(json!({"several": "last"}), "spam", "spam").reward, 1.0);
+    }
+
+    #[test]
+    fn only_the_part_that_is_named_is_looked_at() {
+        let text = "spam? <answer> not spam </answer> \\boxed{C++}\nspam\n";
+        assert_eq!(score(json!({"extract": "tag"}), text, "not spam").reward, 1.0);
+        assert_eq!(score(json!({"extract": "boxed"}), text, "c++").reward, 1.0);
+        assert_eq!(score(json!({"extract": "last_line"}), text, "spam").reward, 1.0);
+        assert_eq!(score(json!({"extract": "all"}), "\"Spam\".", "spam").reward, 1.0);
+        assert_eq!(score(json!({"extract": "all"}), "it is spam", "spam").status, ScoreStatus::Unparsable);
+        assert_eq!(score(json!({"extract": "tag"}), "spam", "spam").status, ScoreStatus::Unparsable);
+    }
+
+    #[test]
+    fn case_and_scripts_without_spaces_are_respected() {
+        let config = || json!({"labels": ["US", "us"], "ignore_case": false});
+        assert_eq!(score(config(), "Tell us.", "us").reward, 1.0);
+        assert_eq!(score(json!({"labels": ["好", "不好"]}), "我觉得不好吃", "不好").reward, 1.0);
+        assert_eq!(score(json!({"labels": ["да", "нет"]}), "Нет.", "нет").reward, 1.0);
+        assert_eq!(score(json!({"labels": ["да", "нет"]}), "дать", "да").status, ScoreStatus::Unparsable);
+    }
+
+    #[test]
+    fn ordered_labels_earn_by_their_distance() {
+        let config = || json!({"labels": ["1", "2", "3", "4", "5"], "ordered": true});
+        for (mark, reward) in [("4", 1.0), ("5", 0.75), ("1", 0.25)] {
+            assert_eq!(score(config(), mark, "4").reward, reward, "{mark}");
+        }
+    }
+
+    #[test]
+    fn labels_that_cannot_be_told_apart_and_answers_that_are_none_are_refused() {
+        let refused = |labels: Value| {
+            let config = json!({"type": "choice", "labels": labels});
+            let errors = verifier::Config::parse(&config, "/v").unwrap_err();
+            (errors[0].pointer.clone(), errors[0].code)
+        };
+        for labels in [json!(["a"]), json!(["a", "A"]), json!(["a", " "]), json!([" a", "a "])] {
+            assert_eq!(refused(labels.clone()), ("/v/labels".to_owned(), "out_of_range"), "{labels}");
+        }
+        assert_eq!(score(json!({}), "spam", "ham").status, ScoreStatus::Error);
+    }
+}

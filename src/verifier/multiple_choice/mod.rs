@@ -1,0 +1,325 @@
+//! Multiple choice: which option a completion decides for, by its letter or by its words.
+//!
+//! Looked for, in this order: the last `\boxed{}`, the last pair of tags, the last "the answer is", a letter that stands
+//! alone on the last or first line, one marked letter such as `B)`, and the words of one option. Who names several
+//! options has not decided, so that writing all of them down earns nothing.
+
+mod decision;
+mod options;
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Case, MAX_MARKER_CHARACTERS, Outside, Score, Settings, Verifier};
+use crate::job::field::{FieldError, Fields};
+use decision::{Patterns, Undecided};
+use options::Options;
+
+pub const SUMMARY: &str = "The option that the completion decides for, by letter or in words, is the expected one.";
+
+/// The most options: one for each letter.
+const MAX_OPTIONS: usize = 26;
+
+/// Configuration of the `multiple_choice` verifier.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// How many options there are, lettered from A, where no column has them.
+    #[schemars(range(min = 2, max = MAX_OPTIONS))]
+    options: usize,
+    /// The column with the options of a row, so that they are found in words as well: a list of texts, an object from
+    /// letters to texts, or an object with the lists `label` and `text`.
+    #[schemars(length(min = 1))]
+    options_column: Option<String>,
+    /// What the expected answer is written as.
+    answer: Answer,
+    /// The number of the first option when `answer` is `index`.
+    #[schemars(range(min = 0, max = 1))]
+    first_index: usize,
+    /// Where the decision is looked for.
+    extract: Extract,
+    /// Begins the decision.
+    #[schemars(length(min = 1, max = MAX_MARKER_CHARACTERS))]
+    open_tag: String,
+    /// Ends the decision.
+    #[schemars(length(min = 1, max = MAX_MARKER_CHARACTERS))]
+    close_tag: String,
+    /// The column of the expected answer; by default the data set's answer column.
+    #[schemars(length(min = 1))]
+    answer_column: Option<String>,
+    /// Seconds one verification may take.
+    #[schemars(range(min = 0.01, max = 600.0))]
+    time_limit_seconds: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Answer {
+    /// The letter or label of the right option, such as `B` or `(b)`.
+    Letter,
+    /// Its number, from `first_index` on.
+    Index,
+    /// Its words.
+    Text,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Extract {
+    /// Wherever completions decide.
+    Auto,
+    /// In the last `\boxed{}` only.
+    Boxed,
+    /// Between the last pair of tags only.
+    Tag,
+    /// The completion is the option and nothing else.
+    All,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            options: 10,
+            options_column: None,
+            answer: Answer::Letter,
+            first_index: 0,
+            extract: Extract::Auto,
+            open_tag: String::from("<answer>"),
+            close_tag: String::from("</answer>"),
+            answer_column: None,
+            time_limit_seconds: super::DEFAULT_TIME_LIMIT_SECONDS,
+        }
+    }
+}
+
+impl Settings for Config {
+    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
+        let mut fields = Fields::below(pointer);
+        fields.require(
+            self.answer != Answer::Text || self.options_column.is_some(),
+            "options_column",
+            "is needed where `answer` is `text`: it says which option has these words",
+        );
+        fields.finish()
+    }
+
+    fn build(&self, _outside: &Outside) -> Arc<dyn Verifier> {
+        Arc::new(MultipleChoice { config: self.clone(), patterns: Patterns::new() })
+    }
+
+    fn answer_column(&self) -> Option<&str> {
+        self.answer_column.as_deref()
+    }
+
+    fn columns(&self) -> Vec<(String, String)> {
+        let named = [("options_column", &self.options_column), ("answer_column", &self.answer_column)];
+        named.into_iter().filter_map(|(field, column)| Some((field.to_owned(), column.clone()?))).collect()
+    }
+
+    fn time_limit_seconds(&self) -> f64 {
+        self.time_limit_seconds
+    }
+}
+
+struct MultipleChoice {
+    config: Config,
+    patterns: Patterns,
+}
+
+impl Verifier for MultipleChoice {
+    fn verify(&self, case: &Case<'_>) -> Score {
+        let (options, right) = match self.asked(case) {
+            Ok(asked) => asked,
+            Err(detail) => return Score::error(detail),
+        };
+        if let Err(detail) = super::check_length("the completion", case.completion) {
+            return Score::error(detail);
+        }
+        match self.decision(case.completion, &options) {
+            Ok(chosen) => {
+                let (label, wanted) = (options.label(chosen), options.label(right));
+                let reward = f64::from(u8::from(chosen == right));
+                Score::of_answer(label, reward).because(format!("it decides for {label}; right is {wanted}"))
+            }
+            Err(Undecided::Several(first, other)) => {
+                let (first, other) = (options.label(first), options.label(other));
+                Score::unparsable(format!("the completion names several options, such as {first} and {other}"))
+            }
+            Err(Undecided::None) => Score::unparsable("the completion decides for none of the options"),
+        }
+    }
+}
+
+impl MultipleChoice {
+    /// The options of a row, and which of them is right.
+    fn asked(&self, case: &Case<'_>) -> Result<(Options, usize), String> {
+        let options = match &self.config.options_column {
+            None => Options::lettered(self.config.options),
+            Some(column) => Options::of_column(case.row, column)?,
+        };
+        let answer = super::expected_answer(case, self.config.answer_column.as_deref())?;
+        let right = match self.config.answer {
+            Answer::Letter => options.with_label(&answer),
+            Answer::Index => {
+                let number: Option<usize> = answer.trim().parse().ok();
+                let place = number.and_then(|number| number.checked_sub(self.config.first_index));
+                place.filter(|place| *place < options.len())
+            }
+            Answer::Text => options.with_text(&answer),
+        };
+        let shown = super::quote(&answer);
+        let right = right.ok_or_else(|| {
+            format!("the expected answer {shown} is none of the {} options; `answer` says how it is written", options.len())
+        })?;
+        Ok((options, right))
+    }
+
+    fn decision(&self, completion: &str, options: &Options) -> Result<usize, Undecided> {
+        let tagged = || super::last_tagged(completion, &self.config.open_tag, &self.config.close_tag);
+        let marked = match self.config.extract {
+            Extract::Auto => super::last_boxed(completion).or_else(tagged),
+            Extract::Boxed => Some(super::last_boxed(completion).ok_or(Undecided::None)?),
+            Extract::Tag => Some(tagged().ok_or(Undecided::None)?),
+            Extract::All => Some(completion),
+        };
+        match marked {
+            Some(part) => self.patterns.stated(part, options),
+            None => self.patterns.decided(completion, options),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::verifier::{self, ScoreStatus};
+
+    fn score(mut config: Value, completion: &str, answer: &str) -> Score {
+        config["type"] = json!("multiple_choice");
+        let row = json!({"list": ["Paris", "New York", "York", "42"], "map": {"A": "red", "B": "blue"},
+                         "arc": {"text": ["sun", "moon"], "label": ["1", "2"]}, "no": 3, "one": ["x"], "twice": ["x", "x "]});
+        let case = Case { prompt: "", completion, answer: Some(answer), row: row.as_object().unwrap() };
+        verifier::Config::parse(&config, "").unwrap().build(&Outside::default()).verify(&case)
+    }
+
+    #[test]
+    fn a_letter_is_found_however_it_is_written() {
+        for completion in [
+            "B",
+            " b ",
+            "(B)",
+            "**B**",
+            "B.",
+            "B) because it is so",
+            "(B) Paris",
+            "Option B",
+            "The answer is B",
+            "The answer is (b).",
+            "So the correct answer is **B**, not A.",
+            "Answer: B",
+            "ANSWER:\n\nB",
+            "The final answer is option B because A is wrong.",
+            "A is tempting. The correct choice is: B.",
+            "thinking about A and C\n\\boxed{B}",
+            "\\boxed{\\text{B}}",
+            "\\boxed{(B) New York}",
+            "A) no\nC) no\n<answer>B</answer>",
+            "A) red\nB) blue\nC) green\n\nB",
+            "B\nBecause the others are too small.",
+            "Final answer: $B$",
+            "The answer is A? No. The answer is B.",
+        ] {
+            let score = score(json!({}), completion, "B");
+            assert_eq!((score.reward, score.answer.as_deref()), (1.0, Some("B")), "{completion:?}: {score:?}");
+        }
+    }
+
+    #[test]
+    fn who_names_several_or_none_has_not_decided() {
+        for completion in [
+            "",
+            "A B C D",
+            "A, B",
+            "A\nB\nC\nD",
+            "A) red\nB) blue\nC) green",
+            "The answer is A or B.",
+            "\\boxed{A, B}",
+            "<answer>A and C</answer>",
+            "A dog is an animal.",
+            "The answer is a number.",
+            "The answer is A dog.",
+            "I think it is hard.",
+            "Z",
+        ] {
+            let score = score(json!({}), completion, "A");
+            assert_eq!(score.status, ScoreStatus::Unparsable, "{completion:?}: {score:?}");
+        }
+        assert_eq!(score(json!({}), "C", "A").reward, 0.0);
+    }
+
+    #[test]
+    fn options_are_found_in_words_where_a_column_has_them() {
+        let config = || json!({"options_column": "list"});
+        for (completion, right) in [
+            ("New York", "B"),
+            ("The answer is new york.", "B"),
+            ("It must be York, I believe", "C"),
+            ("\\boxed{42}", "D"),
+            ("<answer>Paris.</answer>", "A"),
+            ("I am sure that it is New York!", "B"),
+            ("The answer is B) Paris", "B"),
+        ] {
+            assert_eq!(score(config(), completion, right).reward, 1.0, "{completion}");
+        }
+        for none in ["Paris or York", "Yorkshire", "E", "London"] {
+            assert_eq!(score(config(), none, "A").status, ScoreStatus::Unparsable, "{none}");
+        }
+    }
+
+    #[test]
+    fn columns_of_other_forms_and_answers_of_other_kinds_are_read() {
+        assert_eq!(score(json!({"options_column": "map"}), "blue", "B").reward, 1.0);
+        assert_eq!(score(json!({"options_column": "arc"}), "The answer is 2.", "2").reward, 1.0);
+        assert_eq!(score(json!({"options_column": "arc"}), "moon", "2").reward, 1.0);
+        assert_eq!(score(json!({"options_column": "list", "answer": "text"}), "C", "york").reward, 1.0);
+        assert_eq!(score(json!({"options_column": "list", "answer": "index"}), "C", "2").reward, 1.0);
+        assert_eq!(score(json!({"answer": "index", "first_index": 1}), "C", "3").reward, 1.0);
+        assert_eq!(score(json!({"extract": "tag"}), "B", "B").status, ScoreStatus::Unparsable);
+        assert_eq!(score(json!({"extract": "all"}), "The answer is B", "B").status, ScoreStatus::Unparsable);
+        assert_eq!(score(json!({"extract": "boxed"}), "A \\boxed{b}", "B").reward, 1.0);
+    }
+
+    #[test]
+    fn a_row_that_asks_nothing_is_an_error_and_says_why() {
+        for (config, answer) in [
+            (json!({}), "E or so"),
+            (json!({"options": 4}), "E"),
+            (json!({"options_column": "list"}), "E"),
+            (json!({"options_column": "absent"}), "A"),
+            (json!({"options_column": "no"}), "A"),
+            (json!({"options_column": "one"}), "A"),
+            (json!({"options_column": "twice"}), "A"),
+            (json!({"answer": "index", "first_index": 1}), "0"),
+            (json!({"answer": "index", "options": 4}), "4"),
+            (json!({"options_column": "list", "answer": "text"}), "London"),
+        ] {
+            assert_eq!(score(config.clone(), "A", answer).status, ScoreStatus::Error, "{config} {answer}");
+        }
+        let config = json!({"type": "multiple_choice", "answer": "text"});
+        let errors = verifier::Config::parse(&config, "/v").unwrap_err();
+        assert_eq!((errors[0].pointer.as_str(), errors[0].code), ("/v/options_column", "out_of_range"));
+    }
+
+    #[test]
+    fn a_megabyte_of_anything_ends() {
+        for piece in ["answer is ", "\\boxed{", "A) ", "(A", "<answer>", "A\n", "New York ", "**"] {
+            let text = piece.repeat(verifier::MAX_TEXT_BYTES / piece.len());
+            let score = score(json!({"options_column": "list"}), &text, "A");
+            assert_ne!(score.status, ScoreStatus::Error, "{piece}");
+        }
+    }
+}

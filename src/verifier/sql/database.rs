@@ -1,0 +1,174 @@
+//! A database in memory for one verdict, with bounds on all that statements can take.
+//!
+//! | what | bound |
+//! |---|---|
+//! | steps of the virtual machine | `Limits::steps` for the setup and for each query |
+//! | rows in tables and indices | [`MAX_PAGES`] pages |
+//! | a value, and a row | [`MAX_VALUE_BYTES`] |
+//! | what is sorted, grouped or made distinct | [`CACHE_KIB`] and SQLite's own 2 MB a table, then it fails (`nowhere.rs`) |
+//! | a result | `Limits::rows` and [`MAX_RESULT_BYTES`] |
+//! | a statement | 1 MB, 500 columns, 100 levels, 32 selects in one |
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::nowhere;
+use super::result::Rows;
+use crate::verifier::{MAX_TEXT_BYTES, shortened};
+
+/// Pages of 4096 bytes: 32 MiB.
+const MAX_PAGES: u32 = 8192;
+const MAX_VALUE_BYTES: i32 = 1 << 16;
+/// What one sort may hold.
+const CACHE_KIB: u32 = 4096;
+const MAX_RESULT_BYTES: usize = 4 << 20;
+/// Steps between two looks at how many are left.
+const STEPS: u32 = 1000;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub steps: u64,
+    pub rows: usize,
+}
+
+pub struct Database {
+    connection: Connection,
+    limits: Limits,
+    /// How many times [`STEPS`] steps are left of what runs now.
+    left: Arc<AtomicU64>,
+    /// Whether statements may make and change tables.
+    building: Arc<AtomicBool>,
+}
+
+impl Database {
+    /// An empty one.
+    pub fn new(limits: Limits) -> Result<Self, String> {
+        let system = nowhere::name().map_err(|code| format!("SQLite admits no file system of ours: {code}"))?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let opened = Connection::open_in_memory_with_flags_and_vfs(flags, system);
+        let connection = opened.map_err(|error| format!("SQLite opens no database: {error}"))?;
+        let left = Arc::new(AtomicU64::new(0));
+        let building = Arc::new(AtomicBool::new(true));
+        bound(&connection, &left, &building).map_err(|error| format!("SQLite takes no limits: {error}"))?;
+        Ok(Self { connection, limits, left, building })
+    }
+
+    /// Runs statements that make tables and rows.
+    pub fn run(&self, script: &str) -> Result<(), String> {
+        self.refill();
+        self.building.store(true, Ordering::Relaxed);
+        let run = self.connection.execute_batch(script);
+        self.building.store(false, Ordering::Relaxed);
+        run.map_err(|error| self.reason(&error))
+    }
+
+    /// The rows that a query gives; an error says what is wrong with it.
+    pub fn ask(&self, query: &str) -> Result<Rows, String> {
+        self.refill();
+        self.building.store(false, Ordering::Relaxed);
+        let failed = |error: rusqlite::Error| self.reason(&error);
+        let mut statement = self.connection.prepare(query).map_err(failed)?;
+        if !statement.readonly() || statement.column_count() == 0 {
+            return Err(String::from("it is no query"));
+        }
+        let mut found = Rows::of_columns(statement.column_count());
+        let mut bytes = 0;
+        let mut rows = statement.query([]).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            bytes += found.push(row).map_err(failed)?;
+            if found.len() > self.limits.rows {
+                return Err(format!("it gives more than {} rows", self.limits.rows));
+            }
+            if bytes > MAX_RESULT_BYTES {
+                return Err(format!("it gives more than {MAX_RESULT_BYTES} bytes"));
+            }
+        }
+        Ok(found)
+    }
+
+    fn refill(&self) {
+        self.left.store(self.limits.steps.div_ceil(u64::from(STEPS)), Ordering::Relaxed);
+    }
+
+    fn reason(&self, error: &rusqlite::Error) -> String {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::OperationInterrupted) => format!("it takes more than {} steps", self.limits.steps),
+            Some(ErrorCode::CannotOpen | ErrorCode::DiskFull | ErrorCode::OutOfMemory) => {
+                String::from("it needs more memory than a verification may take")
+            }
+            Some(ErrorCode::TooBig) => format!("it makes a value of more than {MAX_VALUE_BYTES} bytes"),
+            Some(ErrorCode::AuthorizationForStatementDenied) => {
+                String::from("it does what is not admitted: a query only reads, and nothing asks for chance or files")
+            }
+            Some(_) | None => match error {
+                rusqlite::Error::SqliteFailure(_, Some(message)) => shortened(message),
+                rusqlite::Error::SqlInputError { msg, .. } => shortened(msg),
+                rusqlite::Error::MultipleStatement => String::from("it is more than one statement"),
+                other => shortened(&other.to_string()),
+            },
+        }
+    }
+}
+
+/// Sets all limits of a connection.
+fn bound(connection: &Connection, left: &Arc<AtomicU64>, building: &Arc<AtomicBool>) -> rusqlite::Result<()> {
+    for (limit, most) in [
+        (Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES),
+        (Limit::SQLITE_LIMIT_SQL_LENGTH, MAX_TEXT_BYTES as i32),
+        (Limit::SQLITE_LIMIT_COLUMN, 500),
+        (Limit::SQLITE_LIMIT_EXPR_DEPTH, 100),
+        (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 32),
+        (Limit::SQLITE_LIMIT_ATTACHED, 0),
+        (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 256),
+        (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 1),
+        (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
+    ] {
+        connection.set_limit(limit, most)?;
+    }
+    // Without a journal a change that fails leaves half of itself, and the database is given up with it.
+    connection.execute_batch(&format!(
+        "pragma max_page_count = {MAX_PAGES}; pragma cache_size = -{CACHE_KIB}; pragma journal_mode = off; \
+         pragma foreign_keys = off; pragma trusted_schema = off; pragma temp_store = file;"
+    ))?;
+    let left = Arc::clone(left);
+    let spent = move || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err();
+    connection.progress_handler(STEPS as i32, Some(spent))?;
+    let building = Arc::clone(building);
+    connection.authorizer(Some(move |context: AuthContext<'_>| admits(&context, building.load(Ordering::Relaxed))))
+}
+
+/// What statements may do.
+fn admits(context: &AuthContext<'_>, building: bool) -> Authorization {
+    const REFUSED: [&str; 4] = ["random", "randomblob", "load_extension", "fts3_tokenizer"];
+    match context.action {
+        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => Authorization::Allow,
+        AuthAction::Function { function_name } => {
+            let refused = REFUSED.iter().any(|name| function_name.eq_ignore_ascii_case(name));
+            if refused { Authorization::Deny } else { Authorization::Allow }
+        }
+        AuthAction::CreateTable { .. }
+        | AuthAction::CreateIndex { .. }
+        | AuthAction::CreateView { .. }
+        | AuthAction::AlterTable { .. }
+        | AuthAction::DropTable { .. }
+        | AuthAction::DropIndex { .. }
+        | AuthAction::DropView { .. }
+        | AuthAction::Insert { .. }
+        | AuthAction::Update { .. }
+        | AuthAction::Delete { .. }
+        | AuthAction::Reindex { .. }
+        | AuthAction::Analyze { .. }
+        | AuthAction::Transaction { .. }
+            if building =>
+        {
+            Authorization::Allow
+        }
+        // Dumps begin with settings that mean nothing here; ours stay.
+        AuthAction::Pragma { .. } if building => Authorization::Ignore,
+        _ => Authorization::Deny,
+    }
+}

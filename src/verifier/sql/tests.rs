@@ -1,0 +1,160 @@
+use serde_json::{Value, json};
+
+use crate::verifier::{self, Case, Outside, Score, ScoreStatus};
+
+const SETUP: &str = "
+    PRAGMA foreign_keys=OFF;
+    BEGIN TRANSACTION;
+    create table city (id integer primary key, name text, country text, people integer, area real);
+    insert into city values (1, 'Paris', 'FR', 2100000, 105.4), (2, 'Lyon', 'FR', 520000, 47.9),
+                            (3, 'Rome', 'IT', 2800000, 1285.0), (4, 'Oslo', 'NO', 700000, 454.0), (5, null, 'NO', null, null);
+    create view french as select * from city where country = 'FR';
+    COMMIT;";
+
+fn score_of(mut config: Value, row: &Value, completion: &str, answer: &str) -> Score {
+    config["type"] = json!("sql");
+    if config.get("setup_column").is_none() {
+        config["setup"] = json!(SETUP);
+    }
+    let case = Case { prompt: "", completion, answer: Some(answer), row: row.as_object().unwrap() };
+    verifier::Config::parse(&config, "").unwrap().build(&Outside::default()).verify(&case)
+}
+
+fn score(config: Value, completion: &str, answer: &str) -> Score {
+    score_of(config, &json!({}), completion, answer)
+}
+
+#[test]
+fn queries_are_right_when_they_give_the_same_rows() {
+    for (completion, answer) in [
+        ("select name from city where country = 'FR'", "select name from french"),
+        ("SELECT NAME AS n FROM city WHERE country='FR' ORDER BY id DESC;", "select name from french"),
+        ("Let me see.\n```sql\nselect count(*) from city\n```\nThat is it.", "select 5"),
+        ("<answer>select sum(people) from city</answer>", "select sum(people) from city"),
+        ("The query:\n\nwith f as (select * from french)\nselect avg(area) from f;", "select (105.4 + 47.9) / 2"),
+        ("select 0.1 + 0.2", "select 0.3"),
+        ("select name from city where people is null", "select null"),
+        ("select name from city order by people desc limit 1", "select 'Rome'"),
+        ("values (1), (2)", "select 1 union all select 2"),
+        ("select date('now')", "select '2025-01-01'"),
+        ("select current_timestamp", "select '2025-01-01 00:00:00'"),
+    ] {
+        let score = score(json!({}), completion, answer);
+        assert_eq!((score.status, score.reward), (ScoreStatus::Ok, 1.0), "{completion}: {score:?}");
+    }
+}
+
+#[test]
+fn other_rows_more_rows_and_another_order_are_wrong() {
+    for (completion, answer, reason) in [
+        ("select name from city", "select name from french", "5 rows; expected are 2"),
+        ("select name, id from french", "select name from french", "2 columns; expected are 1"),
+        ("select upper(name) from french", "select name from french", "other rows"),
+        ("select name from french union all select 'Lyon'", "select 'Paris' union all select 'Paris' union all select 'Lyon'", "other rows"),
+        ("select name from french order by 1", "select name from french order by name desc", "another order"),
+        ("select nothing from city", "select 1", "no such column"),
+        ("select 1; select 1", "select 1", "more than one statement"),
+        ("with x as (select 1) delete from city", "select 1", "not admitted"),
+        ("select load_extension('x')", "select 1", "not admitted"),
+        ("select random() * 0 + 1", "select 1", "not admitted"),
+        ("select '1'", "select 1", "other rows"),
+    ] {
+        let score = score(json!({}), completion, answer);
+        assert_eq!((score.status, score.reward), (ScoreStatus::Ok, 0.0), "{completion}: {score:?}");
+        assert!(score.detail.as_deref().unwrap_or_default().contains(reason), "{completion}: {score:?}");
+    }
+    let any = score(json!({"order": "ignored"}), "select name from french order by 1", "select name from french order by 1 desc");
+    assert_eq!(any.reward, 1.0);
+    let kept = score(json!({"order": "kept"}), "select name from french order by id desc", "select name from french");
+    assert_eq!(kept.reward, 0.0);
+}
+
+#[test]
+fn rows_may_be_expected_as_json_and_rows_may_bring_their_tables() {
+    let rows = json!({"expected": "rows"});
+    assert_eq!(score(rows.clone(), "select name, people from french", r#"[["Lyon", 520000.0], ["Paris", 2100000]]"#).reward, 1.0);
+    assert_eq!(score(rows.clone(), "select name, area from french", r#"[{"n": "Lyon", "a": 47.9}, {"n": "Paris", "a": 105.4}]"#).reward, 1.0);
+    for wrong in ["select", "[1]", "{}", "[[1], [1, 2]]", "[[[1]]]"] {
+        assert_eq!(score(rows.clone(), "select 1", wrong).status, ScoreStatus::Error, "{wrong}");
+    }
+    let row = json!({"tables": ["create table t (a)", "insert into t values (1), (2)"], "gold": [[1], [2]], "no": 3, "bad": "create tabel t"});
+    let config = |column: &str| json!({"setup_column": column, "expected": "rows", "answer_column": "gold"});
+    assert_eq!(score_of(config("tables"), &row, "select a from t", "").reward, 1.0);
+    for column in ["no", "absent", "bad"] {
+        assert_eq!(score_of(config(column), &row, "select 1", "").status, ScoreStatus::Error, "{column}");
+    }
+}
+
+#[test]
+fn what_cannot_be_compared_with_is_an_error_and_no_query_is_unparsable() {
+    for answer in ["select nothing", "", "delete from city", "select name from city where 0"] {
+        assert_eq!(score(json!({}), "select 1", answer).status, ScoreStatus::Error, "{answer}");
+    }
+    let empty = score(json!({"allow_empty": true}), "select 1 where 0", "select name from city where id > 10");
+    assert_eq!(empty.reward, 1.0);
+    for completion in ["", "I do not know.", "```sql\n```", "selected cities"] {
+        assert_eq!(score(json!({}), completion, "select 1").status, ScoreStatus::Unparsable, "{completion}");
+    }
+}
+
+#[test]
+fn a_setup_that_sqlite_does_not_run_is_refused_where_it_stands() {
+    let refused = |config: Value| {
+        let errors = verifier::Config::parse(&config, "/v").unwrap_err();
+        (errors[0].pointer.clone(), errors[0].code)
+    };
+    assert_eq!(refused(json!({"type": "sql"})), ("/v/setup".to_owned(), "out_of_range"));
+    for setup in [
+        "create tabel t (a)",
+        "attach '/tmp/x.db' as x",
+        "create virtual table t using fts5(a)",
+        "create temp table t (a)",
+        "vacuum into '/tmp/x.db'",
+        "create table t as with recursive n(i) as (select 1 union all select i + 1 from n) select i from n",
+        "create table t as with recursive n(i) as (select 1 union all select i + 1 from n) select zeroblob(60000) from n",
+    ] {
+        assert_eq!(refused(json!({"type": "sql", "setup": setup})), ("/v/setup".to_owned(), "invalid_sql"), "{setup}");
+    }
+}
+
+/// What a query that takes all it can get takes of this process at most.
+const MOST_BYTES: u64 = 64 << 20;
+
+#[test]
+fn greedy_queries_end_without_much_memory() {
+    let peak = || {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
+    };
+    let before = peak();
+    let endless = "with recursive n(i) as (select 1 union all select i + 1 from n)";
+    let many = "a(x) as (select 1 union all select 2)";
+    let nested: String = (0..40).map(|n| format!(", t{}(x) as (select p.x from t{n} p, t{n} q)", n + 1)).collect();
+    for query in [
+        format!("{endless} select count(*) from n"),
+        format!("{endless} select i from n"),
+        format!("{endless} select zeroblob(60000) from n order by 1"),
+        format!("{endless} select i, printf('%060000d', i) as p from n order by p desc"),
+        format!("{endless} select distinct printf('%050000d', i) from n"),
+        format!("{endless} select printf('%050000d', i), count(*) from n group by 1"),
+        format!("{endless} select group_concat(i) from n"),
+        format!("{endless} select json_group_array(i) from n"),
+        format!("{endless} select printf('%050000d', i) from n union select 'x'"),
+        format!("{endless} select sum(i) over (order by printf('%050000d', i)) from n"),
+        "with recursive s(x) as (select 'ab' union all select x || x from s) select max(x) from s".to_owned(),
+        "select zeroblob(1000000000)".to_owned(),
+        "select replace(printf('%060000d', 0), '0', 'abcdefgh')".to_owned(),
+        format!("with {many}, t0(x) as (select x from a) {nested} select count(*) from t40"),
+        "select count(*) from city a, city b, city c, city d, city e, city f, city g, city h, city i, city j".to_owned(),
+        format!("select {}1{}", "(".repeat(5000), ")".repeat(5000)),
+        format!("select {}", "1,".repeat(30_000) + "1"),
+        format!("select 'a' like '{}'", "%a".repeat(30_000)),
+    ] {
+        let shown: String = query.chars().take(120).collect();
+        let score = score(json!({"max_steps": 1_000_000}), &query, "select 1");
+        assert_eq!((score.status, score.reward), (ScoreStatus::Ok, 0.0), "{shown}: {score:?}");
+    }
+    let grown = peak().saturating_sub(before);
+    assert!(grown < MOST_BYTES, "grew by {grown} bytes");
+}
