@@ -116,8 +116,10 @@ impl Config {
 
 /// Whether a character belongs to a script that puts space between words, so that a label ends where a word does.
 fn is_spaced(character: Option<char>) -> bool {
-    let joined = |c: char| matches!(c, '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
-        | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}');
+    let joined = |c: char| {
+        matches!(c, '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
+        | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+    };
     character.is_some_and(|c| c.is_alphanumeric() && !joined(c))
 }
 

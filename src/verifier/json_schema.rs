@@ -286,7 +286,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::verifier::{self, MAX_TEXT_BYTES, ScoreStatus};
+    use crate::verifier::{self, ScoreStatus};
 
     fn person() -> Value {
         json!({"type": "object", "required": ["name", "age", "mail"], "additionalProperties": false,
@@ -401,7 +401,8 @@ mod tests {
             definitions[format!("d{n}")] = json!({"anyOf": [next.clone(), {"not": next}]});
         }
         assert_eq!(refusal(json!({"$ref": "#/$defs/d0", "$defs": definitions})).1, "invalid_schema");
-        let tree = json!({"schema": {"required": ["v"], "properties": {"v": {}, "l": {"$ref": "#"}, "r": {"$ref": "#"}}}});
+        let tree =
+            json!({"schema": {"required": ["v"], "properties": {"v": {}, "l": {"$ref": "#"}, "r": {"$ref": "#"}}}});
         assert_eq!(score(tree.clone(), r#"{"v": 1, "l": {"v": 2, "r": {"v": 3}}}"#).reward, 1.0);
         assert_eq!(score(tree, r#"{"v": 1, "l": {"v": 2, "r": {"w": 3}}}"#).reward, 0.0);
         for endless in [json!({"$ref": "#"}), json!({"allOf": [{"$ref": "#"}]})] {

@@ -234,7 +234,9 @@ mod tests {
     #[test]
     fn words_and_characters_are_counted_in_every_script() {
         let of = |unit: &str, text: &str| score(json!({"rule": "ratio", "unit": unit, "length": 1}), text).reward;
-        for (text, words, characters) in [("", 0.0, 0.0), (" a\u{a0}b\n", 2.0, 5.0), ("日本", 1.0, 2.0), ("é-ö 1", 2.0, 5.0)] {
+        for (text, words, characters) in
+            [("", 0.0, 0.0), (" a\u{a0}b\n", 2.0, 5.0), ("日本", 1.0, 2.0), ("é-ö 1", 2.0, 5.0)]
+        {
             assert_eq!((of("words", text), of("characters", text)), (words, characters), "{text:?}");
         }
     }

@@ -14,6 +14,7 @@
 pub mod choice;
 pub mod constraints;
 pub mod exact;
+mod excerpt;
 pub mod expression;
 mod formula;
 pub mod json;
@@ -41,6 +42,7 @@ use serde_json::{Map, Value};
 pub use crate::job::ScoreStatus;
 use crate::job::field::FieldError;
 use crate::job::kinds;
+use excerpt::{fenced_alone, last_fenced, shortened};
 pub use outside::Outside;
 use template::Template;
 
@@ -362,32 +364,6 @@ fn quote(text: &str) -> String {
         shown.push('…');
     }
     format!("{shown:?}")
-}
-
-/// The beginning of a message that may hold a whole completion.
-fn shortened(message: &str) -> String {
-    const SHOWN: usize = 300;
-    let mut shown: String = message.chars().take(SHOWN).collect();
-    if shown.len() < message.len() {
-        shown.push('…');
-    }
-    shown
-}
-
-/// What stands inside the last closed code fence.
-fn last_fenced(text: &str) -> Option<&str> {
-    const FENCE: &str = "```";
-    let fences: Vec<usize> = text.match_indices(FENCE).map(|(at, _)| at).collect();
-    let [.., open, close] = fences[..fences.len() - fences.len() % 2] else { return None };
-    let inside = &text[open + FENCE.len()..close];
-    // The first line names the language.
-    Some(inside.split_once('\n').map_or(inside, |(_, rest)| rest))
-}
-
-/// What stands inside a code fence that is the whole text.
-fn fenced_alone(text: &str) -> Option<&str> {
-    let inside = text.trim().strip_prefix("```")?.strip_suffix("```")?;
-    (!inside.contains("```")).then(|| inside.split_once('\n').map_or(inside, |(_, rest)| rest))
 }
 
 fn default_time_limit_seconds() -> f64 {

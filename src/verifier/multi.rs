@@ -126,7 +126,8 @@ impl Config {
 
     /// Checks the formula, or the rule in its place.
     fn check_output(&self, pointer: &str) -> Option<FieldError> {
-        let error = |field: &str, code, detail: String| Some(FieldError::new(format!("{pointer}/{field}"), code, detail));
+        let error =
+            |field: &str, code, detail: String| Some(FieldError::new(format!("{pointer}/{field}"), code, detail));
         match (&self.calculate_output, self.combine) {
             (None, None) => {
                 let detail = "give a formula over the graders, or name a rule in `combine`";
@@ -161,7 +162,8 @@ impl Config {
         fields.require(weighs || self.weights.is_empty(), "weights", unused);
         if self.combine == Some(Combine::WeightedMean) {
             let of = |name: &&str| self.weight(name);
-            let mean = self.names().iter().all(|name| of(name) >= 0.0) && self.names().iter().any(|name| of(name) > 0.0);
+            let mean =
+                self.names().iter().all(|name| of(name) >= 0.0) && self.names().iter().any(|name| of(name) > 0.0);
             fields.require(mean, "weights", "of a mean are not negative, and one at least is positive");
         }
         errors.extend(fields.finish().err().unwrap_or_default());
@@ -294,7 +296,8 @@ impl Multi {
         if !reward.is_finite() {
             return Score::error(format!("the formula gives {reward}"));
         }
-        let each: Vec<String> = parts.iter().map(|part| format!("`{}` gives {}", part.name, part.score.reward)).collect();
+        let each: Vec<String> =
+            parts.iter().map(|part| format!("`{}` gives {}", part.name, part.score.reward)).collect();
         Score::ok(reward).because(each.join(", "))
     }
 
@@ -303,7 +306,8 @@ impl Multi {
         match reward_of(part) {
             Ok(reward) if reward >= least => None,
             Ok(reward) => {
-                let reason = format!("the gate `{}` gives {reward} and asks for {least}; no other was asked", part.name);
+                let reason =
+                    format!("the gate `{}` gives {reward} and asks for {least}; no other was asked", part.name);
                 Some(Score::ok(self.closed_reward).because(reason))
             }
             Err(score) => Some(score),
@@ -428,9 +432,7 @@ mod tests {
 
     /// A verdict by rules on a text; `brief` gives 1 for a word, `words` what the text says of two.
     fn ruled(fields: Value, completion: &str) -> Score {
-        let check = |reference: &str| {
-            json!({"type": "string_check", "input": "{{ sample.output_text }}", "reference": reference, "operation": "like"})
-        };
+        let check = |reference: &str| json!({"type": "string_check", "input": "{{ sample.output_text }}", "reference": reference, "operation": "like"});
         let graders = json!({"a": check("a"), "b": check("b"), "form": check("["), "number": {"type": "numeric"}});
         let mut config = json!({"type": "multi", "graders": graders});
         config.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
@@ -466,8 +468,10 @@ mod tests {
 
     #[test]
     fn behind_a_closed_gate_nobody_is_asked() {
-        let config = || json!({"of": ["a", "form"], "combine": "sum", "weights": {"form": 0.0}, "gates": {"form": 1.0},
-                               "closed_reward": -1.0});
+        let config = || {
+            json!({"of": ["a", "form"], "combine": "sum", "weights": {"form": 0.0}, "gates": {"form": 1.0},
+                               "closed_reward": -1.0})
+        };
         let (open, closed) = (ruled(config(), "[a"), ruled(config(), "a"));
         assert_eq!((open.reward, open.parts.len()), (1.0, 2));
         assert_eq!((closed.reward, closed.parts.len()), (-1.0, 1));
@@ -482,7 +486,8 @@ mod tests {
 
     #[test]
     fn many_cases_are_judged_as_one_by_one() {
-        let config = json!({"type": "multi", "graders": members(), "combine": "weighted_mean", "gates": {"close": 1.0}});
+        let config =
+            json!({"type": "multi", "graders": members(), "combine": "weighted_mean", "gates": {"close": 1.0}});
         let multi = verifier::Config::parse(&config, "").unwrap().build(&Outside::default());
         let row = json!({"want": "42"});
         let case = |completion| Case { prompt: "", completion, answer: Some("42"), row: row.as_object().unwrap() };

@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::length::Unit;
 use super::{Case, Outside, Score, Settings, Verifier};
 
-pub const SUMMARY: &str = "1 where nothing in the completion repeats itself, falling with the share of repeated n-grams.";
+pub const SUMMARY: &str =
+    "1 where nothing in the completion repeats itself, falling with the share of repeated n-grams.";
 
 const MAX_RUN: usize = 64;
 

@@ -229,7 +229,8 @@ impl Instruction {
         if let Self::Language { language } = self
             && words::language(language).is_none()
         {
-            let detail = format!("`{language}` cannot be told from other languages; use a code such as `en`, `de` or `hi`");
+            let detail =
+                format!("`{language}` cannot be told from other languages; use a code such as `en`, `de` or `hi`");
             return Err(vec![FieldError::new(format!("{pointer}/language"), "unknown_value", detail)]);
         }
         if let Self::FirstWord { num_paragraphs, nth_paragraph, .. } = self {

@@ -155,7 +155,9 @@ impl Constraints {
         let (ids, kwargs) = (list(row, ids)?, list(row, kwargs)?);
         if ids.len() != kwargs.len() || ids.len() > MAX_INSTRUCTIONS {
             let (ids, kwargs) = (ids.len(), kwargs.len());
-            return Err(format!("the row has {ids} instructions and {kwargs} arguments; there may be {MAX_INSTRUCTIONS}"));
+            return Err(format!(
+                "the row has {ids} instructions and {kwargs} arguments; there may be {MAX_INSTRUCTIONS}"
+            ));
         }
         ids.iter().zip(kwargs).map(|(id, kwargs)| read(id, kwargs)).collect()
     }
@@ -177,7 +179,11 @@ fn read(id: &Value, kwargs: &Value) -> Result<Instruction, String> {
     });
     read.map_err(|errors| {
         let first = errors.first().map(ToString::to_string).unwrap_or_default();
-        format!("an instruction of the row, {}, cannot be checked: {}", super::quote(&id.to_string()), super::shortened(&first))
+        format!(
+            "an instruction of the row, {}, cannot be checked: {}",
+            super::quote(&id.to_string()),
+            super::shortened(&first)
+        )
     })
 }
 

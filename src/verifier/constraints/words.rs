@@ -86,34 +86,85 @@ fn is_abbreviation(word: &str) -> bool {
     initial || KNOWN.contains(&word.to_lowercase().as_str())
 }
 
+/// Codes of ISO 639-1; those of 639-3 are whatlang's own.
+const SHORT: [(&str, Lang); 68] = [
+    ("af", Lang::Afr),
+    ("ak", Lang::Aka),
+    ("am", Lang::Amh),
+    ("ar", Lang::Ara),
+    ("az", Lang::Aze),
+    ("be", Lang::Bel),
+    ("bg", Lang::Bul),
+    ("bn", Lang::Ben),
+    ("ca", Lang::Cat),
+    ("cs", Lang::Ces),
+    ("da", Lang::Dan),
+    ("de", Lang::Deu),
+    ("el", Lang::Ell),
+    ("en", Lang::Eng),
+    ("eo", Lang::Epo),
+    ("es", Lang::Spa),
+    ("et", Lang::Est),
+    ("fa", Lang::Pes),
+    ("fi", Lang::Fin),
+    ("fr", Lang::Fra),
+    ("gu", Lang::Guj),
+    ("he", Lang::Heb),
+    ("hi", Lang::Hin),
+    ("hr", Lang::Hrv),
+    ("hu", Lang::Hun),
+    ("hy", Lang::Hye),
+    ("id", Lang::Ind),
+    ("it", Lang::Ita),
+    ("ja", Lang::Jpn),
+    ("jv", Lang::Jav),
+    ("ka", Lang::Kat),
+    ("km", Lang::Khm),
+    ("kn", Lang::Kan),
+    ("ko", Lang::Kor),
+    ("la", Lang::Lat),
+    ("lt", Lang::Lit),
+    ("lv", Lang::Lav),
+    ("mk", Lang::Mkd),
+    ("ml", Lang::Mal),
+    ("mr", Lang::Mar),
+    ("my", Lang::Mya),
+    ("nb", Lang::Nob),
+    ("ne", Lang::Nep),
+    ("nl", Lang::Nld),
+    ("no", Lang::Nob),
+    ("or", Lang::Ori),
+    ("pa", Lang::Pan),
+    ("pl", Lang::Pol),
+    ("pt", Lang::Por),
+    ("ro", Lang::Ron),
+    ("ru", Lang::Rus),
+    ("si", Lang::Sin),
+    ("sk", Lang::Slk),
+    ("sl", Lang::Slv),
+    ("sr", Lang::Srp),
+    ("sv", Lang::Swe),
+    ("ta", Lang::Tam),
+    ("te", Lang::Tel),
+    ("th", Lang::Tha),
+    ("tr", Lang::Tur),
+    ("uk", Lang::Ukr),
+    ("ur", Lang::Urd),
+    ("vi", Lang::Vie),
+    ("zh", Lang::Cmn),
+    ("uz", Lang::Uzb),
+    ("yi", Lang::Yid),
+    ("tk", Lang::Tuk),
+    ("tl", Lang::Tgl),
+];
+
 /// The language of a code of ISO 639-1 or 639-3; none where it cannot be told.
 pub fn language(code: &str) -> Option<Lang> {
-    const SHORT: [(&str, Lang); 63] = [
-        ("af", Lang::Afr), ("ak", Lang::Aka), ("am", Lang::Amh), ("ar", Lang::Ara), ("az", Lang::Aze),
-        ("be", Lang::Bel), ("bg", Lang::Bul), ("bn", Lang::Ben), ("ca", Lang::Cat), ("cs", Lang::Ces),
-        ("da", Lang::Dan), ("de", Lang::Deu), ("el", Lang::Ell), ("en", Lang::Eng), ("eo", Lang::Epo),
-        ("es", Lang::Spa), ("et", Lang::Est), ("fa", Lang::Pes), ("fi", Lang::Fin), ("fr", Lang::Fra),
-        ("gu", Lang::Guj), ("he", Lang::Heb), ("hi", Lang::Hin), ("hr", Lang::Hrv), ("hu", Lang::Hun),
-        ("hy", Lang::Hye), ("id", Lang::Ind), ("it", Lang::Ita), ("ja", Lang::Jpn), ("jv", Lang::Jav),
-        ("ka", Lang::Kat), ("km", Lang::Khm), ("kn", Lang::Kan), ("ko", Lang::Kor), ("la", Lang::Lat),
-        ("lt", Lang::Lit), ("lv", Lang::Lav), ("mk", Lang::Mkd), ("ml", Lang::Mal), ("mr", Lang::Mar),
-        ("my", Lang::Mya), ("nb", Lang::Nob), ("ne", Lang::Nep), ("nl", Lang::Nld), ("no", Lang::Nob),
-        ("or", Lang::Ori), ("pa", Lang::Pan), ("pl", Lang::Pol), ("pt", Lang::Por), ("ro", Lang::Ron),
-        ("ru", Lang::Rus), ("si", Lang::Sin), ("sk", Lang::Slk), ("sl", Lang::Slv), ("sr", Lang::Srp),
-        ("sv", Lang::Swe), ("ta", Lang::Tam), ("te", Lang::Tel), ("th", Lang::Tha), ("tr", Lang::Tur),
-        ("uk", Lang::Ukr), ("ur", Lang::Urd), ("vi", Lang::Vie),
-    ];
     let code = code.to_lowercase();
     // `zh-cn` is the code of a language and a country.
     let code = code.split(['-', '_']).next().unwrap_or_default();
-    match code {
-        "zh" => Some(Lang::Cmn),
-        "uz" => Some(Lang::Uzb),
-        "yi" => Some(Lang::Yid),
-        "tk" => Some(Lang::Tuk),
-        "tl" => Some(Lang::Tgl),
-        _ => SHORT.iter().find(|(short, _)| *short == code).map(|(_, lang)| *lang).or_else(|| Lang::from_code(code)),
-    }
+    let short = SHORT.iter().find(|(short, _)| *short == code).map(|(_, lang)| *lang);
+    short.or_else(|| Lang::from_code(code))
 }
 
 /// Whether a text is in a language. One without letters is in every language.

@@ -31,8 +31,12 @@ impl Patterns {
     pub fn new() -> Self {
         let made = |pattern: &str| Regex::new(pattern).expect("the constant pattern is well-formed");
         Self {
-            announced: made(r"(?i)\b(?:answer|choice|option)\b[ *_]*(?:(?:is|was|would be|must be|should be)\b[ *_]*:?|[:=])"),
-            leading: made(r"^[\s*_`$]*(?i:\\?(?:boxed|text|textbf|mathrm|mathbf)?\{)?(?i:(?:the )?(?:option|choice|letter)\b[\s*_]*)?([\s*_`$(\[{]*)([A-Za-z0-9])([^A-Za-z0-9]|$)"),
+            announced: made(
+                r"(?i)\b(?:answer|choice|option)\b[ *_]*(?:(?:is|was|would be|must be|should be)\b[ *_]*:?|[:=])",
+            ),
+            leading: made(
+                r"^[\s*_`$]*(?i:\\?(?:boxed|text|textbf|mathrm|mathbf)?\{)?(?i:(?:the )?(?:option|choice|letter)\b[\s*_]*)?([\s*_`$(\[{]*)([A-Za-z0-9])([^A-Za-z0-9]|$)",
+            ),
             marked: made(r"(?m)^[ \t>*_(\[-]*(?i:(?:option|choice)[ *_(\[]+)?([A-Za-z0-9])(?:[)\].:]|\*\*|\s*$)"),
         }
     }
@@ -142,7 +146,8 @@ fn only(mut named: impl Iterator<Item = usize>) -> Result<usize, Undecided> {
 
 /// The options whose words stand in a folded text and are not only a part of the words of another that stands there.
 fn mentioned(text: &str, options: &Options) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..options.texts().len()).filter(|place| !options.texts()[*place].is_empty()).collect();
+    let mut order: Vec<usize> =
+        (0..options.texts().len()).filter(|place| !options.texts()[*place].is_empty()).collect();
     order.sort_by_key(|place| std::cmp::Reverse(options.texts()[*place].len()));
     let mut rest = text.to_owned();
     let mut found = Vec::new();

@@ -171,7 +171,10 @@ impl MultipleChoice {
         };
         let shown = super::quote(&answer);
         let right = right.ok_or_else(|| {
-            format!("the expected answer {shown} is none of the {} options; `answer` says how it is written", options.len())
+            format!(
+                "the expected answer {shown} is none of the {} options; `answer` says how it is written",
+                options.len()
+            )
         })?;
         Ok((options, right))
     }

@@ -106,7 +106,6 @@ impl Database {
             }
             Some(_) | None => match error {
                 rusqlite::Error::SqliteFailure(_, Some(message)) => shortened(message),
-                rusqlite::Error::SqlInputError { msg, .. } => shortened(msg),
                 rusqlite::Error::MultipleStatement => String::from("it is more than one statement"),
                 other => shortened(&other.to_string()),
             },

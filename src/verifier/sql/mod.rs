@@ -153,7 +153,10 @@ impl Verifier for Sql {
             return Score::unparsable("the completion holds no query: none of its lines begins with SELECT or WITH");
         };
         if query.len() > MAX_QUERY_BYTES {
-            return Score::unparsable(format!("the query has {} bytes; at most {MAX_QUERY_BYTES} are run", query.len()));
+            return Score::unparsable(format!(
+                "the query has {} bytes; at most {MAX_QUERY_BYTES} are run",
+                query.len()
+            ));
         }
         let rows = match database.ask(query) {
             Ok(rows) => rows,

@@ -50,7 +50,11 @@ fn other_rows_more_rows_and_another_order_are_wrong() {
         ("select name from city", "select name from french", "5 rows; expected are 2"),
         ("select name, id from french", "select name from french", "2 columns; expected are 1"),
         ("select upper(name) from french", "select name from french", "other rows"),
-        ("select name from french union all select 'Lyon'", "select 'Paris' union all select 'Paris' union all select 'Lyon'", "other rows"),
+        (
+            "select name from french union all select 'Lyon'",
+            "select 'Paris' union all select 'Paris' union all select 'Lyon'",
+            "other rows",
+        ),
         ("select name from french order by 1", "select name from french order by name desc", "another order"),
         ("select nothing from city", "select 1", "no such column"),
         ("select 1; select 1", "select 1", "more than one statement"),
@@ -63,7 +67,11 @@ fn other_rows_more_rows_and_another_order_are_wrong() {
         assert_eq!((score.status, score.reward), (ScoreStatus::Ok, 0.0), "{completion}: {score:?}");
         assert!(score.detail.as_deref().unwrap_or_default().contains(reason), "{completion}: {score:?}");
     }
-    let any = score(json!({"order": "ignored"}), "select name from french order by 1", "select name from french order by 1 desc");
+    let any = score(
+        json!({"order": "ignored"}),
+        "select name from french order by 1",
+        "select name from french order by 1 desc",
+    );
     assert_eq!(any.reward, 1.0);
     let kept = score(json!({"order": "kept"}), "select name from french order by id desc", "select name from french");
     assert_eq!(kept.reward, 0.0);
@@ -72,8 +80,19 @@ fn other_rows_more_rows_and_another_order_are_wrong() {
 #[test]
 fn rows_may_be_expected_as_json_and_rows_may_bring_their_tables() {
     let rows = json!({"expected": "rows"});
-    assert_eq!(score(rows.clone(), "select name, people from french", r#"[["Lyon", 520000.0], ["Paris", 2100000]]"#).reward, 1.0);
-    assert_eq!(score(rows.clone(), "select name, area from french", r#"[{"n": "Lyon", "a": 47.9}, {"n": "Paris", "a": 105.4}]"#).reward, 1.0);
+    assert_eq!(
+        score(rows.clone(), "select name, people from french", r#"[["Lyon", 520000.0], ["Paris", 2100000]]"#).reward,
+        1.0
+    );
+    assert_eq!(
+        score(
+            rows.clone(),
+            "select name, area from french",
+            r#"[{"n": "Lyon", "a": 47.9}, {"n": "Paris", "a": 105.4}]"#
+        )
+        .reward,
+        1.0
+    );
     for wrong in ["select", "[1]", "{}", "[[1], [1, 2]]", "[[[1]]]"] {
         assert_eq!(score(rows.clone(), "select 1", wrong).status, ScoreStatus::Error, "{wrong}");
     }
@@ -146,7 +165,8 @@ fn greedy_queries_end_without_much_memory() {
         "select zeroblob(1000000000)".to_owned(),
         "select replace(printf('%060000d', 0), '0', 'abcdefgh')".to_owned(),
         format!("with {many}, t0(x) as (select x from a) {nested} select count(*) from t40"),
-        "select count(*) from city a, city b, city c, city d, city e, city f, city g, city h, city i, city j".to_owned(),
+        "select count(*) from city a, city b, city c, city d, city e, city f, city g, city h, city i, city j"
+            .to_owned(),
         format!("select {}1{}", "(".repeat(5000), ")".repeat(5000)),
         format!("select {}", "1,".repeat(30_000) + "1"),
         format!("select 'a' like '{}'", "%a".repeat(30_000)),

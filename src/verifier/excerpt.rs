@@ -1,0 +1,49 @@
+//! Parts of texts: what stands in code fences, and beginnings short enough for messages.
+
+/// The beginning of a message that may hold a whole completion.
+pub fn shortened(message: &str) -> String {
+    const SHOWN: usize = 300;
+    let mut shown: String = message.chars().take(SHOWN).collect();
+    if shown.len() < message.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// What stands inside the last closed code fence.
+pub fn last_fenced(text: &str) -> Option<&str> {
+    const FENCE: &str = "```";
+    let fences: Vec<usize> = text.match_indices(FENCE).map(|(at, _)| at).collect();
+    let [.., open, close] = fences[..fences.len() - fences.len() % 2] else { return None };
+    let inside = &text[open + FENCE.len()..close];
+    // The first line names the language.
+    Some(inside.split_once('\n').map_or(inside, |(_, rest)| rest))
+}
+
+/// What stands inside a code fence that is the whole text.
+pub fn fenced_alone(text: &str) -> Option<&str> {
+    let inside = text.trim().strip_prefix("```")?.strip_suffix("```")?;
+    (!inside.contains("```")).then(|| inside.split_once('\n').map_or(inside, |(_, rest)| rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_closed_fence_counts_without_its_language() {
+        assert_eq!(last_fenced("```sql\na\n``` and ```\nb\n``` and ```c"), Some("b\n"));
+        assert_eq!(last_fenced("`a` ```b```"), Some("b"));
+        assert_eq!(last_fenced("```sql\na"), None);
+        assert_eq!(fenced_alone(" ```json\n1\n```\n"), Some("1\n"));
+        for more in ["a ```1```", "```1``` ```2```", "1", "```"] {
+            assert_eq!(fenced_alone(more), None, "{more}");
+        }
+    }
+
+    #[test]
+    fn a_long_message_is_cut_between_characters() {
+        assert_eq!(shortened("é").as_str(), "é");
+        assert_eq!(shortened(&"é".repeat(1000)).chars().count(), 301);
+    }
+}
