@@ -142,7 +142,7 @@ impl Json {
 /// The last complete object or list that stands in no other. Beginnings that lead nowhere are given up once they have cost
 /// as much as reading the text some times over, so that a text of nothing but brackets costs no more.
 pub(super) fn last_value(text: &str) -> Option<Value> {
-    const READINGS: usize = 32;
+    const READINGS: usize = 8;
     let mut left = READINGS * text.len().max(1 << 16);
     let (mut last, mut at) = (None, 0);
     while let Some(begin) = text[at..].find(['{', '[']).map(|offset| at + offset) {

@@ -7,17 +7,21 @@
 //! | a value, and a row | [`MAX_VALUE_BYTES`] |
 //! | what is sorted, grouped or made distinct | [`CACHE_KIB`] and SQLite's own 2 MB a table, then it fails (`nowhere.rs`) |
 //! | a result | `Limits::rows` and [`MAX_RESULT_BYTES`] |
+//! | names of views and common table expressions | 2000 selects in each other's place (`unfolding.rs`) |
 //! | a statement | 1 MB, 500 columns, 100 levels, 32 selects in one |
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use libsqlite3_sys as ffi;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::nowhere;
 use super::result::Rows;
+use super::unfolding::{self, Names};
 use crate::verifier::{MAX_TEXT_BYTES, shortened};
 
 /// Pages of 4096 bytes: 32 MiB.
@@ -42,6 +46,8 @@ pub struct Database {
     left: Arc<AtomicU64>,
     /// Whether statements may make and change tables.
     building: Arc<AtomicBool>,
+    /// What views stand for.
+    views: RefCell<Names>,
 }
 
 impl Database {
@@ -54,11 +60,12 @@ impl Database {
         let left = Arc::new(AtomicU64::new(0));
         let building = Arc::new(AtomicBool::new(true));
         bound(&connection, &left, &building).map_err(|error| format!("SQLite takes no limits: {error}"))?;
-        Ok(Self { connection, limits, left, building })
+        Ok(Self { connection, limits, left, building, views: RefCell::default() })
     }
 
     /// Runs statements that make tables and rows.
     pub fn run(&self, script: &str) -> Result<(), String> {
+        unfolds(&mut self.views.borrow_mut(), script)?;
         self.refill();
         self.building.store(true, Ordering::Relaxed);
         let run = self.connection.execute_batch(script);
@@ -68,6 +75,7 @@ impl Database {
 
     /// The rows that a query gives; an error says what is wrong with it.
     pub fn ask(&self, query: &str) -> Result<Rows, String> {
+        unfolds(&mut self.views.borrow().clone(), query)?;
         self.refill();
         self.building.store(false, Ordering::Relaxed);
         let failed = |error: rusqlite::Error| self.reason(&error);
@@ -113,6 +121,16 @@ impl Database {
     }
 }
 
+/// Refuses what is too large once names of views and common table expressions are replaced by what they stand for.
+fn unfolds(names: &mut Names, text: &str) -> Result<(), String> {
+    let many = || format!("it defines more than {} names", unfolding::MOST_NAMES);
+    let tables = names.read(text).ok_or_else(many)?;
+    if names.unfolded(&tables) > unfolding::MOST {
+        return Err(format!("its names stand for more than {} selects in each other", unfolding::MOST));
+    }
+    Ok(())
+}
+
 /// Sets all limits of a connection.
 fn bound(connection: &Connection, left: &Arc<AtomicU64>, building: &Arc<AtomicBool>) -> rusqlite::Result<()> {
     for (limit, most) in [
@@ -133,11 +151,24 @@ fn bound(connection: &Connection, left: &Arc<AtomicU64>, building: &Arc<AtomicBo
         "pragma max_page_count = {MAX_PAGES}; pragma cache_size = -{CACHE_KIB}; pragma journal_mode = off; \
          pragma foreign_keys = off; pragma trusted_schema = off; pragma temp_store = file;"
     ))?;
+    keep_apart(connection);
     let left = Arc::clone(left);
     let spent = move || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err();
     connection.progress_handler(STEPS as i32, Some(spent))?;
     let building = Arc::clone(building);
     connection.authorizer(Some(move |context: AuthContext<'_>| admits(&context, building.load(Ordering::Relaxed))))
+}
+
+/// Lets SQLite run a select inside another by itself. Otherwise it would write the inner one's expressions in the place of
+/// their names, which grow with each level as fast as the names of `unfolding.rs`.
+fn keep_apart(connection: &Connection) {
+    const FLATTENING: u32 = 0x0000_0001;
+    const PUSHING_DOWN: u32 = 0x0000_1000;
+    // SAFETY: the connection is open, and this control reads a connection and a set of bits.
+    unsafe {
+        let control = ffi::SQLITE_TESTCTRL_OPTIMIZATIONS;
+        ffi::sqlite3_test_control(control, connection.handle(), FLATTENING | PUSHING_DOWN);
+    }
 }
 
 /// What statements may do.

@@ -7,6 +7,7 @@
 mod database;
 mod nowhere;
 mod result;
+mod unfolding;
 
 use std::sync::Arc;
 

@@ -56,11 +56,11 @@ fn other_rows_more_rows_and_another_order_are_wrong() {
             "other rows",
         ),
         ("select name from french order by 1", "select name from french order by name desc", "another order"),
-        ("select nothing from city", "select 1", "no such column"),
+        ("select mayor from city", "select 1", "no such column"),
         ("select 1; select 1", "select 1", "more than one statement"),
         ("with x as (select 1) delete from city", "select 1", "not admitted"),
-        ("select load_extension('x')", "select 1", "not admitted"),
-        ("select random() * 0 + 1", "select 1", "not admitted"),
+        ("select load_extension('x')", "select 1", "not authorized"),
+        ("select random() * 0 + 1", "select 1", "not authorized"),
         ("select '1'", "select 1", "other rows"),
     ] {
         let score = score(json!({}), completion, answer);
@@ -106,7 +106,7 @@ fn rows_may_be_expected_as_json_and_rows_may_bring_their_tables() {
 
 #[test]
 fn what_cannot_be_compared_with_is_an_error_and_no_query_is_unparsable() {
-    for answer in ["select nothing", "", "delete from city", "select name from city where 0"] {
+    for answer in ["select mayor from city", "", "delete from city", "select name from city where 0"] {
         assert_eq!(score(json!({}), "select 1", answer).status, ScoreStatus::Error, "{answer}");
     }
     let empty = score(json!({"allow_empty": true}), "select 1 where 0", "select name from city where id > 10");
@@ -160,6 +160,7 @@ fn greedy_queries_end_without_much_memory() {
         "with recursive s(x) as (select 'ab' union all select x || x from s) select max(x) from s".to_owned(),
         "select zeroblob(1000000000)".to_owned(),
         "select replace(printf('%060000d', 0), '0', 'abcdefgh')".to_owned(),
+        format!("select sum(x) from {}(select 1 as x){}", "(select x + x as x from ".repeat(25), ")".repeat(25)),
         format!("with {many}, t0(x) as (select x from a) {nested} select count(*) from t40"),
         "select count(*) from city a, city b, city c, city d, city e, city f, city g, city h, city i, city j"
             .to_owned(),
@@ -169,8 +170,10 @@ fn greedy_queries_end_without_much_memory() {
     ] {
         let shown: String = query.chars().take(120).collect();
         highest();
-        let score = score(json!({"max_steps": 1_000_000}), &query, "select 1");
+        let t = std::time::Instant::now();
+        let score = score(json!({"max_steps": 100_000}), &query, "select 1");
         let taken = highest();
+        eprintln!("TT {:?} {taken} {shown} {:?}", t.elapsed(), score.detail);
         assert_eq!((score.status, score.reward), (ScoreStatus::Ok, 0.0), "{shown}: {score:?}");
         assert!(taken < MOST_BYTES, "{shown}: took {taken} bytes");
     }
