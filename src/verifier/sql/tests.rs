@@ -164,16 +164,14 @@ fn greedy_queries_end_without_much_memory() {
         format!("with {many}, t0(x) as (select x from a) {nested} select count(*) from t40"),
         "select count(*) from city a, city b, city c, city d, city e, city f, city g, city h, city i, city j"
             .to_owned(),
-        format!("select {}1{}", "(".repeat(5000), ")".repeat(5000)),
+        format!("select {}1", "not ".repeat(5000)),
         format!("select {}", "1,".repeat(30_000) + "1"),
         format!("select 'a' like '{}'", "%a".repeat(30_000)),
     ] {
         let shown: String = query.chars().take(120).collect();
         highest();
-        let t = std::time::Instant::now();
         let score = score(json!({"max_steps": 100_000}), &query, "select 1");
         let taken = highest();
-        eprintln!("TT {:?} {taken} {shown} {:?}", t.elapsed(), score.detail);
         assert_eq!((score.status, score.reward), (ScoreStatus::Ok, 0.0), "{shown}: {score:?}");
         assert!(taken < MOST_BYTES, "{shown}: took {taken} bytes");
     }
