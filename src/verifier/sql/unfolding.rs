@@ -104,11 +104,8 @@ fn tables(tokens: &[String]) -> Vec<usize> {
         let begins = matches!(before, "from" | "join" | "in") || (listed && matches!(before, "," | "(" | "."));
         match token.as_str() {
             "(" => open.push(begins),
-            ")" => {
-                if open.len() > 1 {
-                    open.pop();
-                }
-            }
+            ")" if open.len() > 1 => drop(open.pop()),
+            ")" => {}
             "from" | "join" => open.last_mut().into_iter().for_each(|open| *open = true),
             "select" | "where" | "group" | "having" | "order" | "limit" | "union" | "except" | "intersect"
             | "window" | ";" => {
