@@ -173,6 +173,8 @@ fn every_answer_is_text_for_people_and_json_for_programs() {
         (&["jobs", "wait", job], "job", ""),
         (&["jobs", "metrics", job, "--keys", "loss,reward/mean"], "metrics", "reward/mean"),
         (&["datasets", "list"], "list", ""),
+        (&["datasets", "builtins"], "list", "builtin:word-sorting"),
+        (&["datasets", "builtins", "builtin:countdown?difficulty=3"], "dataset.builtin", "expression"),
         (&["checkpoints", "list", "--job", job], "list", checkpoint),
         (&["checkpoints", "get", checkpoint], "checkpoint", "model.safetensors"),
         (&["verifiers", "list"], "list", ""),

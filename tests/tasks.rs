@@ -68,8 +68,9 @@ fn the_list_says_how_each_set_is_named_and_judged() {
     assert_eq!(one["id"], "builtin:countdown?difficulty=3&rows=100");
     assert_eq!((&one["train_rows"], &one["eval_rows"]), (&json!(100), &json!(10)));
     let refused = server.get("/v1/datasets/builtins?name=builtin:countdown%3Flevel%3D3");
-    assert_eq!(refused.status, 400);
-    assert!(refused.json()["detail"].as_str().unwrap().contains("`level`"), "{}", refused.json());
+    let error = &refused.json()["errors"][0];
+    assert_eq!((refused.status, &error["code"]), (422, &json!("invalid_dataset_parameter")));
+    assert!(error["detail"].as_str().unwrap().contains("`level`"), "{error}");
 }
 
 #[test]

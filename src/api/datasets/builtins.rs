@@ -10,6 +10,7 @@ use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{List, Params};
 use crate::dataset::builtin::{BuiltinError, BuiltinSet};
 use crate::dataset::{Dataset, Split};
+use crate::job::FieldError;
 
 /// Rows of each split that are shown.
 const SHOWN: usize = 2;
@@ -94,7 +95,8 @@ impl From<BuiltinSet> for BuiltinDataset {
     params(BuiltinParams),
     responses(
         (status = 200, body = List<BuiltinDataset>),
-        (status = 400, description = "There is no such data set, or it has no such parameter", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 400, description = "A parameter is invalid", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "There is no such data set, or it has no such parameter", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
 pub async fn list_builtin_datasets(
@@ -102,10 +104,9 @@ pub async fn list_builtin_datasets(
 ) -> Result<Json<List<BuiltinDataset>>, Problem> {
     let sets: Vec<BuiltinSet> = match params.name {
         None => BuiltinSet::all().collect(),
-        Some(name) => vec![
-            name.parse()
-                .map_err(|error: BuiltinError| Problem::bad_request("invalid_parameter", format!("`name`: {error}")))?,
-        ],
+        Some(name) => vec![name.parse().map_err(|error: BuiltinError| {
+            Problem::invalid(vec![FieldError::new("/name", error.code(), error.to_string())])
+        })?],
     };
     let described = blocking(move || sets.into_iter().map(BuiltinDataset::from).collect::<Vec<_>>()).await?;
     Ok(Json(List::new(described, u32::MAX, |set| set.id.clone())))
