@@ -6,6 +6,7 @@ export const EXAMPLES: Record<string, object> = {
   exact: { type: 'exact' },
   choice: { type: 'choice', labels: ['yes', 'no'] },
   'multiple choice': { type: 'multiple_choice' },
+  expression: { type: 'expression' },
   regex: { type: 'regex', pattern: '^(\\d+)' },
   json: { type: 'json' },
   'JSON Schema': { type: 'json_schema', schema: { type: 'object', required: ['answer'] }, partial: true },
