@@ -20,6 +20,7 @@ mod formula;
 pub mod json;
 pub mod json_schema;
 pub mod length;
+pub mod math;
 pub mod multi;
 pub mod multiple_choice;
 mod number;
@@ -223,6 +224,7 @@ kinds! {
     Expression(expression) = "expression",
     Choice(choice) = "choice",
     MultipleChoice(multiple_choice) = "multiple_choice",
+    Math(math) = "math",
     Numeric(numeric) = "numeric",
     Regex(regex) = "regex",
     Json(json) = "json",

@@ -1,0 +1,569 @@
+//! The grammar of answers: lists, tuples, sets, intervals, matrices, equations and inequalities of expressions.
+
+use super::expr::{Arena, Expr, Id, Node};
+use super::lex::{self, Kind, Token};
+use super::parse::{Operand, Parser, function};
+use super::text;
+use super::units::{self, Unit};
+use super::value::{Label, Sign, Value};
+
+/// The most members of a list, and the most sides of a relation.
+const MAX_MEMBERS: usize = 256;
+const MAX_SIDES: usize = 32;
+
+/// Reads an answer, in LaTeX or in plain text; None where it is none that is understood.
+pub fn read(source: &str, plain: bool, arena: &mut Arena) -> Option<Value> {
+    if let Some(number) = text::number(source) {
+        let id = arena.push(Node::Number(super::rational::Rational::integer(number)))?;
+        return Some(Value::scalar(Expr { start: id, root: id, decimal: false }));
+    }
+    let tokens = lex::tokens(source, plain)?;
+    let mut parser = Parser::new(tokens, plain, arena);
+    let mut members = parser.list()?;
+    if parser.peek().kind != Kind::End {
+        return None;
+    }
+    if members.len() == 1 { members.pop() } else { Some(Value::Set(members)) }
+}
+
+impl Parser<'_, '_> {
+    /// Answers with commas, semicolons or `and` between them, up to a bracket or the end.
+    fn list(&mut self) -> Option<Vec<Value>> {
+        let mut members = Vec::new();
+        loop {
+            self.item(&mut members)?;
+            if !self.separator() || matches!(self.peek().kind, Kind::End | Kind::Symbol('}' | '⦄')) {
+                return Some(members);
+            }
+        }
+    }
+
+    fn separator(&mut self) -> bool {
+        let start = self.at;
+        while matches!(self.peek().kind, Kind::Symbol(',' | ';' | '&' | '⏎')) {
+            self.at += 1;
+        }
+        self.at > start
+    }
+
+    /// One answer, or the two that it is with `\pm`.
+    fn item(&mut self, members: &mut Vec<Value>) -> Option<()> {
+        let (start, outer) = (self.at, (self.lower, self.two_signs));
+        (self.lower, self.two_signs) = (false, false);
+        let first = self.element()?;
+        members.push(first);
+        if self.two_signs && !outer.0 {
+            self.back_to(start);
+            self.lower = true;
+            let second = self.element()?;
+            members.push(second);
+        }
+        (self.lower, self.two_signs) = outer;
+        (members.len() <= MAX_MEMBERS).then_some(())
+    }
+
+    /// A value, perhaps with what is said to equal it.
+    fn element(&mut self) -> Option<Value> {
+        let start = self.at;
+        if let Some(label) = self.label() {
+            if let Some(value) = self.nested(|parser| parser.chain(Some(label))) {
+                return Some(value);
+            }
+            self.back_to(start);
+        }
+        self.nested(|parser| parser.chain(None))
+    }
+
+    /// A name with the equality sign behind it. Without one nothing is taken.
+    fn label(&mut self) -> Option<Label> {
+        let start = self.at;
+        let label = self.label_name();
+        if label.is_some() && (self.peek().is('=') || self.peek().is('≈')) {
+            self.at += 1;
+            return label;
+        }
+        self.back_to(start);
+        None
+    }
+
+    fn label_name(&mut self) -> Option<Label> {
+        if self.eat('(') {
+            let mut names = 0;
+            while self.is_name() {
+                self.name()?;
+                names += 1;
+                if !self.eat(',') {
+                    break;
+                }
+            }
+            return (names > 1 && self.eat(')')).then_some(Label::Other);
+        }
+        if self.peek().kind == Kind::Command && self.peek().text == "frac" {
+            self.at += 1;
+            for _ in 0..2 {
+                self.expect('{')?;
+                self.names()?;
+                self.expect('}')?;
+            }
+            return Some(Label::Other);
+        }
+        let bars = self.eat('|');
+        let label = self.names()?;
+        if bars {
+            return self.eat('|').then_some(Label::Other);
+        }
+        if self.eat('/') || self.eat(':') {
+            self.names()?;
+            return Some(Label::Other);
+        }
+        Some(label)
+    }
+
+    fn is_name(&self) -> bool {
+        let token = self.peek();
+        match token.kind {
+            Kind::Letter => !matches!(token.text, "e" | "i" | "π"),
+            Kind::Command => {
+                function(token.text).is_none()
+                    && !matches!(token.text, "frac" | "sqrt" | "log" | "binom" | "begin" | "end" | "pi" | "infty" | "reals")
+            }
+            Kind::Word | Kind::Text => true,
+            Kind::Number | Kind::Symbol(_) | Kind::End => false,
+        }
+    }
+
+    /// A variable, a function with its arguments, or several capital letters or words.
+    fn names(&mut self) -> Option<Label> {
+        const MOST: usize = 8;
+        const MOST_ARGUMENTS: usize = 16;
+        let (mut parts, mut last, mut wordy) = (0, String::new(), false);
+        while self.is_name() && parts < MOST {
+            let token = self.peek();
+            let capital = token.text.chars().all(char::is_uppercase);
+            wordy |= capital || matches!(token.kind, Kind::Text) || (token.kind == Kind::Word && token.text.len() > 3);
+            if parts > 0 && !capital && matches!(token.kind, Kind::Letter | Kind::Command) {
+                return None;
+            }
+            last = self.name()?;
+            parts += 1;
+        }
+        if parts == 0 {
+            return None;
+        }
+        if self.peek().is('(') {
+            self.at += 1;
+            let start = self.at;
+            while matches!(self.peek().kind, Kind::Letter | Kind::Number | Kind::Command | Kind::Word | Kind::Text)
+                || matches!(self.peek().kind, Kind::Symbol(',' | '_' | '+' | '-' | '\''))
+            {
+                self.at += 1;
+            }
+            return (self.at > start && self.at - start <= MOST_ARGUMENTS && self.eat(')')).then_some(Label::Function(last));
+        }
+        if parts > 1 || wordy && last.chars().count() > 1 && !last.contains('_') {
+            return Some(Label::Other);
+        }
+        if last.chars().filter(|c| c.is_ascii_lowercase()).count() > 1 && self.tokens[self.at - 1].kind == Kind::Word {
+            // A product of small letters is no name.
+            return None;
+        }
+        Some(Label::Variable(self.arena.name(&last)?))
+    }
+
+    /// Sides with relations between them.
+    fn chain(&mut self, label: Option<Label>) -> Option<Value> {
+        let first = self.side()?;
+        if self.ratios && self.peek().is(':') {
+            let ratio = self.ratio(first)?;
+            return Some(assigned(label, ratio));
+        }
+        let (mut sides, mut signs) = (vec![first], Vec::new());
+        loop {
+            let sign = match self.peek().kind {
+                Kind::Symbol('=') => Sign::Equal,
+                Kind::Symbol('≈') => Sign::About,
+                Kind::Symbol('≠') => Sign::NotEqual,
+                Kind::Symbol('<') => Sign::Less,
+                Kind::Symbol('≤') => Sign::LessOrEqual,
+                Kind::Symbol('>') => Sign::Greater,
+                Kind::Symbol('≥') => Sign::GreaterOrEqual,
+                Kind::Symbol('∈') if label.is_none() && signs.is_empty() => {
+                    self.at += 1;
+                    return self.side();
+                }
+                _ => break,
+            };
+            self.at += 1;
+            signs.push(sign);
+            sides.push(self.side()?);
+            if sides.len() > MAX_SIDES {
+                return None;
+            }
+        }
+        if label.is_none() {
+            return self.related(sides, signs);
+        }
+        let equal = signs.iter().all(|sign| matches!(sign, Sign::Equal | Sign::About));
+        let last = signs.iter().position(|sign| *sign == Sign::About).unwrap_or(signs.len());
+        equal.then(|| assigned(label, sides.swap_remove(last)))
+    }
+
+    /// What sides say that have no label: a value, an equation or an inequality.
+    fn related(&mut self, mut sides: Vec<Value>, signs: Vec<Sign>) -> Option<Value> {
+        if signs.is_empty() {
+            return sides.pop();
+        }
+        if !signs.iter().all(|sign| matches!(sign, Sign::Equal | Sign::About)) {
+            return Some(Value::Relation { sides: exprs(&sides)?, signs });
+        }
+        let closed = |parser: &Self, value: &Value| match value {
+            Value::Scalar { expr, .. } => !parser.arena.is_open(*expr),
+            _ => false,
+        };
+        // What stands behind a sign of approximation is a rounded form of what stands before it.
+        if let Some(at) = signs.iter().position(|sign| *sign == Sign::About)
+            && closed(self, &sides[at])
+        {
+            sides.truncate(at + 1);
+        }
+        let last = sides.pop()?;
+        let Some(before) = sides.pop() else { return Some(last) };
+        match (closed(self, &before), closed(self, &last)) {
+            (true, true) => Some(last),
+            (false, true) if self.variable(&before).is_some() => {
+                Some(assigned(self.variable(&before).map(Label::Variable), last))
+            }
+            (true, false) if self.variable(&last).is_some() => {
+                Some(assigned(self.variable(&last).map(Label::Variable), before))
+            }
+            _ => Some(Value::Relation { sides: exprs(&[before, last])?, signs: vec![Sign::Equal] }),
+        }
+    }
+
+    fn variable(&self, value: &Value) -> Option<u32> {
+        match self.arena.node(value.as_expr()?.root) {
+            Node::Variable(name) => Some(*name),
+            _ => None,
+        }
+    }
+
+    fn ratio(&mut self, first: Value) -> Option<Value> {
+        const MOST_TERMS: usize = 8;
+        let is_number = |token: Token<'_>, most: usize| {
+            token.kind == Kind::Number && token.text.len() <= most && token.text.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        let before = self.at.checked_sub(1).and_then(|at| self.tokens.get(at)).copied();
+        let minutes = self.ahead(1);
+        let time = before.is_some_and(|hours| is_number(hours, 2)) && is_number(minutes, 2) && minutes.text.len() == 2;
+        let mut terms = vec![first];
+        while terms.len() < MOST_TERMS && self.eat(':') {
+            terms.push(self.side()?);
+        }
+        Some(Value::Ratio { terms: exprs(&terms)?, time })
+    }
+
+    /// A term, or sets joined.
+    fn side(&mut self) -> Option<Value> {
+        let mut left = self.term()?;
+        for _ in 0..MAX_MEMBERS {
+            let Kind::Symbol(operator @ ('∪' | '∩' | '∖')) = self.peek().kind else { return Some(left) };
+            self.at += 1;
+            let right = self.term()?;
+            left = match (operator, left) {
+                ('∪', Value::Union(mut parts)) => {
+                    parts.push(right);
+                    Value::Union(parts)
+                }
+                ('∪', left) => Value::Union(vec![left, right]),
+                ('∩', left) => Value::Intersection(vec![left, right]),
+                (_, left) => Value::Difference(Box::new([left, right])),
+            };
+        }
+        None
+    }
+
+    /// An expression with its unit, a number with its base, words, or something in brackets.
+    fn term(&mut self) -> Option<Value> {
+        if let Some(based) = self.based() {
+            return Some(based);
+        }
+        if let Some(words) = self.words() {
+            return Some(words);
+        }
+        let outer = (self.decimal, self.currency.take(), self.degrees.take());
+        self.decimal = false;
+        let start = self.arena.next();
+        let value = match self.sum()? {
+            Operand::Value(value) => value,
+            Operand::Expr(root) => {
+                let turned = self.degrees.filter(|(product, _)| *product == root);
+                let unit = match turned {
+                    Some(_) => self.unit(Some(Unit::Degree))?,
+                    None => self.unit(None)?,
+                };
+                let root = turned.map_or(root, |(_, degrees)| degrees);
+                Value::Scalar { expr: Expr { start, root, decimal: self.decimal }, unit }
+            }
+        };
+        (self.decimal, self.currency, self.degrees) = (outer.0 | self.decimal, outer.1, outer.2);
+        Some(value)
+    }
+
+    fn based(&mut self) -> Option<Value> {
+        let (digits, index) = (self.peek(), self.ahead(1));
+        if digits.kind != Kind::Number || !index.is('_') {
+            return None;
+        }
+        let braced = self.ahead(2).is('{');
+        let base = self.ahead(if braced { 3 } else { 2 });
+        let base: u32 = if base.kind == Kind::Number { base.text.parse().ok()? } else { return None };
+        let fits = |digit: char| digit.to_digit(base.clamp(2, 36)).is_some();
+        if !(2..=36).contains(&base) || !digits.text.chars().all(fits) || (braced && !self.ahead(4).is('}')) {
+            return None;
+        }
+        self.at += if braced { 5 } else { 3 };
+        let digits = digits.text.trim_start_matches('0');
+        Some(Value::Based { digits: if digits.is_empty() { "0" } else { digits }.to_owned(), base })
+    }
+
+    /// Words up to the next separator, where nothing else is there.
+    fn words(&mut self) -> Option<Value> {
+        let wordy = |token: Token<'_>| match token.kind {
+            Kind::Text => true,
+            Kind::Word => token.text.len() > 3,
+            Kind::Number | Kind::Letter | Kind::Command | Kind::Symbol(_) | Kind::End => false,
+        };
+        if !wordy(self.peek()) {
+            return None;
+        }
+        let start = self.at;
+        while matches!(self.peek().kind, Kind::Text | Kind::Word | Kind::Letter) {
+            self.at += 1;
+        }
+        if !matches!(self.peek().kind, Kind::End | Kind::Symbol(',' | ';' | ')' | ']' | '}' | '⦄')) {
+            self.back_to(start);
+            return None;
+        }
+        let words: Vec<&str> = self.tokens[start..self.at].iter().map(|token| token.text).collect();
+        let joined = words.join(" ");
+        if let Some(number) = text::number(&joined) {
+            let id = self.arena.push(Node::Number(super::rational::Rational::integer(number)))?;
+            return Some(Value::scalar(Expr { start: id, root: id, decimal: false }));
+        }
+        text::normal(&joined).map(Value::Text)
+    }
+
+    /// The unit behind an expression; the inner None where there is none.
+    fn unit(&mut self, turned: Option<Unit>) -> Option<Option<Unit>> {
+        if self.eat('%') {
+            return Some(Some(Unit::Percent));
+        }
+        if let Kind::Symbol('$' | '€' | '£' | '¥' | '₹' | '¢') = self.peek().kind {
+            self.currency = Some(self.peek().text);
+            self.at += 1;
+        }
+        let mut words = String::new();
+        loop {
+            let token = self.peek();
+            let next = self.ahead(1);
+            let is_word = |token: Token<'_>| matches!(token.kind, Kind::Text | Kind::Word);
+            match token.kind {
+                Kind::Text | Kind::Word => words.push_str(token.text),
+                Kind::Letter if !words.is_empty() || (self.plain && units::is_known(token.text)) => words.push_str(token.text),
+                Kind::Symbol('/') if is_word(next) || (next.kind == Kind::Letter && !words.is_empty()) => words.push('/'),
+                Kind::Symbol('*') if is_word(next) && !words.is_empty() => {}
+                Kind::Symbol('^') if !words.is_empty() => {
+                    let exponent = self.unit_exponent()?;
+                    words.truncate(words.trim_end().len());
+                    words.push('^');
+                    words.push_str(exponent);
+                    words.push(' ');
+                    continue;
+                }
+                _ => break,
+            }
+            words.push(' ');
+            self.at += 1;
+        }
+        let words = words.trim();
+        if words.is_empty() {
+            return Some(turned.or_else(|| self.currency.map(Unit::read)));
+        }
+        if says_more(words) {
+            return None;
+        }
+        Some(Some(match turned {
+            Some(_) if matches!(words, "C" | "F") => Unit::Other(format!("°{words}")),
+            _ => Unit::read(words),
+        }))
+    }
+
+    fn unit_exponent(&mut self) -> Option<&'static str> {
+        self.at += 1;
+        let braced = self.eat('{');
+        let minus = self.eat('-');
+        let digit = match (self.peek().text, minus) {
+            ("1", false) => "1",
+            ("2", false) => "2",
+            ("3", false) => "3",
+            ("1", true) => "-1",
+            ("2", true) => "-2",
+            ("3", true) => "-3",
+            _ => return None,
+        };
+        self.at += 1;
+        if braced {
+            self.expect('}')?;
+        }
+        Some(digit)
+    }
+
+    /// Something in parentheses or brackets.
+    pub fn bracket(&mut self) -> Option<Operand> {
+        let angle = self.peek().is('⟨');
+        let open = self.peek().is('(') || angle;
+        self.at += 1;
+        let ratios = std::mem::replace(&mut self.ratios, true);
+        let bars = std::mem::take(&mut self.bars);
+        let mut members = Vec::new();
+        loop {
+            members.push(self.element()?);
+            if members.len() > MAX_MEMBERS || !self.separator() {
+                break;
+            }
+        }
+        (self.ratios, self.bars) = (ratios, bars);
+        let close = match self.peek().kind {
+            Kind::Symbol(')' | '⟩') => true,
+            Kind::Symbol(']') => false,
+            _ => return None,
+        };
+        self.at += 1;
+        if members.len() == 1 && open == close {
+            return self.grouped(members.pop()?);
+        }
+        if members.len() == 2 && !angle && !(open && close) {
+            let second = members.pop()?;
+            let ends = Box::new([members.pop()?, second]);
+            return Some(Operand::Value(Value::Interval { ends, closed: [!open, !close] }));
+        }
+        (members.len() > 1 && open == close).then_some(Operand::Value(Value::Tuple(members)))
+    }
+
+    /// What is alone in brackets.
+    fn grouped(&mut self, value: Value) -> Option<Operand> {
+        match value {
+            Value::Scalar { expr, unit: None } => Some(Operand::Expr(expr.root)),
+            Value::Scalar { expr, unit: Some(Unit::Degree) } => {
+                // The degrees were taken off because they stood alone; within more they count in radians.
+                let id = expr.root;
+                let last: Id = self.arena.next() - 1;
+                Some(Operand::Expr(if self.arena.is_product_of(last, id) { last } else { id }))
+            }
+            value => Some(Operand::Value(value)),
+        }
+    }
+
+    /// Something in braces that are not those of a set; several of them make one all the same.
+    pub fn group(&mut self) -> Option<Operand> {
+        self.at += 1;
+        let mut members = Vec::new();
+        loop {
+            // A two-fold sign in it doubles the whole answer, and not the group.
+            members.push(self.element()?);
+            if members.len() > MAX_MEMBERS || !self.separator() {
+                break;
+            }
+        }
+        self.expect('}')?;
+        if members.len() == 1 {
+            return self.grouped(members.pop()?);
+        }
+        Some(Operand::Value(Value::Set(members)))
+    }
+
+    pub fn set(&mut self) -> Option<Operand> {
+        self.at += 1;
+        if self.eat('⦄') {
+            return Some(Operand::Value(Value::Set(Vec::new())));
+        }
+        let (ratios, bars) = (std::mem::replace(&mut self.ratios, false), std::mem::replace(&mut self.bars, 1));
+        let mut members = self.list()?;
+        let condition = members.len() == 1 && (self.eat('|') || self.eat(':'));
+        if condition {
+            self.bars = 0;
+            members = self.list()?;
+        }
+        (self.ratios, self.bars) = (ratios, bars);
+        self.expect('⦄')?;
+        if condition {
+            return if members.len() == 1 { members.pop().map(Operand::Value) } else { None };
+        }
+        Some(Operand::Value(Value::Set(members)))
+    }
+
+    /// All real numbers.
+    pub fn reals(&mut self) -> Option<Value> {
+        let up = self.arena.push(Node::Infinity)?;
+        let again = self.arena.push(Node::Infinity)?;
+        let down = self.arena.push(Node::Neg(again))?;
+        let end = |start, root| Value::scalar(Expr { start, root, decimal: false });
+        Some(Value::Interval { ends: Box::new([end(again, down), end(up, up)]), closed: [false, false] })
+    }
+
+    pub fn matrix(&mut self) -> Option<Value> {
+        self.at += 1;
+        let known = matches!(self.peek().text, "pmatrix" | "bmatrix" | "matrix" | "Bmatrix" | "smallmatrix" | "array");
+        if !known {
+            return None;
+        }
+        self.at += 1;
+        let (mut cells, mut columns, mut row) = (Vec::new(), 0, 0);
+        loop {
+            let at_end = self.peek().kind == Kind::Command && self.peek().text == "end";
+            if !at_end {
+                cells.push(self.term()?);
+                row += 1;
+                if self.eat('&') {
+                    continue;
+                }
+            }
+            if row > 0 {
+                columns = if columns == 0 { row } else { columns };
+                if row != columns || cells.len() > MAX_MEMBERS {
+                    return None;
+                }
+            }
+            row = 0;
+            if !self.eat('⏎') {
+                break;
+            }
+        }
+        let ended = self.peek().text == "end";
+        self.at += 2;
+        (ended && columns > 0).then_some(Value::Matrix { columns, cells })
+    }
+}
+
+/// Whether words behind a number limit it instead of saying what is counted.
+fn says_more(words: &str) -> bool {
+    const LIMITS: [&str; 16] = [
+        "or", "and", "more", "less", "least", "most", "if", "when", "for", "not", "than", "about", "where", "to", "mod", "base",
+    ];
+    words.split(' ').any(|word| LIMITS.contains(&word.to_ascii_lowercase().as_str()))
+}
+
+fn assigned(label: Option<Label>, value: Value) -> Value {
+    match label {
+        Some(label) => Value::Assign { label, value: Box::new(value) },
+        None => value,
+    }
+}
+
+fn exprs(values: &[Value]) -> Option<Vec<Expr>> {
+    let of = |value: &Value| match value {
+        Value::Scalar { expr, .. } => Some(*expr),
+        _ => None,
+    };
+    values.iter().map(of).collect()
+}

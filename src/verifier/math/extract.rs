@@ -1,0 +1,356 @@
+//! Where an answer stands in a text.
+//!
+//! Each way to look for it gives candidates, best first, and the first that can be read is the answer. Everything is
+//! looked for from the end, and in a bounded part of the text.
+
+use std::borrow::Cow;
+
+use memchr::memmem;
+
+use super::lex::{MAX_ANSWER_BYTES, number_length};
+use super::scan::{self, Item};
+
+/// How much of the end of a text is searched for its last expression.
+const TAIL_BYTES: usize = 16_384;
+/// How many places that look like the beginning of an answer are tried.
+const MAX_TRIES: usize = 64;
+/// The longest text that may be an answer as a whole, and the longest sentence that holds one.
+const MAX_WHOLE_BYTES: usize = 256;
+const MAX_SENTENCE_BYTES: usize = 2_048;
+
+/// One of the answers that stand beside one another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part<'t> {
+    pub text: Cow<'t, str>,
+    /// Whether it is plain text and no LaTeX.
+    pub plain: bool,
+    /// Whether a percent sign follows.
+    pub percent: bool,
+}
+
+/// What may be the answer: parts that belong together.
+pub type Candidate<'t> = Vec<Part<'t>>;
+
+/// Which writings are looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Writings {
+    pub latex: bool,
+    pub plain: bool,
+}
+
+impl<'t> Part<'t> {
+    fn latex(text: &'t str) -> Self {
+        Self { text: Cow::Borrowed(text), plain: false, percent: false }
+    }
+
+    fn plain(text: &'t str) -> Self {
+        Self { text: Cow::Borrowed(text), plain: true, percent: false }
+    }
+}
+
+/// The beginning of `text`, at most `most` bytes.
+pub fn head(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
+}
+
+/// The end of `text`, at most `most` bytes.
+pub fn tail(text: &str, most: usize) -> &str {
+    &text[text.ceil_char_boundary(text.len().saturating_sub(most))..]
+}
+
+/// Whether a text is to be read as plain: it holds no command and is not between dollar signs.
+fn is_plain(text: &str) -> bool {
+    !text.contains('\\') && memchr::memchr_iter(b'$', text.as_bytes()).nth(1).is_none()
+}
+
+/// A text as a whole.
+fn whole(text: &str) -> Part<'_> {
+    Part { plain: is_plain(text), ..Part::latex(text) }
+}
+
+/// The content of the last closed `\boxed{...}`, and of those before it that are joined to it.
+pub fn boxed(text: &str) -> Option<Candidate<'_>> {
+    let bytes = text.as_bytes();
+    let mut parts: Candidate<'_> = Vec::new();
+    let mut next = 0;
+    for at in memmem::rfind_iter(bytes, b"boxed").take(MAX_TRIES) {
+        if at == 0 || bytes[at - 1] != b'\\' {
+            continue;
+        }
+        let start = at - 1 - usize::from(at > 1 && bytes[at - 2] == b'\\');
+        let Some(open) = text[at + 5..].trim_start().strip_prefix('{') else { continue };
+        let from = text.len() - open.len();
+        let Some(length) = closing(open) else { continue };
+        let end = from + length + 1;
+        if !parts.is_empty() {
+            if end > next {
+                // It holds the box that was found last.
+                continue;
+            }
+            if !joins(&text[end..next]) {
+                break;
+            }
+        }
+        next = start;
+        let part = Part { percent: percent_follows(&text[end..]), ..Part::latex(&open[..length]) };
+        if !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    parts.reverse();
+    (!parts.is_empty()).then_some(parts)
+}
+
+/// The place of the brace that closes what was opened before `text`.
+fn closing(text: &str) -> Option<usize> {
+    let (mut depth, mut escaped) = (0_usize, false);
+    for (at, byte) in text.bytes().enumerate().take(MAX_ANSWER_BYTES) {
+        match byte {
+            b'{' if !escaped => depth += 1,
+            b'}' if !escaped => match depth.checked_sub(1) {
+                Some(less) => depth = less,
+                None => return Some(at),
+            },
+            _ => {}
+        }
+        escaped = byte == b'\\' && !escaped;
+    }
+    None
+}
+
+/// Whether the text between two answers does nothing but join them.
+pub fn joins(between: &str) -> bool {
+    const LONGEST: usize = 64;
+    const JOINTS: [&str; 20] = [
+        "\\quad", "\\qquad", "\\text", "\\mbox", "and", "or", "\\(", "\\)", "\\[", "\\]", "\\,", "\\;", "\\ ", "\\\\", "$", ",",
+        ";", "{", "}", "&",
+    ];
+    let mut rest = between.trim_start();
+    if between.len() > LONGEST {
+        return false;
+    }
+    while !rest.is_empty() {
+        let Some(behind) = JOINTS.iter().find_map(|joint| rest.strip_prefix(joint)) else { return false };
+        rest = behind.trim_start();
+    }
+    true
+}
+
+fn percent_follows(text: &str) -> bool {
+    let behind = text.trim_start_matches(['$', ' ', '\\', ')']);
+    ["%", "percent", "pct"].iter().any(|name| behind.starts_with(name))
+}
+
+/// What follows the last "answer is" or "answer:".
+pub fn stated(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
+    for at in memmem::rfind_iter(text.as_bytes(), b"nswer").take(MAX_TRIES) {
+        let before = at.checked_sub(1).and_then(|at| text.as_bytes().get(at));
+        if !matches!(before, Some(b'a' | b'A')) {
+            continue;
+        }
+        let behind = text[at + 5..].trim_start_matches(['*', ' ']);
+        let behind = behind.strip_prefix("is").filter(|behind| !behind.starts_with(char::is_alphanumeric)).unwrap_or(behind);
+        if behind.len() == text[at + 5..].trim_start_matches(['*', ' ']).len() && !behind.starts_with(':') {
+            continue;
+        }
+        let sentence = behind.trim_start_matches(|c: char| c.is_whitespace() || ":*".contains(c));
+        let candidates = within(sentence_of(head(sentence, MAX_SENTENCE_BYTES)), writings);
+        if !candidates.is_empty() {
+            return candidates;
+        }
+    }
+    Vec::new()
+}
+
+/// What follows the last marker on its line.
+pub fn marked<'t>(text: &'t str, marker: &str, writings: Writings) -> Vec<Candidate<'t>> {
+    let Some(at) = memmem::rfind(text.as_bytes(), marker.as_bytes()).filter(|_| !marker.is_empty()) else {
+        return Vec::new();
+    };
+    let line = text[at + marker.len()..].trim_start().lines().next().unwrap_or("");
+    within(head(line, MAX_SENTENCE_BYTES), writings)
+}
+
+/// The last expression of a text, or the text if it is short.
+pub fn last(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
+    let trimmed = text.trim();
+    if trimmed.len() <= MAX_WHOLE_BYTES {
+        return within(trimmed, writings);
+    }
+    expressions(tail(trimmed, TAIL_BYTES), writings)
+}
+
+/// A text that is, or holds, an answer.
+fn within(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
+    let text = text.trim().trim_matches('*');
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let mut candidates = Vec::new();
+    if writings.plain {
+        candidates.push(vec![if writings.latex { whole(text) } else { Part::plain(text) }]);
+    }
+    candidates.extend(expressions(text, writings));
+    candidates
+}
+
+/// What is expected: the whole text, if nothing in it is marked as the answer.
+pub fn expected(text: &str) -> Vec<Candidate<'_>> {
+    const BOTH: Writings = Writings { latex: true, plain: true };
+    let marked = marked(text, "####", BOTH);
+    if !marked.is_empty() {
+        return marked;
+    }
+    let mut candidates: Vec<Candidate<'_>> = boxed(text).into_iter().collect();
+    let text = text.trim();
+    if text.len() <= MAX_ANSWER_BYTES {
+        // A box that is not closed is all there is of it.
+        let open = text.rfind("\\boxed{").map_or(text, |at| &text[at + 7..]);
+        candidates.push(vec![whole(if candidates.is_empty() { open } else { text })]);
+    }
+    candidates.extend(stated(text, BOTH));
+    candidates.extend(expressions(tail(text, TAIL_BYTES), BOTH));
+    candidates
+}
+
+/// The end of the first sentence, which may hold displayed mathematics.
+fn sentence_of(text: &str) -> &str {
+    let bytes = text.as_bytes();
+    let (mut inside, mut at) = (false, 0);
+    while at < bytes.len() {
+        let next = bytes.get(at + 1).copied().unwrap_or(b'\n');
+        match (bytes[at], next) {
+            (b'$', b'$') => (inside, at) = (!inside, at + 1),
+            (b'$', _) => inside = !inside,
+            (b'\\', b'(' | b'[') => inside = true,
+            (b'\\', b')' | b']') => inside = false,
+            (b'\n', _) if !inside => return &text[..at],
+            (b'.', b' ' | b'\n') if !inside => return &text[..at],
+            _ => {}
+        }
+        at += 1;
+    }
+    text
+}
+
+/// The last expression in a text as candidates: with those that are joined to it, and a plain number with more or less of
+/// what is around it.
+fn expressions(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
+    let items = scan::items(text, writings);
+    let Some(last) = items.last() else { return Vec::new() };
+    if !last.latex {
+        return around(text, *last);
+    }
+    let mut first = items.len() - 1;
+    while first > 0 && items[first - 1].latex && joins(&text[items[first - 1].after..items[first].before]) {
+        first -= 1;
+    }
+    let mut parts: Candidate<'_> = Vec::new();
+    for item in &items[first..] {
+        let percent = percent_follows(&text[item.after..]);
+        let part = Part { percent, ..Part::latex(&text[item.start..item.end]) };
+        if !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    vec![parts]
+}
+
+/// A number in plain text: with its unit, with what is written to it without a space, and alone.
+fn around(text: &str, number: Item) -> Vec<Candidate<'_>> {
+    let start = word_start(text, number.start);
+    let mut end = number.end + text[number.end..].find(char::is_whitespace).unwrap_or(text.len() - number.end);
+    end = number.end + text[number.end..end].trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '"', '\'', '$']).len();
+    let start = bracketed(text, start, end);
+    let mut candidates: Vec<Candidate<'_>> = Vec::new();
+    if let Some(unit) = unit_end(text, end) {
+        candidates.push(vec![Part::plain(text[start..unit].trim_start_matches(['*', '"', ':']))]);
+    }
+    candidates.push(vec![Part::plain(text[start..end].trim_start_matches(['*', '"', ':']))]);
+    let alone = &text[number.start..number.end];
+    let percent = percent_follows(&text[number.end..]);
+    let part = match decimal_comma(alone) {
+        Some(text) => {
+            candidates.clear();
+            Part { text: Cow::Owned(text), percent, plain: true }
+        }
+        None => Part { percent, ..Part::plain(alone) },
+    };
+    candidates.push(vec![part]);
+    candidates
+}
+
+/// A number with a comma before one or two digits, with a point in its place.
+fn decimal_comma(number: &str) -> Option<String> {
+    let (whole, digits) = number.split_once(',')?;
+    let plain = digits.len() <= 2 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    (plain && !whole.contains('.')).then(|| format!("{whole}.{digits}"))
+}
+
+fn number_length_of_digits(text: &str) -> usize {
+    text.bytes().take_while(u8::is_ascii_digit).count()
+}
+
+/// The beginning of the word that `at` stands in, and of those before it that operators join to it.
+fn word_start(text: &str, at: usize) -> usize {
+    const MOST_OPERANDS: usize = 8;
+    let begin = |at: usize| text[..at].rfind(char::is_whitespace).map_or(0, |space| space + text[space..].chars().next().map_or(1, char::len_utf8));
+    let mut start = begin(at);
+    for _ in 0..MOST_OPERANDS {
+        let before = text[..start].trim_end_matches(' ');
+        let operator = begin(before.len());
+        if !matches!(&before[operator..], "+" | "-" | "*" | "/" | "^" | "×" | "·" | "−") || operator == 0 {
+            break;
+        }
+        start = begin(text[..operator].trim_end_matches(' ').len());
+    }
+    start
+}
+
+/// `start`, or where the bracket was opened that is closed before `end`.
+fn bracketed(text: &str, start: usize, end: usize) -> usize {
+    const FARTHEST: usize = 256;
+    let count = |symbols: [char; 2]| text[start..end].matches(symbols).count();
+    if count([')', ']']) <= count(['(', '[']) {
+        return start;
+    }
+    let before = &text[..start];
+    let from = before.len() - tail(before, FARTHEST).len();
+    let open = before[from..].rfind(['(', '[']).map(|at| from + at);
+    open.filter(|open| !text[*open..start].contains('\n')).map_or(start, |open| word_start(text, open))
+}
+
+/// Where the unit ends that follows a number.
+fn unit_end(text: &str, end: usize) -> Option<usize> {
+    let rest = &text[end..];
+    let word = rest.trim_start_matches(' ');
+    let length = word.find(|c: char| !c.is_alphabetic()).unwrap_or(word.len());
+    let known = super::units::is_known(&word[..length]) || matches!(&word[..length], "percent" | "pct");
+    let at = text.len() - word.len();
+    if word.starts_with('%') {
+        return Some(at + 1);
+    }
+    (known && length > 0).then_some(at + length)
+}
+
+/// The length of the number at the beginning of `text`, with a fraction or a decimal comma behind it.
+pub fn plain_number(text: &str) -> usize {
+    let mut length = number_length(text, true);
+    let comma = text[length..].strip_prefix(',').map_or(0, number_length_of_digits);
+    if (1..=2).contains(&comma) && text[..length].bytes().all(|byte| byte.is_ascii_digit()) {
+        let end = length + 1 + comma;
+        // A second comma makes a list.
+        return if text[end..].starts_with(',') { length } else { end };
+    }
+    let part = |rest: &str| {
+        let digits = number_length_of_digits(rest);
+        let bottom = rest[digits..].strip_prefix('/').map_or(0, number_length_of_digits);
+        if digits > 0 && bottom > 0 { digits + 1 + bottom } else { 0 }
+    };
+    if let Some(bottom) = text[length..].strip_prefix('/').map(number_length_of_digits).filter(|bottom| *bottom > 0) {
+        length += 1 + bottom;
+    } else if let Some(mixed) = text[length..].strip_prefix(' ').map(part).filter(|mixed| *mixed > 0) {
+        length += 1 + mixed;
+    }
+    length
+}

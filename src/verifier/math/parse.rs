@@ -1,0 +1,699 @@
+//! The grammar of expressions: sums of products of powers, in LaTeX and in plain text.
+
+use super::expr::{Arena, Function, Id, Node};
+use super::lex::{Kind, Token};
+use super::rational::Rational;
+use super::units;
+use super::value::Value;
+
+/// How deep brackets, exponents and arguments may be nested.
+const MAX_DEPTH: u32 = 40;
+const NOT_SPLIT: (usize, usize) = (usize::MAX, 0);
+
+/// What stands between two operators: an expression, or something made of several.
+pub enum Operand {
+    Expr(Id),
+    Value(Value),
+}
+
+impl Operand {
+    fn expr(self) -> Option<Id> {
+        match self {
+            Self::Expr(id) => Some(id),
+            Self::Value(_) => None,
+        }
+    }
+}
+
+/// A reader of tokens; every method takes what it reads, and is None where that is not what it reads.
+pub struct Parser<'t, 'a> {
+    pub tokens: Vec<Token<'t>>,
+    pub at: usize,
+    pub arena: &'a mut Arena,
+    /// Whether the text is no LaTeX, so that a letter behind a space may be a unit.
+    pub plain: bool,
+    /// Whether the lower sign of `\pm` is meant.
+    pub lower: bool,
+    /// Whether there was a `\pm`.
+    pub two_signs: bool,
+    pub decimal: bool,
+    /// Bars of absolute values that are open.
+    pub bars: u32,
+    /// Whether a colon makes a ratio, and no condition of a set.
+    pub ratios: bool,
+    depth: u32,
+    /// The number of which some digits were taken, and how many.
+    split: (usize, usize),
+    pub currency: Option<&'t str>,
+    /// The product that turned degrees into radians, and the degrees.
+    pub degrees: Option<(Id, Id)>,
+}
+
+impl<'t, 'a> Parser<'t, 'a> {
+    pub fn new(tokens: Vec<Token<'t>>, plain: bool, arena: &'a mut Arena) -> Self {
+        Self {
+            tokens,
+            at: 0,
+            arena,
+            plain,
+            lower: false,
+            two_signs: false,
+            decimal: false,
+            bars: 0,
+            ratios: true,
+            depth: 0,
+            split: NOT_SPLIT,
+            currency: None,
+            degrees: None,
+        }
+    }
+
+    pub fn peek(&self) -> Token<'t> {
+        self.ahead(0)
+    }
+
+    pub fn ahead(&self, by: usize) -> Token<'t> {
+        let end = Token { kind: Kind::End, text: "", spaced: false };
+        let mut token = self.tokens.get(self.at + by).copied().unwrap_or(end);
+        if self.at + by == self.split.0 {
+            token.text = token.text.get(self.split.1..).unwrap_or("");
+        }
+        token
+    }
+
+    /// Goes back to where the parser was before.
+    pub fn back_to(&mut self, at: usize) {
+        (self.at, self.split) = (at, NOT_SPLIT);
+    }
+
+    pub fn eat(&mut self, symbol: char) -> bool {
+        let there = self.peek().is(symbol);
+        self.at += usize::from(there);
+        there
+    }
+
+    pub fn expect(&mut self, symbol: char) -> Option<()> {
+        self.eat(symbol).then_some(())
+    }
+
+    /// One level deeper.
+    pub fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        if self.depth >= MAX_DEPTH {
+            return None;
+        }
+        self.depth += 1;
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+
+    fn push(&mut self, node: Node) -> Option<Operand> {
+        self.arena.push(node).map(Operand::Expr)
+    }
+
+    fn integer(&mut self, value: i64) -> Option<Id> {
+        self.arena.push(Node::Number(Rational::integer(value)))
+    }
+
+    pub fn sum(&mut self) -> Option<Operand> {
+        let mut left = self.product()?;
+        loop {
+            let minus = match self.peek().kind {
+                Kind::Symbol('+') => false,
+                Kind::Symbol('-') => true,
+                Kind::Symbol(sign @ ('±' | '∓')) => self.two_signed(sign),
+                _ => return Some(left),
+            };
+            self.at += 1;
+            let a = left.expr()?;
+            let mut b = self.product()?.expr()?;
+            if minus {
+                b = self.arena.push(Node::Neg(b))?;
+            }
+            left = self.push(Node::Add(a, b))?;
+        }
+    }
+
+    /// Whether the sign that is meant is a minus.
+    fn two_signed(&mut self, sign: char) -> bool {
+        self.two_signs = true;
+        (sign == '±') == self.lower
+    }
+
+    fn product(&mut self) -> Option<Operand> {
+        let mut left = self.signed()?;
+        loop {
+            let node: fn(Id, Id) -> Node = match self.peek().kind {
+                Kind::Symbol('*') => Node::Mul,
+                Kind::Symbol('/') => Node::Div,
+                _ if self.begins_factor() => {
+                    let a = left.expr()?;
+                    let b = self.power()?.expr()?;
+                    left = self.push(Node::Mul(a, b))?;
+                    continue;
+                }
+                _ => return Some(left),
+            };
+            if self.unit_follows() {
+                return Some(left);
+            }
+            self.at += 1;
+            let a = left.expr()?;
+            let b = self.signed()?.expr()?;
+            left = self.push(node(a, b))?;
+        }
+    }
+
+    /// Whether the operator that is next stands before words, and belongs to a unit.
+    fn unit_follows(&self) -> bool {
+        matches!(self.ahead(1).kind, Kind::Text) || (self.ahead(1).kind == Kind::Word && units::is_known(self.ahead(1).text))
+    }
+
+    /// Whether the next token begins a factor without an operator before it.
+    fn begins_factor(&self) -> bool {
+        let token = self.peek();
+        match token.kind {
+            Kind::Letter => !self.is_unit_letter(),
+            Kind::Word => token.text.len() <= 3 && !(units::is_known(token.text) && self.after_number()),
+            Kind::Command => !matches!(token.text, "end" | "begin" | "infty"),
+            Kind::Symbol('(' | '[' | '{' | '√' | '⌊' | '⌈') => true,
+            Kind::Symbol('|') => self.bars == 0,
+            Kind::Number | Kind::Text | Kind::Symbol(_) | Kind::End => false,
+        }
+    }
+
+    /// Whether a letter behind a number is a unit: behind a space, or a metre with a raised digit.
+    pub fn is_unit_letter(&self) -> bool {
+        let (token, next) = (self.peek(), self.ahead(1));
+        let raised = token.text == "m" && next.is('^') && next.text != "^";
+        self.plain && (token.spaced || raised) && units::is_known(token.text) && self.after_number()
+    }
+
+    fn after_number(&self) -> bool {
+        let before = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
+        before.is_some_and(|token| token.kind == Kind::Number || token.is('}') || token.is(')'))
+    }
+
+    /// A power with signs and a currency before it.
+    fn signed(&mut self) -> Option<Operand> {
+        let mut minus = false;
+        loop {
+            match self.peek().kind {
+                Kind::Symbol('+') => {}
+                Kind::Symbol('-') => minus = !minus,
+                Kind::Symbol(sign @ ('±' | '∓')) => minus ^= self.two_signed(sign),
+                Kind::Symbol('$' | '€' | '£' | '¥' | '₹') => self.currency = Some(self.peek().text),
+                _ => break,
+            }
+            self.at += 1;
+        }
+        let operand = self.power()?;
+        if !minus {
+            return Some(operand);
+        }
+        let id = operand.expr()?;
+        self.push(Node::Neg(id))
+    }
+
+    fn power(&mut self) -> Option<Operand> {
+        let mut base = self.primary()?;
+        loop {
+            let token = self.peek();
+            match token.kind {
+                Kind::Symbol('!') => {
+                    self.at += 1;
+                    let id = base.expr()?;
+                    base = self.push(Node::Call(Function::Factorial, id))?;
+                }
+                Kind::Symbol('°') => {
+                    self.at += 1;
+                    base = self.in_degrees(base)?;
+                }
+                Kind::Symbol('^') => {
+                    self.at += 1;
+                    let braced = self.peek().is('{') && self.ahead(1).is('°') && self.ahead(2).is('}');
+                    if braced || self.peek().is('°') {
+                        self.at += if braced { 3 } else { 1 };
+                        base = self.in_degrees(base)?;
+                        continue;
+                    }
+                    let id = base.expr()?;
+                    let exponent = self.nested(Self::exponent)?;
+                    base = self.push(Node::Pow(id, exponent))?;
+                }
+                _ => return Some(base),
+            }
+        }
+    }
+
+    fn in_degrees(&mut self, operand: Operand) -> Option<Operand> {
+        let id = operand.expr()?;
+        let pi = self.arena.push(Node::Pi)?;
+        let half_turn = self.integer(180)?;
+        let factor = self.arena.push(Node::Div(pi, half_turn))?;
+        let product = self.arena.push(Node::Mul(id, factor))?;
+        self.degrees = Some((product, id));
+        Some(Operand::Expr(product))
+    }
+
+    /// What stands behind `^`: towers are read from the right.
+    fn exponent(&mut self) -> Option<Id> {
+        let minus = self.eat('-');
+        if !minus {
+            self.eat('+');
+        }
+        let mut exponent = self.primary()?.expr()?;
+        if self.eat('^') {
+            let above = self.nested(Self::exponent)?;
+            exponent = self.arena.push(Node::Pow(exponent, above))?;
+        }
+        if minus { self.arena.push(Node::Neg(exponent)) } else { Some(exponent) }
+    }
+
+    fn primary(&mut self) -> Option<Operand> {
+        let token = self.peek();
+        match token.kind {
+            Kind::Number => self.number(),
+            Kind::Letter => self.letter(),
+            Kind::Word => self.letters(token.text),
+            Kind::Command => self.nested(Self::command),
+            Kind::Symbol('(' | '[' | '⟨') => self.nested(Self::bracket),
+            Kind::Symbol('{') => self.nested(Self::group),
+            Kind::Symbol('⦃') => self.nested(Self::set),
+            Kind::Symbol('|') => self.nested(|parser| parser.enclosed('|', Function::Abs)),
+            Kind::Symbol('⌊') => self.nested(|parser| parser.enclosed('⌋', Function::Floor)),
+            Kind::Symbol('⌈') => self.nested(|parser| parser.enclosed('⌉', Function::Ceil)),
+            Kind::Symbol('∞') => {
+                self.at += 1;
+                self.push(Node::Infinity)
+            }
+            Kind::Symbol('∅') => {
+                self.at += 1;
+                Some(Operand::Value(Value::Set(Vec::new())))
+            }
+            Kind::Symbol('√') => {
+                self.at += 1;
+                let degree = self.integer(2)?;
+                let of = self.nested(Self::primary)?.expr()?;
+                self.push(Node::Root(degree, of))
+            }
+            Kind::Text | Kind::Symbol(_) | Kind::End => None,
+        }
+    }
+
+    fn enclosed(&mut self, close: char, function: Function) -> Option<Operand> {
+        self.at += 1;
+        let bars = std::mem::replace(&mut self.bars, u32::from(close == '|'));
+        let inner = self.sum();
+        self.bars = bars;
+        let inner = inner?.expr()?;
+        self.expect(close)?;
+        self.push(Node::Call(function, inner))
+    }
+
+    /// A short word as the product of its letters.
+    fn letters(&mut self, word: &str) -> Option<Operand> {
+        if word.len() > 3 || !word.is_ascii() || self.ahead(1).is('_') || self.ahead(1).is('\'') {
+            return None;
+        }
+        self.at += 1;
+        let mut product: Option<Id> = None;
+        for letter in word.chars() {
+            let id = self.symbol(letter.encode_utf8(&mut [0; 4]))?;
+            product = match product {
+                Some(product) => self.arena.push(Node::Mul(product, id)),
+                None => Some(id),
+            };
+        }
+        product.map(Operand::Expr)
+    }
+
+    /// What a letter or a name stands for.
+    fn symbol(&mut self, name: &str) -> Option<Id> {
+        let node = match name {
+            "e" => Node::E,
+            "i" => Node::I,
+            "pi" | "π" => Node::Pi,
+            _ => Node::Variable(self.arena.name(greek(name))?),
+        };
+        self.arena.push(node)
+    }
+
+    fn letter(&mut self) -> Option<Operand> {
+        let first = self.peek().text;
+        let name = self.name()?;
+        let is_function = matches!(first, "f" | "g" | "F" | "G");
+        if is_function && self.peek().is('(') {
+            return self.nested(|parser| parser.applied(&name));
+        }
+        let id = self.symbol(&name)?;
+        Some(Operand::Expr(id))
+    }
+
+    /// A letter or a command with its index and its primes.
+    pub fn name(&mut self) -> Option<String> {
+        const LONGEST_INDEX: usize = 8;
+        let mut name = greek(self.peek().text).to_owned();
+        self.at += 1;
+        if self.peek().is('_') {
+            self.at += 1;
+            name.push('_');
+            let braced = self.eat('{');
+            for _ in 0..LONGEST_INDEX {
+                let token = self.peek();
+                match token.kind {
+                    Kind::Number | Kind::Letter | Kind::Word | Kind::Text | Kind::Command => name.push_str(token.text),
+                    Kind::Symbol(',' | '+' | '-') if braced => name.push_str(token.text),
+                    Kind::Symbol(_) | Kind::End => return None,
+                }
+                self.at += 1;
+                if !braced || self.peek().is('}') {
+                    break;
+                }
+            }
+            if braced {
+                self.expect('}')?;
+            }
+        }
+        while self.peek().is('\'') || (self.peek().is('^') && self.ahead(1).is('\'')) {
+            self.at += if self.peek().is('^') { 2 } else { 1 };
+            name.push('\'');
+        }
+        Some(name)
+    }
+
+    /// A function of which only the name is known, at one or two arguments.
+    fn applied(&mut self, name: &str) -> Option<Operand> {
+        let name = self.arena.name(name)?;
+        self.at += 1;
+        let first = self.sum()?.expr()?;
+        let second = if self.eat(',') { Some(self.sum()?.expr()?) } else { None };
+        self.expect(')')?;
+        self.push(Node::Apply(name, first, second))
+    }
+
+    fn command(&mut self) -> Option<Operand> {
+        let name = self.peek().text;
+        if let Some(function) = function(name) {
+            self.at += 1;
+            return self.call(function);
+        }
+        match name {
+            "frac" => {
+                self.at += 1;
+                let (top, bottom) = (self.argument(true)?, self.argument(true)?);
+                self.push(Node::Div(top, bottom))
+            }
+            "binom" => {
+                self.at += 1;
+                let (n, k) = (self.argument(true)?, self.argument(true)?);
+                self.push(Node::Binomial(n, k))
+            }
+            "sqrt" | "cbrt" => self.root(name),
+            "log" => self.log(),
+            "infty" => {
+                self.at += 1;
+                self.push(Node::Infinity)
+            }
+            "reals" => {
+                self.at += 1;
+                self.reals().map(Operand::Value)
+            }
+            "emptyset" => {
+                self.at += 1;
+                Some(Operand::Value(Value::Set(Vec::new())))
+            }
+            "begin" => self.matrix().map(Operand::Value),
+            "overline" | "bar" | "vec" | "hat" | "widehat" | "overrightarrow" | "tilde" | "underline" | "dot"
+            | "overleftrightarrow" => self.marked(name),
+            "int" | "iint" | "oint" | "sum" | "prod" | "lim" | "partial" | "nabla" | "end" | "pmod" | "bmod" | "mod"
+            | "max" | "min" | "gcd" | "lcm" | "det" | "notin" | "Rightarrow" | "implies" | "to" | "rightarrow"
+            | "forall" | "exists" | "neg" | "subset" | "subseteq" | "oplus" | "otimes" | "sim" | "cong" | "perp"
+            | "parallel" | "iff" | "because" | "therefore" | "mapsto" | "stackrel" | "underbrace" | "cancel" => None,
+            _ => {
+                let name = self.name()?;
+                let id = self.symbol(&name)?;
+                Some(Operand::Expr(id))
+            }
+        }
+    }
+
+    /// Letters with a mark above or below, as one name.
+    fn marked(&mut self, mark: &str) -> Option<Operand> {
+        const LONGEST: usize = 6;
+        self.at += 1;
+        let mut name = mark.to_owned();
+        let braced = self.eat('{');
+        for _ in 0..LONGEST {
+            match self.peek().kind {
+                Kind::Letter | Kind::Word | Kind::Command => {
+                    let part = self.name()?;
+                    name.push(' ');
+                    name.push_str(&part);
+                }
+                Kind::Number | Kind::Text | Kind::Symbol(_) | Kind::End => break,
+            }
+            if !braced {
+                break;
+            }
+        }
+        if (braced && !self.eat('}')) || name.len() == mark.len() {
+            return None;
+        }
+        let id = self.symbol(&name)?;
+        Some(Operand::Expr(id))
+    }
+
+    fn root(&mut self, name: &str) -> Option<Operand> {
+        self.at += 1;
+        let degree = if name == "sqrt" && self.eat('[') {
+            let degree = self.sum()?.expr()?;
+            self.expect(']')?;
+            degree
+        } else {
+            self.integer(if name == "sqrt" { 2 } else { 3 })?
+        };
+        let of = self.argument(false)?;
+        self.push(Node::Root(degree, of))
+    }
+
+    /// The argument of a command: a group, or one token. Of `\frac12` each digit is an argument.
+    fn argument(&mut self, digits: bool) -> Option<Id> {
+        let token = self.peek();
+        if token.kind == Kind::Number && digits && token.text.len() > 1 {
+            let digit = token.text.get(..1)?.parse().ok()?;
+            let taken = if self.split.0 == self.at { self.split.1 } else { 0 };
+            self.split = (self.at, taken + 1);
+            return self.integer(digit);
+        }
+        self.nested(Self::primary)?.expr()
+    }
+
+    fn log(&mut self) -> Option<Operand> {
+        self.at += 1;
+        let base = if self.eat('_') { self.argument(true)? } else { self.integer(10)? };
+        let exponent = if self.eat('^') { Some(self.nested(Self::exponent)?) } else { None };
+        let of = self.function_argument()?;
+        let id = self.arena.push(Node::Log(base, of))?;
+        self.raised(id, exponent)
+    }
+
+    fn raised(&mut self, id: Id, exponent: Option<Id>) -> Option<Operand> {
+        match exponent {
+            Some(exponent) => self.push(Node::Pow(id, exponent)),
+            None => Some(Operand::Expr(id)),
+        }
+    }
+
+    fn call(&mut self, function: Function) -> Option<Operand> {
+        let mut function = function;
+        let mut exponent = None;
+        if self.eat('^') {
+            let id = self.nested(Self::exponent)?;
+            if self.is_minus_one(id) {
+                function = inverse(function)?;
+            } else {
+                exponent = Some(id);
+            }
+        }
+        let of = self.function_argument()?;
+        let id = self.arena.push(Node::Call(function, of))?;
+        self.raised(id, exponent)
+    }
+
+    fn is_minus_one(&self, id: Id) -> bool {
+        let one = |id: Id| matches!(self.arena.node(id), Node::Number(number) if *number == Rational::ONE);
+        matches!(self.arena.node(id), Node::Neg(inner) if one(*inner))
+    }
+
+    /// A group, or all factors up to the next function or operator.
+    fn function_argument(&mut self) -> Option<Id> {
+        if matches!(self.peek().kind, Kind::Symbol('(' | '{' | '[')) {
+            return self.nested(Self::primary)?.expr();
+        }
+        let minus = self.eat('-');
+        let mut product = self.nested(Self::power)?.expr()?;
+        while self.begins_factor() && function(self.peek().text).is_none() && self.peek().text != "log" {
+            let factor = self.nested(Self::power)?.expr()?;
+            product = self.arena.push(Node::Mul(product, factor))?;
+        }
+        if minus { self.arena.push(Node::Neg(product)) } else { Some(product) }
+    }
+
+    /// A number, which may be a mixed one or have digits that repeat.
+    fn number(&mut self) -> Option<Operand> {
+        let token = self.peek();
+        self.at += 1;
+        if let Some((top, bottom)) = vulgar(token.text) {
+            return self.push(Node::Number(Rational::fraction(top, bottom)?));
+        }
+        let (value, places) = decimal_value(token.text)?;
+        self.decimal |= places > 0;
+        if token.text.contains('.') && matches!(self.peek().text, "overline" | "dot" | "bar") && self.peek().kind == Kind::Command {
+            return self.repeating(&value, places);
+        }
+        let whole = self.arena.push(Node::Number(value))?;
+        if places == 0 && self.fraction_follows() {
+            let part = self.product_of_mixed()?;
+            return self.push(Node::Add(whole, part));
+        }
+        Some(Operand::Expr(whole))
+    }
+
+    /// Whether a fraction of plain numbers follows an integer, with which it makes a mixed number.
+    fn fraction_follows(&self) -> bool {
+        let next = self.peek();
+        let plain = |token: Token<'_>| token.kind == Kind::Number && token.text.bytes().all(|byte| byte.is_ascii_digit());
+        match next.kind {
+            Kind::Number if vulgar(next.text).is_some() => true,
+            Kind::Number => next.spaced && plain(next) && self.ahead(1).is('/') && plain(self.ahead(2)),
+            Kind::Command if next.text == "frac" => {
+                let braced = |at: usize| self.ahead(at).is('{') && plain(self.ahead(at + 1)) && self.ahead(at + 2).is('}');
+                let first = if braced(1) { 4 } else { 2 };
+                let two_digits = plain(self.ahead(1)) && self.ahead(1).text.len() == 2;
+                two_digits || ((braced(1) || plain(self.ahead(1))) && (braced(first) || plain(self.ahead(first))))
+            }
+            _ => false,
+        }
+    }
+
+    fn product_of_mixed(&mut self) -> Option<Id> {
+        if self.peek().kind == Kind::Command || vulgar(self.peek().text).is_some() {
+            return self.primary()?.expr();
+        }
+        let top = decimal_value(self.peek().text)?.0;
+        self.at += 2;
+        let bottom = decimal_value(self.peek().text)?.0;
+        self.at += 1;
+        self.arena.push(Node::Number(top.div(&bottom)?))
+    }
+
+    fn repeating(&mut self, value: &Rational, places: usize) -> Option<Operand> {
+        const MOST: usize = 18;
+        self.at += 1;
+        self.expect('{')?;
+        let digits = self.peek().text;
+        self.at += 1;
+        self.expect('}')?;
+        if digits.len() + places > MOST || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let period = 10_i128.pow(u32::try_from(digits.len()).ok()?) - 1;
+        let scale = 10_i128.pow(u32::try_from(places).ok()?);
+        let part = Rational::fraction(digits.parse().ok()?, period * scale)?;
+        self.push(Node::Number(value.add(&part)?))
+    }
+}
+
+/// The value of a decimal number and how many digits it has behind the point.
+fn decimal_value(text: &str) -> Option<(Rational, usize)> {
+    let bytes = text.as_bytes();
+    let exponent_at = bytes.iter().position(|byte| matches!(byte, b'e' | b'E')).unwrap_or(text.len());
+    let exponent: i32 = if exponent_at < text.len() { text[exponent_at + 1..].parse().ok()? } else { 0 };
+    let comma = bytes.len() > 2 && bytes.starts_with(b"0,") && bytes[2..].iter().all(u8::is_ascii_digit);
+    let point = if comma { Some(1) } else { bytes[..exponent_at].iter().position(|byte| *byte == b'.') };
+    let digits = |part: &str| part.bytes().filter(u8::is_ascii_digit).map(char::from).collect::<String>();
+    let places = point.map_or(0, |point| exponent_at - point - 1);
+    let plain = point.is_none() && bytes[..exponent_at].iter().all(u8::is_ascii_digit);
+    let value = if plain {
+        Rational::decimal(&text[..exponent_at], 0, exponent)?
+    } else {
+        let all = digits(&text[..exponent_at]);
+        Rational::decimal(if all.is_empty() { "0" } else { &all }, places, exponent)?
+    };
+    Some((value, places))
+}
+
+fn vulgar(text: &str) -> Option<(i128, i128)> {
+    if text.is_ascii() {
+        return None;
+    }
+    Some(match text {
+        "½" => (1, 2),
+        "⅓" => (1, 3),
+        "⅔" => (2, 3),
+        "¼" => (1, 4),
+        "¾" => (3, 4),
+        "⅕" => (1, 5),
+        "⅖" => (2, 5),
+        "⅗" => (3, 5),
+        "⅘" => (4, 5),
+        "⅙" => (1, 6),
+        "⅚" => (5, 6),
+        "⅛" => (1, 8),
+        "⅜" => (3, 8),
+        "⅝" => (5, 8),
+        "⅞" => (7, 8),
+        _ => return None,
+    })
+}
+
+/// The name of a Greek letter.
+fn greek(name: &str) -> &str {
+    match name {
+        "α" => "alpha",
+        "β" => "beta",
+        "γ" => "gamma",
+        "δ" => "delta",
+        "θ" => "theta",
+        "λ" => "lambda",
+        "μ" => "mu",
+        "σ" => "sigma",
+        "φ" => "phi",
+        "ω" => "omega",
+        "π" => "pi",
+        name => name,
+    }
+}
+
+pub fn function(name: &str) -> Option<Function> {
+    Some(match name {
+        "sin" => Function::Sin,
+        "cos" => Function::Cos,
+        "tan" => Function::Tan,
+        "cot" => Function::Cot,
+        "sec" => Function::Sec,
+        "csc" => Function::Csc,
+        "arcsin" => Function::Arcsin,
+        "arccos" => Function::Arccos,
+        "arctan" => Function::Arctan,
+        "sinh" => Function::Sinh,
+        "cosh" => Function::Cosh,
+        "tanh" => Function::Tanh,
+        "ln" => Function::Ln,
+        "exp" => Function::Exp,
+        "abs" => Function::Abs,
+        "floor" => Function::Floor,
+        "ceil" => Function::Ceil,
+        _ => return None,
+    })
+}
+
+fn inverse(function: Function) -> Option<Function> {
+    match function {
+        Function::Sin => Some(Function::Arcsin),
+        Function::Cos => Some(Function::Arccos),
+        Function::Tan => Some(Function::Arctan),
+        _ => None,
+    }
+}

@@ -1,0 +1,182 @@
+//! Units behind numbers: which are the same, and by what factor others differ.
+
+use super::rational::Rational;
+
+/// Exponents of metre, gram, second, ampere, kelvin, month and of six currencies.
+type Dimensions = [i8; 12];
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unit {
+    Percent,
+    Degree,
+    /// So many of the base units with these exponents.
+    Known { dimensions: Dimensions, scale: Rational },
+    /// Words that name no unit that is known, such as what is counted.
+    Other(String),
+}
+
+/// How a number in one unit compares with one in another.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Relation {
+    /// The numbers are compared as they are.
+    Same,
+    /// The first number times this is compared with the second.
+    Scaled(Rational),
+    Different,
+}
+
+/// Names, the exponents they have, and the scale as a fraction.
+type Entry = (&'static [&'static str], &'static [(usize, i8)], i64, i64);
+
+const METRE: usize = 0;
+const GRAM: usize = 1;
+const SECOND: usize = 2;
+const AMPERE: usize = 3;
+const KELVIN: usize = 4;
+const MONTH: usize = 5;
+const DOLLAR: usize = 6;
+const EURO: usize = 7;
+const POUND: usize = 8;
+const YUAN: usize = 9;
+const RUPEE: usize = 10;
+const YEN: usize = 11;
+
+const UNITS: &[Entry] = &[
+    (&["m", "meter", "metre"], &[(METRE, 1)], 1, 1),
+    (&["cm", "centimeter", "centimetre"], &[(METRE, 1)], 1, 100),
+    (&["dm", "decimeter", "decimetre"], &[(METRE, 1)], 1, 10),
+    (&["mm", "millimeter", "millimetre"], &[(METRE, 1)], 1, 1_000),
+    (&["km", "kilometer", "kilometre"], &[(METRE, 1)], 1_000, 1),
+    (&["inch", "inches", "in"], &[(METRE, 1)], 254, 10_000),
+    (&["ft", "foot", "feet"], &[(METRE, 1)], 3_048, 10_000),
+    (&["yd", "yard"], &[(METRE, 1)], 9_144, 10_000),
+    (&["mi", "mile"], &[(METRE, 1)], 1_609_344, 1_000),
+    (&["g", "gram", "gm"], &[(GRAM, 1)], 1, 1),
+    (&["kg", "kilogram"], &[(GRAM, 1)], 1_000, 1),
+    (&["mg", "milligram"], &[(GRAM, 1)], 1, 1_000),
+    (&["tonne"], &[(GRAM, 1)], 1_000_000, 1),
+    (&["lb", "pound"], &[(GRAM, 1)], 45_359_237, 100_000),
+    (&["oz", "ounce"], &[(GRAM, 1)], 45_359_237, 1_600_000),
+    (&["s", "sec", "second"], &[(SECOND, 1)], 1, 1),
+    (&["ms", "millisecond"], &[(SECOND, 1)], 1, 1_000),
+    (&["min", "minute"], &[(SECOND, 1)], 60, 1),
+    (&["h", "hr", "hour"], &[(SECOND, 1)], 3_600, 1),
+    (&["day"], &[(SECOND, 1)], 86_400, 1),
+    (&["week"], &[(SECOND, 1)], 604_800, 1),
+    (&["month"], &[(MONTH, 1)], 1, 1),
+    (&["year", "yr"], &[(MONTH, 1)], 12, 1),
+    (&["l", "L", "liter", "litre"], &[(METRE, 3)], 1, 1_000),
+    (&["ml", "mL", "milliliter", "millilitre"], &[(METRE, 3)], 1, 1_000_000),
+    (&["mph"], &[(METRE, 1), (SECOND, -1)], 44_704, 100_000),
+    (&["kph", "kmh"], &[(METRE, 1), (SECOND, -1)], 1_000, 3_600),
+    (&["hz", "Hz", "hertz"], &[(SECOND, -1)], 1, 1),
+    (&["N", "newton"], &[(GRAM, 1), (METRE, 1), (SECOND, -2)], 1_000, 1),
+    (&["J", "joule"], &[(GRAM, 1), (METRE, 2), (SECOND, -2)], 1_000, 1),
+    (&["kJ", "kilojoule"], &[(GRAM, 1), (METRE, 2), (SECOND, -2)], 1_000_000, 1),
+    (&["W", "watt"], &[(GRAM, 1), (METRE, 2), (SECOND, -3)], 1_000, 1),
+    (&["kW", "kilowatt"], &[(GRAM, 1), (METRE, 2), (SECOND, -3)], 1_000_000, 1),
+    (&["Pa", "pascal"], &[(GRAM, 1), (METRE, -1), (SECOND, -2)], 1_000, 1),
+    (&["V", "volt"], &[(GRAM, 1), (METRE, 2), (SECOND, -3), (AMPERE, -1)], 1_000, 1),
+    (&["A", "ampere", "amp"], &[(AMPERE, 1)], 1, 1),
+    (&["K", "kelvin"], &[(KELVIN, 1)], 1, 1),
+    (&["$", "dollar", "usd", "USD"], &[(DOLLAR, 1)], 1, 1),
+    (&["cent", "¢"], &[(DOLLAR, 1)], 1, 100),
+    (&["€", "euro", "EUR"], &[(EURO, 1)], 1, 1),
+    (&["£", "GBP"], &[(POUND, 1)], 1, 1),
+    (&["yuan", "RMB"], &[(YUAN, 1)], 1, 1),
+    (&["₹", "rupee", "Rs"], &[(RUPEE, 1)], 1, 1),
+    (&["¥", "yen"], &[(YEN, 1)], 1, 1),
+];
+
+/// The entry of a unit by one of its names or its plural.
+fn entry(name: &str) -> Option<&'static Entry> {
+    let find = |name: &str| UNITS.iter().find(|(names, ..)| names.contains(&name));
+    let lower = || name.to_ascii_lowercase();
+    find(name).or_else(|| match name.len() {
+        0..=2 => None,
+        _ => find(&lower()).or_else(|| find(lower().strip_suffix('s')?)),
+    })
+}
+
+/// Whether a word is a unit.
+pub fn is_known(name: &str) -> bool {
+    entry(name).is_some()
+}
+
+impl Unit {
+    /// The unit that a text such as `cm^2`, `miles per hour` or `square feet` names.
+    pub fn read(text: &str) -> Self {
+        Self::known(text).unwrap_or_else(|| {
+            let word = |word: &str| word.strip_suffix('s').unwrap_or(word).to_lowercase();
+            let words: Vec<String> = text.split([' ', '.']).filter(|part| !part.is_empty()).map(word).collect();
+            Self::Other(words.join(" "))
+        })
+    }
+
+    fn known(text: &str) -> Option<Self> {
+        const MOST_PARTS: usize = 12;
+        let (mut dimensions, mut scale) = ([0_i8; 12], Rational::ONE);
+        let (mut sign, mut power, mut found) = (1_i8, 1_i8, false);
+        for (at, part) in text.split(' ').filter(|part| !part.is_empty()).enumerate() {
+            if at >= MOST_PARTS {
+                return None;
+            }
+            match part {
+                "/" | "per" => sign = -1,
+                "*" => {}
+                "square" | "sq" => power = 2,
+                "cubic" | "cu" => power = 3,
+                _ => {
+                    let (name, exponent) = part.split_once('^').unwrap_or((part, "1"));
+                    let exponent = exponent.parse::<i8>().ok().filter(|exponent| (-4..=4).contains(exponent))?;
+                    let total = sign * exponent * power;
+                    let (_, exponents, top, bottom) = entry(name)?;
+                    for (dimension, by) in *exponents {
+                        dimensions[*dimension] = dimensions[*dimension].checked_add(by.checked_mul(total)?)?;
+                    }
+                    let factor = Rational::fraction(i128::from(*top), i128::from(*bottom))?;
+                    scale = scale.mul(&factor.pow(i64::from(total))?)?;
+                    (power, found) = (1, true);
+                }
+            }
+        }
+        found.then_some(Self::Known { dimensions, scale })
+    }
+
+    /// How numbers in this unit compare with numbers in `other`.
+    pub fn relation(&self, other: &Self) -> Relation {
+        match (self, other) {
+            (Self::Percent, Self::Percent) | (Self::Degree, Self::Degree) => Relation::Same,
+            (Self::Known { dimensions: a, scale }, Self::Known { dimensions: b, scale: other }) if a == b => {
+                match scale.div(other) {
+                    Some(factor) if factor == Rational::ONE => Relation::Same,
+                    Some(factor) => Relation::Scaled(factor),
+                    None => Relation::Different,
+                }
+            }
+            (Self::Other(a), Self::Other(b)) if a.contains(b.as_str()) || b.contains(a.as_str()) => Relation::Same,
+            _ => Relation::Different,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_the_same_scaled_or_different() {
+        let of = |a: &str, b: &str| Unit::read(a).relation(&Unit::read(b));
+        assert_eq!(of("km", "m"), Relation::Scaled(Rational::integer(1_000)));
+        assert_eq!(of("km / h", "kilometers per hour"), Relation::Same);
+        assert_eq!(of("cm^2", "square centimeters"), Relation::Same);
+        assert_eq!(of("hours", "minutes"), Relation::Scaled(Rational::integer(60)));
+        assert_eq!(of("m", "s"), Relation::Different);
+        assert_eq!(of("$", "€"), Relation::Different);
+        assert_eq!(of("cents", "dollars"), Relation::Scaled(Rational::fraction(1, 100).unwrap()));
+        assert_eq!(of("apples", "oranges"), Relation::Different);
+        assert_eq!(of("apples", "red apples"), Relation::Same);
+        assert_eq!(Unit::read("cm^9").relation(&Unit::read("cm")), Relation::Different);
+        assert_eq!(of("bags", "bag"), Relation::Same);
+    }
+}

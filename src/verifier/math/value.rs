@@ -1,0 +1,66 @@
+//! What an answer is: a number, or something made of numbers.
+
+use super::expr::Expr;
+use super::units::Unit;
+
+/// How the sides of a relation stand to one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    Equal,
+    About,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// What is said to equal a value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Label {
+    /// A variable by its name.
+    Variable(u32),
+    /// A function by its name, whatever its argument.
+    Function(String),
+    /// Words, a segment, a quotient of lengths or several variables.
+    Other,
+}
+
+#[derive(Clone, Debug)]
+pub enum Value {
+    Scalar { expr: Expr, unit: Option<Unit> },
+    /// A number with the base that it is written in.
+    Based { digits: String, base: u32 },
+    /// Words, in lower case and without marks.
+    Text(String),
+    /// Values in an order, in parentheses. Two of them may also be meant as an open interval.
+    Tuple(Vec<Value>),
+    /// From the first to the second; whether each of them belongs to it.
+    Interval { ends: Box<[Value; 2]>, closed: [bool; 2] },
+    /// Values in no order: in braces, or several answers in a row.
+    Set(Vec<Value>),
+    Union(Vec<Value>),
+    Intersection(Vec<Value>),
+    Difference(Box<[Value; 2]>),
+    /// Row by row.
+    Matrix { columns: usize, cells: Vec<Value> },
+    /// Sides with the signs between them.
+    Relation { sides: Vec<Expr>, signs: Vec<Sign> },
+    Assign { label: Label, value: Box<Value> },
+    /// Numbers with colons between them; whether they may be a time of day.
+    Ratio { terms: Vec<Expr>, time: bool },
+}
+
+impl Value {
+    pub fn scalar(expr: Expr) -> Self {
+        Self::Scalar { expr, unit: None }
+    }
+
+    /// The expression, where it is one without a unit.
+    pub fn as_expr(&self) -> Option<Expr> {
+        match self {
+            Self::Scalar { expr, unit: None } => Some(*expr),
+            _ => None,
+        }
+    }
+}
