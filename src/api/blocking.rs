@@ -17,6 +17,18 @@ pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stat
     done.await.map_err(io::Error::other)
 }
 
+/// The same on a thread of its own, for work that waits for a client: many who send slowly must not take the threads that
+/// others' work is done on. There are no more of them than connections.
+pub async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+    let (send, receive) = tokio::sync::oneshot::channel();
+    std::thread::Builder::new().name(String::from("apart")).spawn(move || {
+        step_back();
+        // Nobody may wait for it any more.
+        let _ = send.send(work());
+    })?;
+    receive.await.map_err(io::Error::other)
+}
+
 /// Steps back once for each thread: nobody may step forward again.
 fn step_back() {
     thread_local! {
@@ -42,5 +54,7 @@ mod tests {
         }
         assert_eq!(niceness(), own);
         assert!(blocking(|| panic!("as a test does")).await.is_err());
+        assert_eq!(apart(niceness).await.unwrap(), (own + NICENESS).min(19));
+        assert!(apart(|| panic!("as a test does")).await.is_err());
     }
 }

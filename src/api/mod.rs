@@ -85,6 +85,7 @@ use crate::store::Store;
 use crate::verifier::Outside;
 use crate::webhook::Guard;
 use access::AnonymousAccess;
+use datasets::pulls::Pulls;
 use datasets::rows::RowIndexes;
 use error::Problem;
 use etag::Answers;
@@ -133,6 +134,7 @@ pub struct Shared {
     answers: Answers,
     keyed: idempotency::Keyed,
     row_indexes: RowIndexes,
+    pulls: Pulls,
     /// For open event streams.
     streams: Places,
     /// Becomes true when the server is about to end; streams and waits then end too.
@@ -192,6 +194,7 @@ fn inputs_and_artifacts() -> Routes {
         .routes(routes!(datasets::get::get_dataset, datasets::update::update_dataset))
         .routes(routes!(datasets::delete::delete_dataset))
         .routes(routes!(datasets::append::append_to_dataset))
+        .routes(routes!(datasets::pulls::list_dataset_pulls))
         .routes(routes!(datasets::version::get_dataset_version))
         .of(Kind::Downloads, routes!(datasets::content::download_dataset_version))
         .of(Kind::Downloads, routes!(datasets::rows::list_dataset_rows))
@@ -317,6 +320,7 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
         answers,
         keyed,
         row_indexes,
+        pulls: Pulls::default(),
         streams: Places::new(tail::MOST_STREAMS),
         shutdown,
     };

@@ -23,7 +23,12 @@ const FUNCTIONS_COLUMN: &str = "functions";
 /// The row in our form when it has to change, and nothing when it can stay or is broken in a way that the check of rows
 /// will name. `row` is the line, counted from 1.
 pub fn convert(row: u64, line: &[u8]) -> Result<Option<String>, DatasetError> {
-    let Ok(Value::Object(mut fields)) = serde_json::from_slice(line) else { return Ok(None) };
+    let Ok(Value::Object(fields)) = serde_json::from_slice(line) else { return Ok(None) };
+    Ok(convert_fields(row, fields)?.map(|fields| Value::Object(fields).to_string()))
+}
+
+/// The same for a row that was read.
+pub fn convert_fields(row: u64, mut fields: Map<String, Value>) -> Result<Option<Map<String, Value>>, DatasetError> {
     if fields.contains_key(PROMPT_COLUMN) || !fields.contains_key(MESSAGES_COLUMN) {
         return Ok(None);
     }
@@ -50,7 +55,7 @@ pub fn convert(row: u64, line: &[u8]) -> Result<Option<String>, DatasetError> {
     }
     let mut converted = Map::from_iter([(PROMPT_COLUMN.to_owned(), prompt(messages))]);
     converted.extend(fields);
-    Ok(Some(Value::Object(converted).to_string()))
+    Ok(Some(converted))
 }
 
 /// Clients write null, or an empty list, for what a message does not have.

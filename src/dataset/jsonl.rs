@@ -9,7 +9,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::ops::ControlFlow;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -21,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::lines::{Line, Lines};
+use super::tally::Tally;
 use super::{Columns, DatasetError, Row};
 use crate::job::digest::hex;
 
@@ -28,10 +28,6 @@ use crate::job::digest::hex;
 pub const MOST_ROW_BYTES: usize = 64 << 20;
 /// No limit on rows may be higher: the index of an open file takes 8 bytes a row.
 pub const MOST_ROWS: u64 = 100_000_000;
-
-/// Columns that are counted; of files with more, or with longer names, nothing is known.
-const MOST_COLUMNS: usize = 256;
-const LONGEST_NAME: usize = 256;
 
 /// At a time when lines are counted.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -86,15 +82,7 @@ impl Validator {
     pub fn new(columns: Columns, limits: Limits) -> Self {
         Self {
             lines: Lines::new(limits.max_row_bytes.min(MOST_ROW_BYTES)),
-            tally: Tally {
-                columns,
-                max_rows: limits.max_rows.min(MOST_ROWS),
-                rows: 0,
-                has_answer: 0,
-                has_completion: 0,
-                filled: Some(BTreeMap::new()),
-                prompts: Vec::new(),
-            },
+            tally: Tally::new(columns, limits.max_rows.min(MOST_ROWS)),
             digest: Sha256::new(),
             bytes: 0,
             failure: None,
@@ -119,70 +107,11 @@ impl Validator {
             return Err(failure);
         }
         self.lines.finish(|line| self.tally.add(&line))?;
-        if self.tally.rows == 0 {
+        if self.tally.rows() == 0 {
             return Err(DatasetError::Empty);
         }
         let sha256 = hex(&self.digest.finalize());
         Ok(self.tally.summary(self.bytes, sha256))
-    }
-}
-
-/// What the [`Validator`] counts.
-#[derive(Debug)]
-struct Tally {
-    columns: Columns,
-    max_rows: u64,
-    rows: u64,
-    has_answer: u64,
-    has_completion: u64,
-    filled: Option<BTreeMap<String, u64>>,
-    /// Hashes of the prompts; sorted at the end, which takes less memory than a set.
-    prompts: Vec<u64>,
-}
-
-impl Tally {
-    fn add(&mut self, line: &Line<'_>) -> Result<(), DatasetError> {
-        if self.rows == self.max_rows {
-            return Err(DatasetError::TooManyRows { row: line.number, limit: self.max_rows });
-        }
-        let row = Row::parse(line.number, line.text, &self.columns)?;
-        let mut hasher = DefaultHasher::new();
-        row.prompt.hash(&mut hasher);
-        self.prompts.push(hasher.finish());
-        self.rows += 1;
-        self.has_answer += u64::from(row.answer.is_some());
-        self.has_completion += u64::from(row.completion.is_some());
-        self.count_columns(&row);
-        Ok(())
-    }
-
-    fn count_columns(&mut self, row: &Row) {
-        let Some(filled) = &mut self.filled else { return };
-        for (name, _) in row.fields.iter().filter(|(_, value)| !value.is_null()) {
-            if let Some(rows) = filled.get_mut(name) {
-                *rows += 1;
-            } else if filled.len() < MOST_COLUMNS && name.len() <= LONGEST_NAME {
-                filled.insert(name.clone(), 1);
-            } else {
-                self.filled = None;
-                return;
-            }
-        }
-    }
-
-    fn summary(mut self, bytes: u64, sha256: String) -> Summary {
-        self.prompts.sort_unstable();
-        self.prompts.dedup();
-        Summary {
-            rows: self.rows,
-            bytes,
-            sha256,
-            has_answer: self.has_answer,
-            has_completion: self.has_completion,
-            columns: self.columns,
-            filled: self.filled,
-            duplicates: self.rows - self.prompts.len() as u64,
-        }
     }
 }
 
@@ -513,20 +442,5 @@ mod tests {
                 prop_assert!((0..file.len()).all(|index| file.row(index).is_ok()));
             }
         }
-    }
-
-    #[test]
-    fn values_are_counted_for_each_column_unless_there_are_too_many() {
-        let rows = b"{\"prompt\":\"a\",\"x\":1}\n{\"prompt\":\"b\",\"x\":null,\"y\":[]}\n";
-        let filled = validate(rows, Limits::default()).unwrap().filled.unwrap();
-        let filled: Vec<_> = filled.iter().map(|(name, rows)| (name.as_str(), *rows)).collect();
-        assert_eq!(filled, [("prompt", 2), ("x", 1), ("y", 1)]);
-        let wide = |columns: usize| {
-            let columns: String = (1..columns).map(|i| format!(",\"{i}\":0")).collect();
-            validate(format!("{{\"prompt\":\"a\"{columns}}}").as_bytes(), Limits::default()).unwrap().filled
-        };
-        assert_eq!((wide(MOST_COLUMNS).map(|filled| filled.len()), wide(MOST_COLUMNS + 1)), (Some(MOST_COLUMNS), None));
-        let long = format!("{{\"prompt\":\"a\",\"{}\":0}}", "n".repeat(LONGEST_NAME + 1));
-        assert_eq!(validate(long.as_bytes(), Limits::default()).unwrap().filled, None);
     }
 }

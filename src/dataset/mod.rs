@@ -5,15 +5,22 @@
 //! a client learns of a broken row at once and not when a job reaches it; a job then reads rows one by one and
 //! never holds the file in memory ([`jsonl::JsonlFile`]).
 //!
-//! Left out: shuffling and batching (the engine's), storing files (the store's), formats other than JSON lines.
+//! Other forms become JSON lines while they are received ([`intake`]), and rows of other layouts become rows of ours.
+//!
+//! Left out: shuffling and batching (the engine's), storing files (the store's).
 
 pub mod arithmetic;
 pub mod builtin;
 pub mod chat;
+pub mod forms;
 pub mod index;
+pub mod intake;
 pub mod jsonl;
+pub mod layout;
 mod lines;
+pub mod map;
 mod random;
+mod tally;
 pub mod tasks;
 
 use std::sync::Arc;
@@ -167,6 +174,41 @@ pub enum DatasetError {
     NotUtf8 { row: u64, byte: usize },
     #[error("row {row}: more than {limit} rows, the most that one data set may have")]
     TooManyRows { row: u64, limit: u64 },
+    #[error("row {row}: `{column}` cannot be made: {detail}; correct the map, or mark what may be missing with a `?`")]
+    NotMapped { row: u64, column: String, detail: String },
+    #[error("row {row}: not of the layout `{layout}`: {detail}")]
+    OtherLayout { row: u64, layout: &'static str, detail: String },
+    #[error("the file is {detail}")]
+    OtherForm {
+        /// What it is, and what to do about it.
+        detail: String,
+    },
+    #[error(
+        "the file is packed with {packing} and cannot be unpacked: {detail}; it was probably cut off, send it again"
+    )]
+    Packing { packing: &'static str, detail: String },
+    #[error("the file has more than {limit} bytes when it is unpacked, the most that a data set may have; split it")]
+    ExpandsTooFar { limit: u64 },
+    #[error(
+        "row {row}: on line {line} of the file it has {fields} fields where there are {columns} columns; put fields that hold \
+         the delimiter or a line end in double quotes"
+    )]
+    Ragged { row: u64, line: u64, fields: u64, columns: u64 },
+    #[error("the first record of the file, which names the columns, {detail}; give each column a name of its own")]
+    Header { detail: String },
+    #[error("row {row}: the file is no whole array of JSON: {detail}")]
+    Array { row: u64, detail: String },
+    #[error("the file cannot be read as Parquet: {detail}")]
+    Parquet { detail: String },
+    #[error("the Parquet file takes too much memory to read: {detail}")]
+    ParquetTooLarge { detail: String },
+    #[error("{file}, its row {row}: {source}")]
+    InFile {
+        file: String,
+        /// Within the file.
+        row: u64,
+        source: Box<DatasetError>,
+    },
     #[error("the data set has no rows")]
     Empty,
     #[error("row index {index} is beyond the {rows} rows of the data set")]
@@ -190,6 +232,17 @@ impl DatasetError {
             Self::RowTooLong { .. } => "row_too_long",
             Self::NotUtf8 { .. } => "not_utf8",
             Self::TooManyRows { .. } => "too_many_rows",
+            Self::NotMapped { .. } => "row_not_mapped",
+            Self::OtherLayout { .. } => "row_other_layout",
+            Self::OtherForm { .. } => "unknown_form",
+            Self::Packing { .. } => "packing_broken",
+            Self::ExpandsTooFar { .. } => "expands_too_far",
+            Self::Ragged { .. } => "csv_ragged_row",
+            Self::Header { .. } => "csv_header",
+            Self::Array { .. } => "json_array_broken",
+            Self::Parquet { .. } => "parquet_unreadable",
+            Self::ParquetTooLarge { .. } => "parquet_too_large",
+            Self::InFile { source, .. } => source.code(),
             Self::Empty => "dataset_empty",
             Self::IndexOutOfRange { .. } => "row_index_out_of_range",
             Self::Io { .. } => "io",
@@ -205,8 +258,30 @@ impl DatasetError {
             | Self::WrongType { row, .. }
             | Self::RowTooLong { row, .. }
             | Self::NotUtf8 { row, .. }
-            | Self::TooManyRows { row, .. } => Some(*row),
-            Self::Empty | Self::IndexOutOfRange { .. } | Self::Io { .. } => None,
+            | Self::TooManyRows { row, .. }
+            | Self::NotMapped { row, .. }
+            | Self::OtherLayout { row, .. }
+            | Self::Ragged { row, .. }
+            | Self::Array { row, .. }
+            | Self::InFile { row, .. } => Some(*row),
+            Self::OtherForm { .. }
+            | Self::Packing { .. }
+            | Self::ExpandsTooFar { .. }
+            | Self::Header { .. }
+            | Self::Parquet { .. }
+            | Self::ParquetTooLarge { .. }
+            | Self::Empty
+            | Self::IndexOutOfRange { .. }
+            | Self::Io { .. } => None,
+        }
+    }
+
+    /// The same, said of a row by who knows which it is.
+    fn in_row(self, number: u64) -> Self {
+        match self {
+            Self::RowTooLong { limit, .. } => Self::RowTooLong { row: number, limit },
+            Self::Parquet { detail } => Self::Parquet { detail: format!("{detail} (at row {number})") },
+            other => other,
         }
     }
 }
@@ -221,15 +296,7 @@ impl Row {
     fn parse(row: u64, line: &[u8], columns: &Columns) -> Result<Self, DatasetError> {
         let text =
             str::from_utf8(line).map_err(|error| DatasetError::NotUtf8 { row, byte: error.valid_up_to() + 1 })?;
-        let value: Value = serde_json::from_str(text).map_err(|error| {
-            // The position that serde_json appends counts lines within this line.
-            let detail = error.to_string();
-            let reason = detail.rsplit_once(" at line ").map_or(detail.as_str(), |(reason, _)| reason);
-            DatasetError::InvalidJson { row, detail: format!("{reason} (column {})", error.column()) }
-        })?;
-        let Value::Object(fields) = value else {
-            return Err(DatasetError::NotObject { row, found: kind(&value) });
-        };
+        let fields = read_fields(row, text)?;
         let wrong = |column: &str, detail: String| DatasetError::WrongType { row, column: column.to_owned(), detail };
 
         let (column, prompt) = prompt_column(&fields, columns).ok_or_else(|| DatasetError::MissingColumn {
@@ -242,6 +309,20 @@ impl Row {
         let completion = read_completion(fields.get(&columns.completion));
         let completion = completion.map_err(|detail| wrong(&columns.completion, detail))?;
         Ok(Self { prompt, answer, completion, fields: Arc::new(fields) })
+    }
+}
+
+/// The columns of a row, before anything is known of them.
+fn read_fields(row: u64, text: &str) -> Result<Map<String, Value>, DatasetError> {
+    let value: Value = serde_json::from_str(text).map_err(|error| {
+        // The position that serde_json appends counts lines within this line.
+        let detail = error.to_string();
+        let reason = detail.rsplit_once(" at line ").map_or(detail.as_str(), |(reason, _)| reason);
+        DatasetError::InvalidJson { row, detail: format!("{reason} (column {})", error.column()) }
+    })?;
+    match value {
+        Value::Object(fields) => Ok(fields),
+        other => Err(DatasetError::NotObject { row, found: kind(&other) }),
     }
 }
 

@@ -109,7 +109,9 @@ impl Hub {
         }
         let revision = reference.revision.as_deref().unwrap_or(MAIN);
         // A revision is one part of this address.
-        let path = format!("/api/models/{}/revision/{}?blobs=true", reference.repository, revision.replace('/', "%2F"));
+        let kind = if reference.repository.starts_with("datasets/") { "" } else { "models/" };
+        let revision = revision.replace('/', "%2F");
+        let path = format!("/api/{kind}{}/revision/{revision}?blobs=true", reference.repository);
         let mut response = self.get(&path, None, &reference.to_string())?;
         let read = response.body_mut().with_config().limit(LISTING_LIMIT_BYTES).read_to_vec();
         let bytes = read.map_err(|error| unreachable(&error))?;

@@ -1,9 +1,10 @@
-//! The model hub: what `hf:owner/name` stands for, and the client of the routes by which Hugging Face's hub and its mirrors
+//! The hub: what `hf:owner/name` and `hf:datasets/owner/name` stand for, and the client of the routes by which Hugging Face's hub and its mirrors
 //! serve it and take what is pushed. It knows neither models nor the store, nor how files lie on the disk.
 //!
 //! A branch moves, a commit does not: whoever begins with a branch goes on with the commit that it stood for.
 
 mod client;
+pub mod dataset;
 mod digest;
 mod lfs;
 mod push;
@@ -32,7 +33,7 @@ const MOST_BYTES: usize = 200;
 /// such files, and with `@revision` where it is not the default branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HubRef {
-    /// `owner/name`, or for a few old ones `name`.
+    /// `owner/name`, or for a few old ones `name`; of a data set, behind `datasets/`.
     pub repository: String,
     /// A path within the repository.
     pub file: Option<String>,

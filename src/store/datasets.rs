@@ -38,6 +38,9 @@ pub struct DatasetVersionRow {
     /// The rows that have a value in each column that any row has. None when that was not counted: the version is older
     /// than the count, or has too many columns.
     pub filled: Option<BTreeMap<String, u64>>,
+    /// Where its rows come from and what was made of them, as JSON. None when they are JSON Lines that came as they are, or
+    /// the version is older than this is noted.
+    pub origin: Option<Value>,
     pub created_at: Timestamp,
 }
 
@@ -223,8 +226,8 @@ impl Store {
 async fn insert_version(connection: &mut SqliteConnection, version: &DatasetVersionRow, number: i64) -> Result<()> {
     sqlx::query(
         "insert into dataset_version (id, dataset_id, number, sha256, row_count, bytes, answers, completions,
-                                      duplicates, columns, created_at, filled)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+                                      duplicates, columns, created_at, filled, origin)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
     )
     .bind(version.id.to_string())
     .bind(version.dataset.to_string())
@@ -238,6 +241,7 @@ async fn insert_version(connection: &mut SqliteConnection, version: &DatasetVers
     .bind(write_json(&version.columns)?)
     .bind(version.created_at.0)
     .bind(version.filled.as_ref().map(write_json).transpose()?)
+    .bind(version.origin.as_ref().map(write_json).transpose()?)
     .execute(connection)
     .await?;
     Ok(())
@@ -256,6 +260,7 @@ fn dataset(row: &SqliteRow) -> Result<DatasetRow> {
 fn version(row: &SqliteRow) -> Result<DatasetVersionRow> {
     let count = |column| -> Result<u64> { Ok(row.try_get::<i64, _>(column)?.unsigned_abs()) };
     let filled: Option<String> = row.try_get("filled")?;
+    let origin: Option<String> = row.try_get("origin")?;
     Ok(DatasetVersionRow {
         id: read("data set version id", row.try_get("id")?)?,
         dataset: read("data set id", row.try_get("dataset_id")?)?,
@@ -268,6 +273,7 @@ fn version(row: &SqliteRow) -> Result<DatasetVersionRow> {
         duplicates: count("duplicates")?,
         columns: read_json("column map", row.try_get("columns")?)?,
         filled: filled.map(|text| read_json("column counts", &text)).transpose()?,
+        origin: origin.map(|text| read_json("origin of a data set", &text)).transpose()?,
         created_at: Timestamp(row.try_get("created_at")?),
     })
 }

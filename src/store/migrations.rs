@@ -49,6 +49,7 @@ migrations! {
     "0032_adapters",
     "0033_shared_bases",
     "0034_pushes",
+    "0035_dataset_origins",
     "0038_verifier_audits",
 }
 

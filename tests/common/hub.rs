@@ -286,7 +286,11 @@ fn answer(state: &Mutex<State>, elsewhere: &str, mut request: Request) {
     if !has_token {
         return refuse(&mut request.stream, 401, "x-error-code: RepoNotFound\r\n");
     }
-    if let Some(rest) = path.strip_prefix("/api/models/") {
+    let listing = path.strip_prefix("/api/models/").or_else(|| {
+        // Data sets lie below `datasets/` here as well as where their files are.
+        path.strip_prefix("/api/").filter(|rest| rest.starts_with("datasets/"))
+    });
+    if let Some(rest) = listing {
         state.listed += 1;
         if let Some(Trouble::Refuse(status, headers)) = state.listing.pop_front() {
             return refuse(&mut request.stream, status, headers);
@@ -322,7 +326,7 @@ fn answer(state: &Mutex<State>, elsewhere: &str, mut request: Request) {
 
 /// A file as the hub lists it: large ones are kept beside git.
 fn sibling((path, bytes): (&String, &Vec<u8>)) -> Value {
-    if path.ends_with(".safetensors") || path.ends_with(".gguf") {
+    if [".safetensors", ".gguf", ".parquet"].iter().any(|end| path.ends_with(end)) {
         let sha256 = hex(&Sha256::digest(bytes));
         return json!({"rfilename": path, "size": bytes.len(), "lfs": {"sha256": sha256, "size": bytes.len()}});
     }

@@ -4,15 +4,20 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use axum::Json;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
 
 use super::DatasetVersion;
-use super::upload::{ReceivedRows, publish, receive_rows, too_large};
+use super::given::Given;
+use super::preview::DatasetPreview;
+use super::stream::too_large;
+use super::upload::{DatasetDryRun, IntakeParams, Origin, ReceivedRows, publish, receive_rows};
 use crate::api::App;
 use crate::api::access::Access;
 use crate::api::blocking::blocking;
 use crate::api::error::{Problem, ProblemBody};
-use crate::api::extract::{Id, StreamedBody};
+use crate::api::extract::{Id, Params, StreamedBody};
 use crate::dataset::Columns;
 use crate::dataset::jsonl::{Limits, Summary, Validator};
 use crate::job::DatasetId;
@@ -26,17 +31,19 @@ const CHUNK: usize = 1 << 18;
 /// Append rows to a data set
 ///
 /// Makes a version with the rows of the newest one and those of the body behind them, read with the same columns. An
-/// error names the row of the body, and nothing is kept of a body with a broken one. Of several appends at the same
+/// error names the row of the body, and nothing is kept of a body with a broken one. Form, layout and map are those of a new
+/// data set; the columns cannot be named anew. Of several appends at the same
 /// time none loses its rows. The whole may not become larger than an upload.
 #[utoipa::path(
     post,
     path = "/v1/datasets/{id}/append",
     tag = "datasets",
-    params(("id" = String, Path, description = "The data set")),
-    request_body(content = String, description = "JSON Lines", content_type = "application/jsonl"),
+    params(("id" = String, Path, description = "The data set"), IntakeParams),
+    request_body(content = String, description = "The file with the rows", content_type = "application/jsonl"),
     responses(
+        (status = 200, description = "What `dry_run` shows", body = DatasetPreview),
         (status = 201, body = DatasetVersion),
-        (status = 400, description = "The upload was cut off", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 400, description = "A parameter is unknown, or the upload was cut off", body = ProblemBody, content_type = "application/problem+json"),
         (status = 404, description = "No such data set", body = ProblemBody, content_type = "application/problem+json"),
         (status = 409, description = "Too many others append at the same time", body = ProblemBody, content_type = "application/problem+json"),
         (status = 413, description = "Too large", body = ProblemBody, content_type = "application/problem+json"),
@@ -47,12 +54,24 @@ const CHUNK: usize = 1 << 18;
 pub async fn append_to_dataset(
     Access(app): Access,
     Id(id): Id<DatasetId>,
+    Params(how): Params<IntakeParams>,
+    headers: HeaderMap,
     body: StreamedBody,
-) -> Result<(StatusCode, Json<DatasetVersion>), Problem> {
+) -> Result<Response, Problem> {
     let columns = app.store.dataset(id).await?.latest.columns;
-    let columns: Columns = serde_json::from_value(columns).map_err(io::Error::other)?;
-    let ReceivedRows { rows, mut room, .. } = receive_rows(&app, columns, body).await?;
-    Ok((StatusCode::CREATED, Json(append(&app, id, rows.into(), &mut room).await?)))
+    let mut intake = how.intake(&app)?;
+    if intake.columns != Columns::default() {
+        let detail = "an append reads the columns of the data set; leave `prompt_column` and its like out";
+        return Err(Problem::bad_request("invalid_parameter", detail));
+    }
+    intake.columns = serde_json::from_value(columns).map_err(io::Error::other)?;
+    if how.dry_run == Some(DatasetDryRun::Preview) {
+        return Given::Body(body, how.hint(&headers)).preview(&app, intake).await;
+    }
+    let origin = Origin::of(&intake);
+    let ReceivedRows { rows, taken, mut room } = receive_rows(&app, intake, how.hint(&headers), body).await?;
+    let version = append(&app, id, rows.into(), origin.always(&taken), &mut room).await?;
+    Ok((StatusCode::CREATED, Json(version)).into_response())
 }
 
 /// Puts received rows behind the newest version, whichever that is by the time they are.
@@ -60,6 +79,7 @@ async fn append(
     app: &App,
     id: DatasetId,
     rows: Arc<Staged>,
+    mut origin: Value,
     room: &mut StorageRoom,
 ) -> Result<DatasetVersion, Problem> {
     let mut before = 0;
@@ -74,7 +94,8 @@ async fn append(
         let whole = Concatenation { place, first, second, limit: app.settings.max_upload_bytes };
         let written = blocking(move || whole.write(columns)).await?;
         let (whole, summary) = written?;
-        let version = publish(whole, id, summary).await?;
+        origin["appended_to"] = json!(latest.id.to_string());
+        let version = publish(whole, id, summary, Some(origin.clone())).await?;
         let added = app.store.add_dataset_version_after(&version, latest.number).await;
         if !matches!(added, Ok(true)) {
             app.store.place().remove(&Location::dataset(version.id)).await;

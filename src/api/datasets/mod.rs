@@ -6,11 +6,16 @@ pub mod content;
 pub mod create;
 pub mod delete;
 pub mod get;
+mod given;
 pub mod import;
 pub mod list;
 pub mod list_versions;
+pub mod preview;
 pub mod prompts;
+mod pull;
+pub mod pulls;
 pub mod rows;
+mod stream;
 pub mod update;
 pub mod upload;
 pub mod version;
@@ -63,6 +68,11 @@ pub struct DatasetVersion {
     /// Which column plays which part.
     #[schema(value_type = Object)]
     pub columns: Value,
+    /// What the rows were made of: `form`, `packing`, `layout` and `map`, and of a data set of the hub `source` with its commit,
+    /// `revision` as it was asked for, and `files` with their digests; after an append, of the rows that were added, and
+    /// `appended_to`, the version before. Null for JSON Lines that came as they are.
+    #[schema(value_type = Option<Object>)]
+    pub origin: Option<Value>,
 }
 
 impl From<DatasetRow> for Dataset {
@@ -93,6 +103,7 @@ impl From<DatasetVersionRow> for DatasetVersion {
             completions: row.completions,
             duplicates: row.duplicates,
             columns: row.columns,
+            origin: row.origin,
         }
     }
 }

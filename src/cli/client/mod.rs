@@ -8,6 +8,7 @@ mod stream;
 
 use std::fmt;
 use std::fs::File;
+use std::io::Read;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -152,16 +153,34 @@ impl Client {
         self.json(&self.ask("POST", path, Some(body), Some(&key))?)
     }
 
+    /// The same without a body.
+    pub fn post_empty(&self, path: &str, key: Option<&str>) -> anyhow::Result<Value> {
+        let key = key.map_or_else(fresh_key, str::to_owned);
+        self.json(&self.ask("POST", path, None, Some(&key))?)
+    }
+
     pub fn delete(&self, path: &str) -> anyhow::Result<Value> {
         self.json(&self.ask("DELETE", path, None, None)?)
     }
 
     /// Posts JSON Lines. `bar` shows how much has been sent.
     pub fn upload(&self, path: &str, source: &Source, key: Option<&str>, bar: &ProgressBar) -> anyhow::Result<Value> {
+        self.upload_up_to(u64::MAX, path, source, key, bar)
+    }
+
+    /// The same with the first `most` bytes, for those who look at the beginning.
+    pub fn upload_up_to(
+        &self,
+        most: u64,
+        path: &str,
+        source: &Source,
+        key: Option<&str>,
+        bar: &ProgressBar,
+    ) -> anyhow::Result<Value> {
         let (length, repeat) = match source {
             Source::File(file) => {
                 let opened = File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
-                (Some(opened.metadata()?.len()), Repeat::Unserved)
+                (Some(opened.metadata()?.len().min(most)), Repeat::Unserved)
             }
             Source::Stdin => (None, Repeat::Never),
         };
@@ -172,10 +191,10 @@ impl Client {
                 bar.set_length(length);
             }
             let body = match source {
-                Source::File(file) => SendBody::from_owned_reader(bar.wrap_read(File::open(file)?)),
-                Source::Stdin => SendBody::from_owned_reader(bar.wrap_read(std::io::stdin())),
+                Source::File(file) => SendBody::from_owned_reader(bar.wrap_read(File::open(file)?.take(most))),
+                Source::Stdin => SendBody::from_owned_reader(bar.wrap_read(std::io::stdin().take(most))),
             };
-            let mut request = self.request("POST", path).header(header::CONTENT_TYPE, "application/jsonl");
+            let mut request = self.request("POST", path).header(header::CONTENT_TYPE, "application/octet-stream");
             request = request.header("idempotency-key", &key);
             if let Some(length) = length {
                 request = request.header(header::CONTENT_LENGTH, length);

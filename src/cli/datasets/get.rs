@@ -89,4 +89,7 @@ pub fn describe_version(fields: &mut Fields, version: &Value) {
     }
     fields.add("size", size(version["bytes"].as_u64()));
     fields.add_some("columns", &member(version, "/columns"));
+    for name in ["source", "form", "packing", "layout", "map"] {
+        fields.add_some(name, &member(version, &format!("/origin/{name}")));
+    }
 }

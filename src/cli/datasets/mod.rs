@@ -1,4 +1,4 @@
-//! `anneal datasets ...`: lists, shows and uploads them and their versions.
+//! `anneal datasets ...`: lists, shows, uploads and pulls them and their versions.
 
 mod builtins;
 mod get;
@@ -13,13 +13,14 @@ use crate::config::Config;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A data set is JSON Lines: one object a line, with a prompt and mostly an answer. A version never
-changes.
+    after_help = "A data set is rows with a prompt and mostly an answer: JSON Lines, a JSON array, CSV, TSV or Parquet, also
+packed with gzip or zstd. A version never changes.
 
 Examples:
   anneal datasets upload sums.jsonl --name sums --prompt-column question --answer-column result
+  anneal datasets upload train.csv.gz --map 'prompt={question} Answer with a number.' --map answer=result --preview
+  anneal datasets pull hf:datasets/openai/gsm8k:main/train --name gsm8k
   anneal datasets append DATASET fresh.jsonl       more rows, which makes the next version
-  zcat rows.jsonl.gz | anneal datasets upload -
   anneal datasets versions DATASET
   anneal datasets builtins                         what there is without a file
   anneal datasets builtins 'builtin:countdown?difficulty=3&seed=7'"
@@ -41,6 +42,8 @@ enum Command {
     Get(get::Args),
     /// Upload a data set, or a whole new version of one
     Upload(upload::Args),
+    /// Make a data set of rows of the hub
+    Pull(upload::PullArgs),
     /// Add rows to a data set, which makes its next version
     Append(upload::AppendArgs),
     /// List the versions of a data set
@@ -53,6 +56,7 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
         Command::Builtins(args) => builtins::builtins(client, output, args),
         Command::Get(args) => get::get(client, output, args),
         Command::Upload(args) => upload::upload(client, output, args),
+        Command::Pull(args) => upload::pull(client, output, args),
         Command::Append(args) => upload::append(client, output, args),
         Command::Versions(args) => get::versions(client, output, args),
     })

@@ -194,7 +194,15 @@ impl Place {
         Staged { path: self.files.upload(), place: self.clone(), published: false }
     }
 
-    /// The same for what will be at this location, beside it; what an earlier process left there is removed.
+    /// An empty file to write and to read that has no name, and is gone when it is closed. Blocks.
+    pub fn scratch(&self) -> io::Result<File> {
+        let path = self.files.upload();
+        let file = File::options().read(true).write(true).create_new(true).open(&path)?;
+        fs::remove_file(&path)?;
+        Ok(file)
+    }
+
+    /// As [`stage`](Self::stage), for what will be at this location, beside it; what an earlier process left there is removed.
     pub async fn stage_beside(&self, location: &Location) -> Staged {
         let beside = Location(format!("{}.tmp", location.0));
         self.remove(&beside).await;

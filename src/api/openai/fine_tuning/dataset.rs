@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 
 use crate::api::App;
-use crate::api::datasets::import::import;
+use crate::api::datasets::import::import_conversations;
 use crate::api::error::Problem;
 use crate::api::resolve::found;
+use crate::dataset::Split;
 use crate::dataset::builtin::{self, BuiltinSet};
-use crate::dataset::{Columns, Split};
 use crate::job::{DatasetId, DatasetVersionId, FieldError, FileId};
 use crate::store::{DatasetVersionRow, UploadedFileRow};
 
@@ -62,7 +62,7 @@ async fn of_file(
         let detail = format!("the file's purpose is `{}`; upload it with purpose `fine-tune`", file.purpose);
         return Ok(Err(FieldError::new(pointer, "wrong_purpose", detail)));
     }
-    let version = match import(app, DatasetId::generate(), Columns::default(), true, &file).await? {
+    let version = match import_conversations(app, DatasetId::generate(), &file).await? {
         Ok(version) => version,
         Err(error) => return Ok(Err(FieldError::new(pointer, error.code(), error.to_string()))),
     };
