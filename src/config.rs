@@ -268,7 +268,7 @@ impl Config {
         if retries.len() > 20 || retries.iter().any(|seconds| *seconds > 7 * 86_400) {
             return wrong("webhook_retry_seconds", "at most 20 numbers, none above 604800");
         }
-        Ok(())
+        self.verifiers.check().map_err(|(setting, detail)| ConfigError::Setting { setting, detail })
     }
 }
 

@@ -194,7 +194,8 @@ async fn admit(app: &App, shown: &Credential, scope: Scope) -> Result<Caller, Re
     let now = clock::now();
     let key = shown.key(&app.store, now).await.map_err(|problem| (problem, None))?;
     let operates = key.scopes.contains(&Scope::Operator);
-    let caller = Caller { project: key.project.clone(), key: Some(key.id), operates };
+    let runs_code = key.scopes.contains(&Scope::Code);
+    let caller = Caller { project: key.project.clone(), key: Some(key.id), operates, runs_code };
     if !key.is_usable(now) {
         let (code, what) = match key.revoked_at {
             Some(_) => ("api_key_revoked", "revoked"),

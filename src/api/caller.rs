@@ -18,12 +18,14 @@ pub struct Caller {
     pub key: Option<ApiKeyId>,
     /// Runs the server and sees all projects.
     pub operates: bool,
+    /// May have programs run.
+    pub runs_code: bool,
 }
 
 impl Caller {
     /// Whoever reaches a server that has no keys.
     pub fn anonymous() -> Self {
-        Self { project: DEFAULT_PROJECT.to_owned(), key: None, operates: true }
+        Self { project: DEFAULT_PROJECT.to_owned(), key: None, operates: true, runs_code: true }
     }
 }
 
@@ -37,7 +39,8 @@ impl FromRequestParts<App> for Access {
         let caller = parts.extensions.get::<Caller>();
         let project = caller.map_or(DEFAULT_PROJECT, |caller| &caller.project);
         let key = caller.and_then(|caller| caller.key);
-        Ok(Self(App { store: app.store.within(project), caller: key, shared: Arc::clone(&app.shared) }))
+        let runs_code = caller.is_some_and(|caller| caller.runs_code);
+        Ok(Self(App { store: app.store.within(project), caller: key, runs_code, shared: Arc::clone(&app.shared) }))
     }
 }
 

@@ -106,6 +106,8 @@ pub struct App {
     pub store: Store,
     /// The key of the request, if it has one.
     caller: Option<ApiKeyId>,
+    /// Whether whoever makes the request may have programs run.
+    runs_code: bool,
     shared: Arc<Shared>,
 }
 
@@ -324,7 +326,7 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
         streams: Places::new(tail::MOST_STREAMS),
         shutdown,
     };
-    let app = App { store, caller: None, shared: Arc::new(shared) };
+    let app = App { store, caller: None, runs_code: false, shared: Arc::new(shared) };
     let (router, document, kinds) = routes().into_parts();
     let parameters = Arc::new(route::parameters(&document));
     let handlers = router.clone().with_state(app.clone());

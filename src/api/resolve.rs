@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -17,7 +18,7 @@ use crate::hub::{self, HubRef};
 use crate::job::artifact;
 use crate::job::digest::sha256_hex;
 use crate::job::spec::{PromptFormat, PromptSpec};
-use crate::job::{ArtifactKind, DatasetId, DatasetVersionId, FieldError, ModelStatus, VerifierId};
+use crate::job::{ArtifactKind, DatasetId, DatasetVersionId, FieldError, ModelStatus, Scope, VerifierId};
 use crate::modelfile::builtin::Builtin;
 use crate::modelfile::rope::RopeConfig;
 use crate::modelfile::{self, Inspection, ModelFileError, adapter};
@@ -90,15 +91,35 @@ pub async fn verifier(
         }
         Some(inline) => (inline.clone(), None),
     };
-    let config = runnable(app, &config, "/verifier");
+    let config = runnable(app, &config, "/verifier")?;
     Ok(config.map(|config| Scoring { config: Some(config), stored }))
 }
 
-/// A verifier as it was sent, if it is one and this server can run it.
-pub fn runnable(app: &App, submitted: &Value, pointer: &str) -> Result<verifier::Config, Vec<FieldError>> {
-    let config = verifier::Config::parse(submitted, pointer)?;
-    config.refused(&app.settings.verifiers, pointer)?;
-    Ok(config)
+/// A verifier as it was sent, if it is one and this server can run it. A caller who may not have it run is refused.
+pub fn runnable(
+    app: &App,
+    submitted: &Value,
+    pointer: &str,
+) -> Result<Result<verifier::Config, Vec<FieldError>>, Problem> {
+    let config = match verifier::Config::parse(submitted, pointer) {
+        Ok(config) => config,
+        Err(errors) => return Ok(Err(errors)),
+    };
+    permit(app, &config)?;
+    Ok(config.refused(&app.settings.verifiers, pointer).map(|()| config))
+}
+
+/// Refuses a verifier that runs programs to a caller whose key is not for that.
+pub fn permit(app: &App, config: &verifier::Config) -> Result<(), Problem> {
+    if app.runs_code || !config.runs_code() {
+        return Ok(());
+    }
+    let detail = format!(
+        "the verifier runs programs, for which a key needs the scope `{0}`: make one with `anneal keys create NAME --scopes \
+         read,write,{0}`",
+        Scope::Code
+    );
+    Err(Problem::new(StatusCode::FORBIDDEN, "insufficient_scope", detail))
 }
 
 /// Fills in what of a spec's prompts follows from its model: whether it reasons, and, where its rotary positions depend

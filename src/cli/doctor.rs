@@ -15,6 +15,7 @@ use super::output::Output;
 use crate::config::Config;
 use crate::device::Machine;
 use crate::store::{NamedFile, RESERVE, Store};
+use crate::verifier::sandbox;
 use crate::webhook::{Guard, check_url};
 use crate::worker::chain;
 
@@ -114,6 +115,7 @@ fn people(findings: &Findings) -> String {
 
 async fn look(config: &Config, deep: bool, findings: &mut Findings) {
     look_at_machine(config, findings);
+    look_at_programs(config, findings);
     let directory = &config.data_dir;
     match directory.metadata() {
         Err(error) => {
@@ -183,6 +185,23 @@ fn look_at_machine(config: &Config, findings: &mut Findings) {
             findings.add("open files", Verdict::Warning, detail);
         }
         limit => findings.ok("open files", limit.map_or(String::from("no limit"), |limit| format!("at most {limit}"))),
+    }
+}
+
+/// Whether programs of `code` verifiers run here, each language by itself.
+fn look_at_programs(config: &Config, findings: &mut Findings) {
+    let languages = sandbox::languages(&config.verifiers);
+    if languages.is_empty() {
+        return findings.ok("programs", "are not run: [verifiers] has no `code = true`");
+    }
+    for language in languages {
+        match sandbox::missing(&config.verifiers, language) {
+            None => findings.ok("programs", format!("`{language}` runs in a sandbox")),
+            Some(missing) => findings.add("programs", Verdict::Error, format!("`{language}`: {missing}")),
+        }
+    }
+    if config.verifiers.cgroup.is_none() {
+        findings.ok("programs", "each process has its limits; verifiers.cgroup would give rooms limits as a whole");
     }
 }
 

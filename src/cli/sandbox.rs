@@ -14,6 +14,7 @@ use crate::api::sandbox::{FAILED, Task, perform};
 use crate::api::templates::TemplateTrial;
 use crate::api::verifiers::judge::Judging;
 use crate::api::verifiers::probes::Audit;
+use crate::verifier::sandbox::FILE_BYTES;
 
 /// Address space: several times what the tokenizers of the largest vocabularies take.
 const MEMORY_BYTES: u64 = 4 << 30;
@@ -36,12 +37,14 @@ pub struct Args {
 /// Does a task under the limits.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
+    // A task that writes to its standard output alone, which is no file, writes none. Programs are handed on in files that
+    // are in memory.
+    let judges = [Judging::NAME, Audit::NAME].contains(&args.task.as_str());
     let limits = [
         (Resource::As, MEMORY_BYTES),
         (Resource::Cpu, args.seconds),
         (Resource::Nofile, OPEN_FILES),
-        // It writes to its standard output alone, which is no file.
-        (Resource::Fsize, 0),
+        (Resource::Fsize, if judges { FILE_BYTES } else { 0 }),
         (Resource::Core, 0),
     ];
     for (resource, limit) in limits {

@@ -12,6 +12,7 @@
 //! verifier and the other way round.
 
 pub mod choice;
+pub mod code;
 pub mod constraints;
 pub mod exact;
 mod excerpt;
@@ -45,6 +46,7 @@ use crate::job::field::FieldError;
 use crate::job::kinds;
 use excerpt::{fenced_alone, last_fenced, shortened};
 pub use outside::Outside;
+pub use outside::sandbox;
 use template::Template;
 
 /// The longest completion, and the longest expected answer, that is judged.
@@ -185,6 +187,11 @@ trait Settings {
     /// The verifier itself. What was enabled when it was checked may be gone by now, which its verdicts say.
     fn build(&self, outside: &Outside) -> Arc<dyn Verifier>;
 
+    /// Whether it runs programs, which only keys with the scope `code` may ask for.
+    fn runs_code(&self) -> bool {
+        false
+    }
+
     /// Whether completions are compared with an expected answer at all.
     fn compares_answer(&self) -> bool {
         true
@@ -220,6 +227,7 @@ macro_rules! describe {
 kinds! {
     /// A checked verifier configuration; [`Config::parse`] is the way to one.
     "verifier", describe:
+    Code(code) = "code",
     Exact(exact) = "exact",
     Expression(expression) = "expression",
     Choice(choice) = "choice",
@@ -257,6 +265,11 @@ impl Config {
     /// `pointer`.
     pub fn refused(&self, outside: &Outside, pointer: &str) -> Result<(), Vec<FieldError>> {
         self.settings().refused(outside, pointer)
+    }
+
+    /// Whether it runs programs, which only keys with the scope `code` may ask for.
+    pub fn runs_code(&self) -> bool {
+        self.settings().runs_code()
     }
 
     /// The verifier itself, which may use what is `outside`.

@@ -222,6 +222,10 @@ impl Settings for Config {
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
+    fn runs_code(&self) -> bool {
+        self.graders.values().any(|member| member.checked().runs_code())
+    }
+
     fn columns(&self) -> Vec<(String, String)> {
         let of = |(name, member): (&String, &Member)| -> Vec<(String, String)> {
             let columns = member.checked().required_columns().into_iter();

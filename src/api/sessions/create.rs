@@ -71,7 +71,7 @@ pub async fn create_session(
     let cookie = cookie(Some((&session, now)), &headers)
         .ok_or_else(|| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "something went wrong"))?;
     // For the audit log, which knows by it whose session this is.
-    let caller = Caller { project: key.project.clone(), key: Some(key.id), operates: false };
+    let caller = Caller { project: key.project.clone(), key: Some(key.id), operates: false, runs_code: false };
     let cookie = AppendHeaders([(header::SET_COOKIE, cookie)]);
     Ok((Extension(caller), cookie, Json(Session::of(&key, Some(session.expires_at)))))
 }

@@ -175,7 +175,7 @@ pub async fn audit_verifier(
     let one = |error: FieldError| Problem::invalid(vec![error]);
     let request: AuditVerifier = read(&body)?;
     let row = app.store.verifier(id).await?;
-    let config = resolve::runnable(&app, &row.config, "/config").map_err(Problem::invalid)?;
+    let config = resolve::runnable(&app, &row.config, "/config")?.map_err(Problem::invalid)?;
     let rows = resolve::scored_rows(&app.store, &request.dataset, None, "/dataset").await?.map_err(one)?;
     let source = RowSource::of(&app.store, rows, Split::Train).await?;
     let outside = app.settings.verifiers.clone();

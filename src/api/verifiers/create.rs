@@ -53,7 +53,7 @@ pub async fn create_verifier(
 ) -> Result<(StatusCode, Json<Verifier>), Problem> {
     let request: CreateVerifier = read(&body)?;
     check_metadata(&request.metadata).map_err(Problem::invalid)?;
-    let config = runnable(&app, &request.config, "/config").map_err(Problem::invalid)?.resolved();
+    let config = runnable(&app, &request.config, "/config")?.map_err(Problem::invalid)?.resolved();
     let row = VerifierRow {
         id: VerifierId::generate(),
         name: request.name,

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::api::App;
 use crate::api::error::Problem;
+use crate::api::resolve::permit;
 use crate::api::sandbox::{self, End, Task};
 use crate::verifier::{Case, Config, Outside, Score};
 
@@ -71,6 +72,7 @@ pub fn checked(verifier: &Value) -> io::Result<Config> {
 /// Judges the completions in their order. Together they have as much time as the verifier gives each, a minute at most;
 /// those that are not judged by then time out.
 pub async fn judge(app: &App, config: &Config, samples: Vec<Sample>) -> Result<Vec<Score>, Problem> {
+    permit(app, config)?;
     let count = samples.iter().map(|sample| sample.completions.len()).sum();
     let limit = config.time_limit().saturating_mul(u32::try_from(count).unwrap_or(u32::MAX)).min(MOST_TIME);
     let task = Judging { verifier: config.resolved(), outside: app.settings.verifiers.clone(), samples };

@@ -148,7 +148,7 @@ pub async fn test_verifier(
 )]
 pub async fn try_verifier(Access(app): Access, JsonBody(body): JsonBody) -> Result<Json<VerifierTest>, Problem> {
     let request: TryVerifier = read(&body)?;
-    let config = runnable(&app, &request.config, "/config").map_err(Problem::invalid)?;
+    let config = runnable(&app, &request.config, "/config")?.map_err(Problem::invalid)?;
     answer(&app, None, &config, request.completions).await
 }
 

@@ -92,6 +92,7 @@ pub struct GraderErrors {
 pub async fn run_grader(Access(app): Access, JsonBody(body): JsonBody) -> Result<Json<GraderRun>, Problem> {
     let request: RunGrader = read(&body)?;
     let config = grader::read(&request.grader, "/grader").map_err(Problem::invalid)?;
+    config.refused(&app.settings.verifiers, "/grader").map_err(Problem::invalid)?;
     let kind = config.name();
     let asked = Asked::by(request.item.unwrap_or_default());
     let sample = Sample { asked, completions: vec![request.model_sample] };
