@@ -13,7 +13,7 @@
 //! * [`store`] the database and the data directory.
 //! * [`worker`] claims a job from the store and runs the engine on it.
 //! * `hub` the client of the model hub, `import` how models come into the data directory, `push` how exports leave it.
-//! * [`webhook`] tells other servers what happens to jobs.
+//! * [`webhook`] tells other servers what happens to jobs; `outbound` is how it and verifiers reach them.
 //! * [`api`] the REST API; it meets the workers only in the store, and, for completions, on an idle worker's socket.
 //! * [`cli`] the commands; [`config`] their settings, [`telemetry`] their logs, [`clock`] the time.
 
@@ -29,6 +29,7 @@ mod import;
 pub mod job;
 pub mod modelfile;
 pub mod objective;
+mod outbound;
 mod program;
 mod push;
 pub mod spec;

@@ -81,9 +81,9 @@ use utoipa_axum::routes;
 
 use crate::hub::PushTargets;
 use crate::job::ApiKeyId;
+use crate::outbound::Guard;
 use crate::store::Store;
 use crate::verifier::Outside;
-use crate::webhook::Guard;
 use access::AnonymousAccess;
 use datasets::pulls::Pulls;
 use datasets::rows::RowIndexes;

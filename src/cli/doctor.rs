@@ -14,9 +14,10 @@ use serde_json::json;
 use super::output::Output;
 use crate::config::Config;
 use crate::device::Machine;
+use crate::outbound::{Guard, check_url};
 use crate::store::{NamedFile, RESERVE, Store};
 use crate::verifier::sandbox;
-use crate::webhook::{Guard, check_url};
+use crate::webhook;
 use crate::worker::chain;
 
 /// What is told of many faults of one kind.
@@ -116,6 +117,7 @@ fn people(findings: &Findings) -> String {
 async fn look(config: &Config, deep: bool, findings: &mut Findings) {
     look_at_machine(config, findings);
     look_at_programs(config, findings);
+    look_at_verifiers(config, findings);
     let directory = &config.data_dir;
     match directory.metadata() {
         Err(error) => {
@@ -225,7 +227,7 @@ fn look_at_disk(store: &Store, findings: &mut Findings) {
 
 /// Endpoints to which nothing is sent, as those that were made before a setting or a rule was another one.
 fn look_at_webhooks(config: &Config, mut urls: Vec<(String, String)>, findings: &mut Findings) {
-    let guard = match Guard::new(&config.webhook_allow_private) {
+    let guard = match Guard::new(&config.webhook_allow_private, webhook::SETTING) {
         Ok(guard) => guard,
         Err(error) => return findings.add("webhooks", Verdict::Error, format!("webhook_allow_private: {error}")),
     };
@@ -251,6 +253,15 @@ fn look_at_webhooks(config: &Config, mut urls: Vec<(String, String)>, findings: 
         findings.add("webhooks", Verdict::Warning, format!("nothing is sent to {}", some(&refused)));
     } else if missing == 0 {
         findings.ok("webhooks", format!("{first}{number} endpoints may be sent to"));
+    }
+}
+
+/// What the settings let verifiers use and this machine does not have.
+fn look_at_verifiers(config: &Config, findings: &mut Findings) {
+    let faults = config.verifiers.faults();
+    match faults.is_empty() {
+        true => findings.ok("verifiers", "what the settings let verifiers use is there"),
+        false => findings.add("verifiers", Verdict::Warning, faults.join("; ")),
     }
 }
 

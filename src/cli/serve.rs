@@ -19,9 +19,10 @@ use crate::config::Config;
 use crate::config::VERIFIERS;
 use crate::device::Machine;
 use crate::import;
+use crate::outbound::Guard;
 use crate::push;
 use crate::store::{ProjectLimits, Store, StoreError};
-use crate::webhook::{self, Guard};
+use crate::webhook;
 use crate::worker::supervisor::Orders;
 use crate::worker::supervisor::supervise;
 use crate::worker::{exports, liveness, space};
@@ -73,7 +74,7 @@ pub fn run(config: Config, args: &Args) -> anyhow::Result<ExitCode> {
 impl Server {
     /// Opens the data directory, starts the API and one worker per device.
     pub async fn start(config: &Config) -> anyhow::Result<Self> {
-        let webhook_guard = Guard::new(&config.webhook_allow_private).context("webhook_allow_private")?;
+        let webhook_guard = Guard::new(&config.webhook_allow_private, webhook::SETTING).context(webhook::SETTING)?;
         let mut store = Store::open(&config.data_dir).await.context("the data directory cannot be opened")?;
         if let Some(path) = &config.secrets_key_file {
             store = store.with_secrets_key(path.clone());
@@ -105,6 +106,7 @@ impl Server {
         look_through(store.clone());
 
         store.set_default_limits(default_limits(config));
+        let verifiers = config.verifiers.clone().of_server(address, readings.len());
         let settings = ApiSettings {
             sources: Sources { roots: config.import_roots.clone(), hub: config.hub() },
             max_upload_bytes: config.max_upload_bytes,
@@ -112,7 +114,7 @@ impl Server {
             open_without_keys: config.is_local(),
             webhook_guard: webhook_guard.clone(),
             push_to: config.hub_push_to.clone(),
-            verifiers: config.verifiers.clone(),
+            verifiers: verifiers.clone(),
         };
         let service = api::service(store.clone(), settings, shutdown.clone());
         let mut http_shutdown = shutdown.clone();
@@ -124,7 +126,7 @@ impl Server {
         let threads = (config.threads / readings.len().max(1)).max(1);
         let orders = Orders {
             arguments: worker_arguments(config, threads),
-            environment: (VERIFIERS, serde_json::to_string(&config.verifiers)?),
+            environment: (VERIFIERS, serde_json::to_string(&verifiers)?),
         };
         let mut workers = JoinSet::new();
         workers.spawn(webhook::run(

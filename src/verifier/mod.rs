@@ -14,14 +14,18 @@
 pub mod choice;
 pub mod code;
 pub mod constraints;
+pub mod command;
+mod contract;
 pub mod exact;
 mod excerpt;
 pub mod expression;
 mod formula;
+pub mod http;
 pub mod json;
 pub mod json_schema;
 pub mod length;
 pub mod math;
+pub mod model;
 pub mod multi;
 pub mod multiple_choice;
 mod number;
@@ -228,11 +232,14 @@ kinds! {
     /// A checked verifier configuration; [`Config::parse`] is the way to one.
     "verifier", describe:
     Code(code) = "code",
+    Command(command) = "command",
     Exact(exact) = "exact",
     Expression(expression) = "expression",
     Choice(choice) = "choice",
     MultipleChoice(multiple_choice) = "multiple_choice",
     Math(math) = "math",
+    Http(http) = "http",
+    Model(model) = "model",
     Numeric(numeric) = "numeric",
     Regex(regex) = "regex",
     Json(json) = "json",
@@ -422,6 +429,9 @@ mod tests {
     fn examples() -> Vec<Value> {
         let input = "{{ sample.output_text }}";
         let example = |name: &&str| match *name {
+            "command" => json!({"type": name, "command": "a"}),
+            "http" => json!({"type": name, "service": "a"}),
+            "model" => json!({"type": name, "endpoint": "a", "rubric": input}),
             "regex" => json!({"type": name, "pattern": "a"}),
             "string_check" => json!({"type": name, "input": input, "reference": "a", "operation": "eq"}),
             "text_similarity" => json!({"type": name, "input": input, "reference": "a", "evaluation_metric": "bleu"}),

@@ -5,9 +5,7 @@
 //! at any moment loses nothing; a try whose outcome was not written down is made again. A receiver may therefore see a
 //! message twice, with the same `webhook-id`, and messages may overtake each other.
 
-pub mod guard;
 mod send;
-mod signature;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,11 +17,12 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 
 use crate::clock;
 use crate::job::{Timestamp, WebhookDeliveryId, WebhookEndpointId};
+use crate::outbound::Guard;
 use crate::store::{DueDelivery, Store, StoreError, WebhookAttempt, WebhookOutcome};
 use send::Sender;
 
-pub use guard::Guard;
-pub use send::{check_url, not_found};
+/// The setting with what webhooks may reach besides public addresses.
+pub const SETTING: &str = "webhook_allow_private";
 
 /// How often the log is looked at.
 const POLL: Duration = Duration::from_millis(100);

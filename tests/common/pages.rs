@@ -14,9 +14,24 @@ const MARK: &str = "=== block";
 
 /// The text of every block of commands of a page.
 pub fn blocks(page: &str) -> Vec<String> {
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap();
-    let fence = Regex::new(r"(?ms)^```sh\n(.*?)^```$").unwrap();
-    fence.captures_iter(&text).map(|block| block[1].to_owned()).collect()
+    blocks_of(&text(page), "sh")
+}
+
+/// The text of every block in a language.
+pub fn blocks_of(text: &str, language: &str) -> Vec<String> {
+    let fence = Regex::new(&format!(r"(?ms)^```{language}\n(.*?)^```$")).unwrap();
+    fence.captures_iter(text).map(|block| block[1].to_owned()).collect()
+}
+
+/// What stands below a heading of the second level, up to the next.
+pub fn section(page: &str, heading: &str) -> String {
+    let text = text(page);
+    let (_, below) = text.split_once(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("{page} has no {heading}"));
+    below.split("\n## ").next().unwrap_or_default().to_owned()
+}
+
+fn text(page: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap()
 }
 
 /// Runs the blocks as one script in `folder`/work, with a server at `base`; all of them must succeed.

@@ -24,6 +24,7 @@ use crate::api::places::Places;
 use crate::job::FieldError;
 use crate::job::metadata::check_metadata;
 use crate::job::webhook::{Secret, check_subscriptions};
+use crate::outbound;
 use crate::store::WebhookEndpointRow;
 use crate::webhook;
 
@@ -109,16 +110,17 @@ async fn check(
 
 async fn check_url(app: &App, url: &str) -> Result<Option<FieldError>, Problem> {
     static PLACES: LazyLock<Places> = LazyLock::new(|| Places::new(MOST_LOOK_UPS));
-    let (guard, text) = (app.settings.webhook_guard.clone(), url.to_owned());
+    let guard = &app.settings.webhook_guard;
+    let (own_guard, text) = (guard.clone(), url.to_owned());
     let turn = PLACES.turn(app.store.own_project(), "have hosts looked up").await?;
     let looked_up = blocking(move || {
         // Where a resolver is silent, a look-up lasts longer than its client waits.
         let _turn = turn;
-        webhook::check_url(&guard, &text)
+        outbound::check_url(&own_guard, &text)
     });
     let checked = match tokio::time::timeout(LOOK_UP, looked_up).await {
         Ok(checked) => checked?,
-        Err(_) => Err(webhook::not_found(url)),
+        Err(_) => Err(outbound::not_found(guard, url)),
     };
     Ok(checked.err().map(|refusal| FieldError::new("/url", refusal.code(), refusal.to_string())))
 }

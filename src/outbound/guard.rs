@@ -1,4 +1,4 @@
-//! Where webhooks may be sent. Whoever may create an endpoint chooses an address that this server then talks to, from
+//! Where requests may be sent whose address others have chosen. Whoever may name one has this server talk to it, from
 //! behind whatever firewall it stands: so it must be a public one, by https and to a port of the web, unless the operator
 //! has allowed it.
 //!
@@ -21,15 +21,13 @@ const PORTS: [u16; 2] = [443, 8443];
 pub enum Refusal {
     #[error("{0}")]
     InvalidUrl(&'static str),
+    #[error("`{host}` has no public address; check the name, or have the operator allow it with the setting {setting}")]
+    NotPublic { host: String, setting: &'static str },
     #[error(
-        "`{0}` has no public address; check the name, or have the operator allow it with the setting webhook_allow_private"
+        "public addresses are reached by https, at port 443 or 8443; others are allowed by the operator, with the \
+         setting {setting} and the host's name"
     )]
-    NotPublic(String),
-    #[error(
-        "webhooks go to public addresses by https, to port 443 or 8443; others are allowed by the operator, with the \
-         setting webhook_allow_private and the host's name"
-    )]
-    Insecure,
+    Insecure { setting: &'static str },
 }
 
 impl Refusal {
@@ -37,8 +35,8 @@ impl Refusal {
     pub fn code(&self) -> &'static str {
         match self {
             Self::InvalidUrl(_) => "invalid_url",
-            Self::NotPublic(_) => "no_public_address",
-            Self::Insecure => "insecure_url",
+            Self::NotPublic { .. } => "no_public_address",
+            Self::Insecure { .. } => "insecure_url",
         }
     }
 }
@@ -55,10 +53,12 @@ enum Allowed {
     Host(String),
 }
 
-/// Decides where webhooks may be sent.
+/// Decides where requests may be sent.
 #[derive(Clone, Debug)]
 pub struct Guard {
     allowed: Arc<[Allowed]>,
+    /// What the operator writes its entries into.
+    setting: &'static str,
 }
 
 /// The host and the port that a URL names.
@@ -101,18 +101,20 @@ impl Target {
         }
         Ok(Self { host: host.to_owned(), port, is_https })
     }
-
-    pub fn not_public(&self) -> Refusal {
-        Refusal::NotPublic(self.host.clone())
-    }
 }
 
 impl Guard {
-    /// Public addresses and what `entries` allow besides: networks (`10.0.0.0/8`), addresses and host names.
-    pub fn new(entries: &[String]) -> Result<Self, InvalidEntry> {
+    /// Public addresses and what `entries` of the operator's `setting` allow besides: networks (`10.0.0.0/8`), addresses
+    /// and host names.
+    pub fn new(entries: &[String], setting: &'static str) -> Result<Self, InvalidEntry> {
         let allowed: Result<Arc<[Allowed]>, InvalidEntry> =
             entries.iter().map(|entry| entry.trim()).filter(|entry| !entry.is_empty()).map(allowed).collect();
-        Ok(Self { allowed: allowed? })
+        Ok(Self { allowed: allowed?, setting })
+    }
+
+    /// What is said of a target whose addresses are not known, or not to be told.
+    pub fn not_public(&self, target: &Target) -> Refusal {
+        Refusal::NotPublic { host: target.host.clone(), setting: self.setting }
     }
 
     /// Refuses a target unless all addresses of its host may be sent to.
@@ -129,12 +131,14 @@ impl Guard {
             }
             public = true;
             if !is_global(address) {
-                return Err(target.not_public());
+                return Err(self.not_public(target));
             }
         }
         match (any, public) {
-            (false, _) => Err(target.not_public()),
-            (true, true) if !target.is_https || !PORTS.contains(&target.port) => Err(Refusal::Insecure),
+            (false, _) => Err(self.not_public(target)),
+            (true, true) if !target.is_https || !PORTS.contains(&target.port) => {
+                Err(Refusal::Insecure { setting: self.setting })
+            }
             (true, _) => Ok(()),
         }
     }
@@ -236,7 +240,7 @@ mod tests {
     use super::*;
 
     fn guard(entries: &[&str]) -> Guard {
-        Guard::new(&entries.iter().map(|entry| (*entry).to_owned()).collect::<Vec<_>>()).unwrap()
+        Guard::new(&entries.iter().map(|entry| (*entry).to_owned()).collect::<Vec<_>>(), "a_setting").unwrap()
     }
 
     #[test]
@@ -270,8 +274,8 @@ mod tests {
         for (url, allowed, expected) in [
             ("https://example.org/", "ci.internal", Ok(())),
             ("https://example.org:8443/", "ci.internal", Ok(())),
-            ("https://example.org:6379/", "ci.internal", Err(Refusal::Insecure)),
-            ("http://example.org/", "ci.internal", Err(Refusal::Insecure)),
+            ("https://example.org:6379/", "ci.internal", Err(Refusal::Insecure { setting: "a_setting" })),
+            ("http://example.org/", "ci.internal", Err(Refusal::Insecure { setting: "a_setting" })),
             ("http://example.org:81/", "example.org", Ok(())),
         ] {
             assert_eq!(guard(&[allowed]).admit(&target(url), addresses[..1].to_vec()), expected, "{url}");
@@ -300,7 +304,7 @@ mod tests {
             assert_eq!(guard(&[entry]).admit(&target, [address]).is_ok(), expected, "{entry} {host} {address}");
         }
         for wrong in ["10.0.0.0/33", "10.0.0.0/x", "a/8", "http://a", "::/129"] {
-            assert!(Guard::new(&[wrong.to_owned()]).is_err(), "{wrong}");
+            assert!(Guard::new(&[wrong.to_owned()], "a_setting").is_err(), "{wrong}");
         }
     }
 
