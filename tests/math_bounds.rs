@@ -1,5 +1,5 @@
-//! What hostile answers cost the `math` verifier: bytes that it allocates, and verdicts that it must not give. Times are
-//! printed and not asserted, because they say as much about the machine.
+//! What hostile answers cost the `math` verifier: bytes that it allocates, and verdicts that it must not give. Times
+//! are printed and not asserted, because they say as much about the machine.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -95,8 +95,14 @@ fn hostile() -> Vec<(&'static str, String)> {
         ("a long product", boxed((0..400).map(|n| format!("(x+{n})")).collect())),
         ("a sum of many radicals", boxed((2..300).map(|n| format!("\\sqrt{{{n}}}+")).collect::<String>() + "1")),
         ("a sum of sines", boxed((2..300).map(|n| format!("\\sin {n}+")).collect::<String>() + "1")),
-        ("a large set", boxed(format!("\\{{{}\\}}", (0..256).map(|n| format!("\\sin {n}")).collect::<Vec<_>>().join(",")))),
-        ("a set of functions", boxed(format!("\\{{{}\\}}", (0..200).map(|n| format!("\\sin x^{n}")).collect::<Vec<_>>().join(",")))),
+        (
+            "a large set",
+            boxed(format!("\\{{{}\\}}", (0..256).map(|n| format!("\\sin {n}")).collect::<Vec<_>>().join(","))),
+        ),
+        (
+            "a set of functions",
+            boxed(format!("\\{{{}\\}}", (0..200).map(|n| format!("\\sin x^{n}")).collect::<Vec<_>>().join(","))),
+        ),
         ("a chain of inequalities", boxed(vec!["x"; 300].join("<"))),
         ("many signs", boxed(format!("{}1", "-".repeat(4_000)))),
         ("many two-fold signs", boxed(vec!["\\pm 1"; 500].join(","))),
@@ -112,27 +118,36 @@ fn hostile() -> Vec<(&'static str, String)> {
 #[test]
 fn hostile_answers_hold_little_and_are_never_right() {
     let verifier = verifier();
-    let (mut slowest, mut largest) = ((Duration::ZERO, ""), (0, ""));
+    let (mut times, mut largest) = (Vec::new(), (0, ""));
     for (name, text) in hostile() {
         for gold in ["42", "\\sin x + x^2", "\\{1,2,3\\}"] {
             let (score, bytes, time) = verdict(&*verifier, gold, &text);
             assert!(bytes <= MAX_BYTES, "{name}: {bytes} bytes");
             assert!(score.reward == 0.0, "{name}: {score:?}");
-            slowest = slowest.max((time, name));
+            times.push((time, name));
             largest = largest.max((bytes, name));
         }
-        let (_, bytes, time) = verdict(&*verifier, &text, &text);
+        // The fastest of three, because the machine has more to do.
+        let three = [0; 3].map(|_| verdict(&*verifier, &text, &text));
+        let (bytes, time) = (three[0].1, three.iter().map(|(_, _, time)| *time).min().unwrap());
         assert!(bytes <= MAX_BYTES, "{name} as the expected answer: {bytes} bytes");
-        slowest = slowest.max((time, name));
+        times.push((time, name));
         largest = largest.max((bytes, name));
     }
-    println!("slowest: {:?} for {}; largest: {} bytes for {}", slowest.0, slowest.1, largest.0, largest.1);
+    times.sort_unstable_by(|a, b| b.cmp(a));
+    println!("slowest: {:?}; largest: {} bytes for {}", &times[..8], largest.0, largest.1);
 }
 
 #[test]
 fn what_is_not_defined_equals_nothing() {
     let verifier = verifier();
-    for (gold, pred) in [("0", "\\frac{1}{0}"), ("\\frac{1}{0}", "\\frac{2}{0}"), ("1", "0^0"), ("\\frac{0}{0}", "1")] {
+    for (gold, pred) in [
+        ("0", "\\frac{1}{0}"),
+        ("\\frac{1}{0}", "\\frac{2}{0}"),
+        ("1", "0^0"),
+        ("\\frac{0}{0}", "1"),
+        ("x", "\\frac{x}{0}"),
+    ] {
         let (score, ..) = verdict(&*verifier, gold, &format!("\\boxed{{{pred}}}"));
         assert!(score.reward == 0.0, "{gold} and {pred}: {score:?}");
     }
@@ -141,16 +156,58 @@ fn what_is_not_defined_equals_nothing() {
 /// Texts made of what answers are made of, in any order.
 fn soup() -> impl Strategy<Value = String> {
     const PIECES: [&str; 44] = [
-        "1", "2", "12", "0.5", "x", "y", "+", "-", "*", "/", "^", "_", "(", ")", "[", "]", "{", "}", "\\frac", "\\sqrt", ",",
-        ";", "=", "<", "\\le", "\\pm", "\\pi", "\\sin", "\\text{cm}", "\\{", "\\}", "\\infty", "\\cup", "|", "!", "%", "$",
-        "\\boxed{", "e", "i", " ", "\\begin{pmatrix}", "\\end{pmatrix}", "½",
+        "1",
+        "2",
+        "12",
+        "0.5",
+        "x",
+        "y",
+        "+",
+        "-",
+        "*",
+        "/",
+        "^",
+        "_",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        "\\frac",
+        "\\sqrt",
+        ",",
+        ";",
+        "=",
+        "<",
+        "\\le",
+        "\\pm",
+        "\\pi",
+        "\\sin",
+        "\\text{cm}",
+        "\\{",
+        "\\}",
+        "\\infty",
+        "\\cup",
+        "|",
+        "!",
+        "%",
+        "$",
+        "\\boxed{",
+        "e",
+        "i",
+        " ",
+        "\\begin{pmatrix}",
+        "\\end{pmatrix}",
+        "½",
     ];
     proptest::collection::vec(proptest::sample::select(&PIECES[..]), 0..24).prop_map(|pieces| pieces.concat())
 }
 
 /// Sums and products of small numbers and two letters, and the same with the operands of each operator exchanged.
 fn expression() -> impl Strategy<Value = (String, String)> {
-    let leaf = proptest::sample::select(vec!["1", "2", "3", "7", "x", "y"]).prop_map(|leaf| (leaf.to_owned(), leaf.to_owned()));
+    let leaf = proptest::sample::select(vec!["1", "2", "3", "7", "x", "y"])
+        .prop_map(|leaf| (leaf.to_owned(), leaf.to_owned()));
     leaf.prop_recursive(4, 16, 2, |inner| {
         (inner.clone(), inner, proptest::bool::ANY).prop_map(|((a, a2), (b, b2), sum)| match sum {
             true => (format!("({a}+{b})"), format!("({b2}+{a2})")),

@@ -5,8 +5,8 @@
 //! VERIFIER_CASES=/file.jsonl cargo test --test math_cases -- --nocapture
 //! ```
 //!
-//! Each line has `id`, `gold`, `pred`, `expected` (0 or 1), and may have `strict`, `precision`, `allow_set_relation_comp`
-//! and `match_types` (`default`, or a list of `latex`, `expr` and `string`).
+//! Each line has `id`, `gold`, `pred`, `expected` (0 or 1), and may have `strict`, `precision`,
+//! `allow_set_relation_comp` and `match_types` (`default`, or a list of `latex`, `expr` and `string`).
 
 use anneal::verifier::{Case, Config, Outside};
 use serde_json::{Map, Value, json};

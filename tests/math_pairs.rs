@@ -1,6 +1,8 @@
-//! The `math` verifier beside math-verify, on pairs of which it is known how they were made (tests/verifiers/math_pairs.py).
+//! The `math` verifier beside math-verify, on pairs of which it is known how they were made
+//! (tests/verifiers/math_pairs.py).
 //!
-//! Where the two differ, docs/math_disagreements.md says so; `UPDATE_DOCUMENTS=1 cargo test --test math_pairs` writes it.
+//! Where the two differ, docs/math_disagreements.md says so; `UPDATE_DOCUMENTS=1 cargo test --test math_pairs` writes
+//! it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,10 +15,10 @@ use serde_json::{Map, json};
 const PAIRS: &str = include_str!("data/math_pairs.jsonl");
 const INTRODUCTION: &str = "# Where `math` and math-verify differ
 
-The `math` verifier was compared verdict by verdict with math-verify 0.9.0 on pairs of an expected and a given answer: from
+The `math` verifier was compared verdict by verdict with math-verify 0.9.0 on pairs of an expected and a given answer: of
 GSM8K's answers in various writings, and from templates (`tests/verifiers/math_pairs.py`). Whether a pair is the same is
-known from how it was made. Pairs that were made by one template and differ in their numbers only stand in one row, with
-the first of them. `cargo test --test math_pairs` holds this page to what is found.
+known from how it was made. Pairs of one template that differ in their numbers only stand in one row, with the first of
+them. `cargo test --test math_pairs` holds this page to what is found.
 ";
 
 #[derive(Deserialize)]
@@ -77,11 +79,14 @@ fn page(pairs: &[(Pair, bool)]) -> String {
     let right = |of: fn(&(Pair, bool)) -> bool| pairs.iter().filter(|pair| of(pair) == pair.0.same).count();
     let false_positives = |of: fn(&(Pair, bool)) -> bool| pairs.iter().filter(|pair| of(pair) && !pair.0.same).count();
     let mut page = format!("{INTRODUCTION}\n| of {} pairs | `math` | math-verify |\n|---|---|---|\n", pairs.len());
-    let (ours, theirs): (fn(&(Pair, bool)) -> bool, fn(&(Pair, bool)) -> bool) = (|pair| pair.1, |pair| pair.0.math_verify);
+    let (ours, theirs): (fn(&(Pair, bool)) -> bool, fn(&(Pair, bool)) -> bool) =
+        (|pair| pair.1, |pair| pair.0.math_verify);
     let _ = writeln!(page, "| right | {} | {} |", right(ours), right(theirs));
     let _ = writeln!(page, "| taken for right and not | {} | {} |", false_positives(ours), false_positives(theirs));
     let _ = writeln!(page, "\nThey differ on {differ}:\n");
-    page.push_str("| template | pairs | expected | given | `math` | math-verify | right is |\n|---|---|---|---|---|---|---|\n");
+    page.push_str(
+        "| template | pairs | expected | given | `math` | math-verify | right is |\n|---|---|---|---|---|---|---|\n",
+    );
     for ((name, _), row) in &rows {
         let verdict = |same: bool| if same { "same" } else { "not" };
         let who = if row.found == row.same { "`math`" } else { "math-verify" };
@@ -96,7 +101,8 @@ fn page(pairs: &[(Pair, bool)]) -> String {
 fn no_pair_is_the_same_that_was_made_to_differ() {
     let pairs = pairs();
     assert!(pairs.len() >= 2_000, "{} pairs", pairs.len());
-    let missed: Vec<&str> = pairs.iter().filter(|(pair, found)| pair.same && !found).map(|(pair, _)| &*pair.id).collect();
+    let missed: Vec<&str> =
+        pairs.iter().filter(|(pair, found)| pair.same && !found).map(|(pair, _)| &*pair.id).collect();
     for (pair, found) in &pairs {
         assert!(pair.same || !found, "{}: {} and {}", pair.id, pair.gold, pair.pred);
         if pair.same && !found {

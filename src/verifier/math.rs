@@ -1,15 +1,15 @@
 //! Mathematical answers: what a completion ends on is the expected number, expression, set or statement.
 //!
 //! The answer is taken out of the text (`extract`), read as LaTeX or plain text (`lex`, `parse`, `answer`) and compared
-//! with the expected one (`compare`, `relate`). Numbers and functions have a normal form (`form`), which decides exactly
-//! for polynomials and quotients of them with radicals, pi, e and i. What it leaves open is evaluated with about 30 digits,
-//! functions at several points (`evaluate`).
+//! with the expected one (`compare`, `relate`). Numbers and functions have a normal form (`form`), which decides
+//! exactly for polynomials and quotients of them with radicals, pi, e and i. What it leaves open is evaluated with
+//! about 30 digits, functions at several points (`evaluate`).
 //!
-//! A number that is written with a decimal point may be rounded: it equals what differs from it by at most half a unit in
-//! the last of `precision` decimals, or below 1 of as many significant digits. All other numbers are exact.
+//! A number that is written with a decimal point may be rounded: it equals what differs from it by at most half a unit
+//! in the last of `precision` decimals, or below 1 of as many significant digits. All other numbers are exact.
 //!
-//! What cannot be decided is not equal. The text that is searched, the length and the nesting of an answer, the digits of
-//! numbers and the steps of a comparison are bounded, so that no text costs more than a few milliseconds.
+//! What cannot be decided is not equal. The text that is searched, the length and the nesting of an answer, the digits
+//! of numbers and the steps of a comparison are bounded, so that no text costs more than a few milliseconds.
 
 mod answer;
 mod compare;
@@ -22,6 +22,7 @@ mod form;
 mod lex;
 mod monomial;
 mod normal;
+mod numeral;
 mod parse;
 mod rational;
 mod relate;
@@ -44,10 +45,13 @@ use self::value::Value;
 use super::{Case, MAX_MARKER_CHARACTERS, Outside, Score, Settings, Verifier};
 use crate::job::field::{FieldError, Fields};
 
-pub const SUMMARY: &str = "The mathematical answer a completion ends on, in LaTeX or plain text, equals the expected one.";
+pub const SUMMARY: &str =
+    "The mathematical answer a completion ends on, in LaTeX or plain text, equals the expected one.";
 
 /// Steps of one comparison: nodes, products of terms and evaluated functions.
 const MAX_STEPS: u32 = 20_000;
+/// The longest expected answer, in bytes, that is taken as words where it cannot be read otherwise.
+const LONGEST_WORDS: usize = 256;
 
 /// Configuration of the `math` verifier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -73,8 +77,8 @@ pub struct Config {
     /// Whether an inequality such as `1 < x < 2` may be given where an interval is expected. The other way round it may
     /// always be.
     allow_set_relation_comp: bool,
-    /// Whether some of several expected answers earn their share of the reward, with one answer too many counted against
-    /// it.
+    /// Whether some of several expected answers earn their share of the reward, with one answer too many counted
+    /// against it.
     partial: bool,
     /// The reward of the expected answer.
     #[schemars(range(min = -1000.0, max = 1000.0))]
@@ -176,7 +180,9 @@ impl Math {
         let candidates = extract::expected(&answer);
         let expected = expected(&candidates, &mut arena).ok_or_else(|| {
             let beginning = super::quote(answer.trim());
-            Score::error(format!("the expected answer {beginning} cannot be read as mathematics or words; correct the row"))
+            Score::error(format!(
+                "the expected answer {beginning} cannot be read as mathematics or words; correct the row"
+            ))
         })?;
         let candidates = self.candidates(case.completion);
         let Some(found) = self.found(&candidates, &mut arena) else {
@@ -188,6 +194,10 @@ impl Math {
             relations: self.config.allow_set_relation_comp,
         };
         let mut judge = Judge::new(&mut arena, rules, MAX_STEPS);
+        if judge.is_undefined(&expected.value) {
+            let beginning = super::quote(expected.source.trim());
+            return Err(Score::error(format!("the expected answer {beginning} divides by zero; correct the row")));
+        }
         let share = self.share(&mut judge, &expected, &found);
         let Config { correct_reward, wrong_reward, .. } = self.config;
         let canonical = render::canonical(&mut judge, &found.value, found.source);
@@ -264,17 +274,19 @@ impl Math {
     }
 }
 
-/// The expected answer: the first candidate that can be read, or words that hold no mathematics.
+/// The expected answer: the first candidate, if it can be read or is words without mathematics; otherwise another one.
 fn expected<'t>(candidates: &'t [Candidate<'_>], arena: &mut Arena) -> Option<Answer<'t>> {
-    if let Some(answer) = candidates.iter().take(2).find_map(|candidate| read(candidate, arena)) {
+    const MATHEMATICS: &str = "\\=<>^_{}+*|≤≥≠";
+    let (first, others) = candidates.split_first()?;
+    if let Some(answer) = read(first, arena) {
         return Some(answer);
     }
-    const MATHEMATICS: &str = "\\=<>^_{}+*|≤≥≠";
-    let [part] = &candidates.first()?[..] else { return None };
-    if part.text.contains(|c: char| MATHEMATICS.contains(c)) {
-        return candidates.iter().skip(2).find_map(|candidate| read(candidate, arena));
+    match &first[..] {
+        [part] if part.text.len() <= LONGEST_WORDS && !part.text.contains(|c: char| MATHEMATICS.contains(c)) => {
+            Some(Answer { value: Value::Text(text::normal(&part.text)?), source: &part.text })
+        }
+        _ => others.iter().find_map(|candidate| read(candidate, arena)),
     }
-    Some(Answer { value: Value::Text(text::normal(&part.text)?), source: &part.text })
 }
 
 /// Reads the parts of a candidate, several of them as one set.
@@ -289,5 +301,12 @@ fn read<'t>(candidate: &'t [Part<'_>], arena: &mut Arena) -> Option<Answer<'t>> 
     }
     let source = &candidate.last()?.text;
     let value = if values.len() == 1 { values.pop()? } else { Value::Set(values) };
+    // Words and numbers between commas are a sentence and no list of answers.
+    if let Value::Set(members) = &value
+        && members.iter().any(|member| matches!(member, Value::Text(_)))
+        && !members.iter().all(|member| matches!(member, Value::Text(_)))
+    {
+        return None;
+    }
     Some(Answer { value, source })
 }

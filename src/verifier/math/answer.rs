@@ -125,7 +125,10 @@ impl Parser<'_, '_> {
             Kind::Letter => !matches!(token.text, "e" | "i" | "π"),
             Kind::Command => {
                 function(token.text).is_none()
-                    && !matches!(token.text, "frac" | "sqrt" | "log" | "binom" | "begin" | "end" | "pi" | "infty" | "reals")
+                    && !matches!(
+                        token.text,
+                        "frac" | "sqrt" | "log" | "binom" | "begin" | "end" | "pi" | "infty" | "reals"
+                    )
             }
             Kind::Word | Kind::Text => true,
             Kind::Number | Kind::Symbol(_) | Kind::End => false,
@@ -158,7 +161,8 @@ impl Parser<'_, '_> {
             {
                 self.at += 1;
             }
-            return (self.at > start && self.at - start <= MOST_ARGUMENTS && self.eat(')')).then_some(Label::Function(last));
+            return (self.at > start && self.at - start <= MOST_ARGUMENTS && self.eat(')'))
+                .then_some(Label::Function(last));
         }
         if parts > 1 || wordy && last.chars().count() > 1 && !last.contains('_') {
             return Some(Label::Other);
@@ -250,7 +254,9 @@ impl Parser<'_, '_> {
     fn ratio(&mut self, first: Value) -> Option<Value> {
         const MOST_TERMS: usize = 8;
         let is_number = |token: Token<'_>, most: usize| {
-            token.kind == Kind::Number && token.text.len() <= most && token.text.bytes().all(|byte| byte.is_ascii_digit())
+            token.kind == Kind::Number
+                && token.text.len() <= most
+                && token.text.bytes().all(|byte| byte.is_ascii_digit())
         };
         let before = self.at.checked_sub(1).and_then(|at| self.tokens.get(at)).copied();
         let minutes = self.ahead(1);
@@ -369,8 +375,12 @@ impl Parser<'_, '_> {
             let is_word = |token: Token<'_>| matches!(token.kind, Kind::Text | Kind::Word);
             match token.kind {
                 Kind::Text | Kind::Word => words.push_str(token.text),
-                Kind::Letter if !words.is_empty() || (self.plain && units::is_known(token.text)) => words.push_str(token.text),
-                Kind::Symbol('/') if is_word(next) || (next.kind == Kind::Letter && !words.is_empty()) => words.push('/'),
+                Kind::Letter if !words.is_empty() || (self.plain && units::is_known(token.text)) => {
+                    words.push_str(token.text)
+                }
+                Kind::Symbol('/') if is_word(next) || (next.kind == Kind::Letter && !words.is_empty()) => {
+                    words.push('/')
+                }
                 Kind::Symbol('*') if is_word(next) && !words.is_empty() => {}
                 Kind::Symbol('^') if !words.is_empty() => {
                     let exponent = self.unit_exponent()?;
@@ -548,7 +558,8 @@ impl Parser<'_, '_> {
 /// Whether words behind a number limit it instead of saying what is counted.
 fn says_more(words: &str) -> bool {
     const LIMITS: [&str; 16] = [
-        "or", "and", "more", "less", "least", "most", "if", "when", "for", "not", "than", "about", "where", "to", "mod", "base",
+        "or", "and", "more", "less", "least", "most", "if", "when", "for", "not", "than", "about", "where", "to",
+        "mod", "base",
     ];
     words.split(' ').any(|word| LIMITS.contains(&word.to_ascii_lowercase().as_str()))
 }

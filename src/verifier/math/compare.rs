@@ -1,8 +1,8 @@
 //! Whether two answers are the same.
 //!
-//! Numbers and functions are compared by their normal forms, which decide where everything in them is taken apart. Where it
-//! is not, they are evaluated with about 30 digits, functions at several points, and are the same when they cannot be told
-//! apart anywhere. What can be decided neither way is not the same.
+//! Numbers and functions are compared by their normal forms, which decide where everything in them is taken apart.
+//! Where it is not, they are evaluated with about 30 digits, functions at several points, and are the same when they
+//! cannot be told apart anywhere. What can be decided neither way is not the same.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -55,6 +55,17 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// Whether a value divides by zero.
+    pub fn is_undefined(&mut self, value: &Value) -> bool {
+        match value {
+            Value::Scalar { expr, .. } if self.arena.as_number(*expr).is_none() => {
+                matches!(&*self.normal(*expr), Normal::Undefined)
+            }
+            Value::Assign { value, .. } => self.is_undefined(value),
+            _ => false,
+        }
+    }
+
     /// Whether `found` is what is `expected`.
     pub fn same(&mut self, expected: &Value, found: &Value) -> bool {
         if self.budget.take(2).is_none() {
@@ -64,7 +75,8 @@ impl<'a> Judge<'a> {
             (Value::Assign { label: a, value: left }, Value::Assign { label: b, value: right }) => {
                 (self.same_label(a, b) && self.same(left, right)) || self.same_relation(expected, found)
             }
-            (Value::Assign { value, .. }, Value::Relation { .. }) | (Value::Relation { .. }, Value::Assign { value, .. }) => {
+            (Value::Assign { value, .. }, Value::Relation { .. })
+            | (Value::Relation { .. }, Value::Assign { value, .. }) => {
                 value.as_expr().is_some() && self.same_relation(expected, found)
             }
             (Value::Assign { value, .. }, other) => self.same(value, other),
@@ -76,16 +88,14 @@ impl<'a> Judge<'a> {
                 left == right && a.eq_ignore_ascii_case(b)
             }
             (Value::Text(a), Value::Text(b)) => a == b,
-            (Value::Tuple(a), Value::Tuple(b)) => {
-                self.same_row(a, b) || (!self.rules.strict && self.same_set(a, b))
-            }
+            (Value::Tuple(a), Value::Tuple(b)) => self.same_row(a, b) || (!self.rules.strict && self.same_set(a, b)),
             (Value::Matrix { columns: left, cells: a }, Value::Matrix { columns: right, cells: b }) => {
                 left == right && self.same_row(a, b)
             }
             (Value::Tuple(a), Value::Matrix { columns: 1, cells: b })
             | (Value::Matrix { columns: 1, cells: a }, Value::Tuple(b)) => self.same_row(a, b),
             (Value::Ratio { terms: a, time: left }, Value::Ratio { terms: b, time: right }) => {
-                self.same_ratio(a, b, *left && *right)
+                self.same_ratio(a, b, *left || *right)
             }
             (Value::Ratio { terms, .. }, Value::Scalar { expr, unit: None }) => self.same_quotient(terms, *expr),
             (Value::Scalar { expr, unit: None }, Value::Ratio { terms, .. }) => self.same_quotient(terms, *expr),
@@ -263,9 +273,10 @@ impl<'a> Judge<'a> {
     /// Whether two sums have the same terms with factors that differ by rounding.
     fn rounds_term_by_term(&self, a: &Form, b: &Form) -> Option<bool> {
         let (a, b) = (&a.as_sum()?.terms, &b.as_sum()?.terms);
-        let same = a.iter().zip(b).all(|(a, b)| {
-            a.product == b.product && (a.factor == b.factor || self.rounds(&a.factor, &b.factor))
-        });
+        let same = a
+            .iter()
+            .zip(b)
+            .all(|(a, b)| a.product == b.product && (a.factor == b.factor || self.rounds(&a.factor, &b.factor)));
         Some(a.len() == b.len() && same)
     }
 

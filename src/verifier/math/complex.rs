@@ -1,8 +1,8 @@
 //! Complex numbers of twice a float's precision, each with a bound on how far it may be off.
 //!
-//! The bound makes an equality that was found by computing a statement: two numbers that differ by less than their bounds
-//! cannot be told apart, and how wide the bounds may be is up to whoever compares. An operation that is not defined, or
-//! that cannot be told from one that is not, such as a division by what may be zero, has no result.
+//! The bound makes an equality that was found by computing a statement: two numbers that differ by less than their
+//! bounds cannot be told apart, and how wide the bounds may be is up to whoever compares. An operation that is not
+//! defined, or that cannot be told from one that is not, such as a division by what may be zero, has no result.
 
 use super::double::{Double, E, EPSILON, PI};
 
@@ -144,7 +144,8 @@ impl Approx {
         };
         let of = root.size();
         // Where the imaginary part is small, the difference above cancels.
-        let cancelled = if self.im.high == 0.0 { 0.0 } else { (EPSILON * size).sqrt().min(EPSILON * size / of.max(1e-300)) };
+        let cancelled =
+            if self.im.high == 0.0 { 0.0 } else { (EPSILON * size).sqrt().min(EPSILON * size / of.max(1e-300)) };
         Self { error: (self.error / of).min(self.error.sqrt()) + 8.0 * EPSILON * of + cancelled, ..root }
     }
 
@@ -165,7 +166,11 @@ impl Approx {
     pub fn pow(self, exponent: Self) -> Option<Self> {
         const LARGEST: i64 = 4_096;
         if let Some(integer) = exponent.as_integer().filter(|integer| integer.abs() <= LARGEST) {
-            return if integer == 0 { (self.size() > self.error).then_some(Self::ONE) } else { self.integer_power(integer) };
+            return if integer == 0 {
+                (self.size() > self.error).then_some(Self::ONE)
+            } else {
+                self.integer_power(integer)
+            };
         }
         if self.is_zero() && self.error == 0.0 {
             return (exponent.re.high > exponent.error).then_some(Self::ZERO);

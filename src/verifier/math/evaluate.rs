@@ -43,9 +43,7 @@ pub struct Point {
 impl Point {
     /// The points for expressions, all of them real if one of these is meant for real numbers only.
     pub fn all(arena: &Arena, exprs: &[Expr]) -> impl Iterator<Item = Self> + use<> {
-        let only_real = |node: &Node| {
-            matches!(node, Node::Call(Function::Abs | Function::Floor | Function::Ceil, _))
-        };
+        let only_real = |node: &Node| matches!(node, Node::Call(Function::Abs | Function::Floor | Function::Ceil, _));
         let real = exprs.iter().any(|expr| arena.nodes(*expr).iter().any(only_real));
         (0..POINTS).map(move |number| Self { number, real })
     }
@@ -65,7 +63,8 @@ impl Point {
     }
 }
 
-/// A number between 0 and 1 from a seed (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+/// A number between 0 and 1 from a seed (Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
+/// 2014).
 fn uniform(seed: u64) -> f64 {
     let mut z = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -73,7 +72,8 @@ fn uniform(seed: u64) -> f64 {
     ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// The value of an expression; None where it is not defined, too large or too inexact to be told, or the work is too much.
+/// The value of an expression; None where it is not defined, too large or too inexact to be told, or the work is too
+/// much.
 pub fn value(arena: &Arena, expr: Expr, point: Point, budget: &mut Budget) -> Option<Approx> {
     let nodes = arena.nodes(expr);
     let mut values: Vec<Approx> = Vec::with_capacity(nodes.len());

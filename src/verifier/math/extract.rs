@@ -122,8 +122,8 @@ fn closing(text: &str) -> Option<usize> {
 pub fn joins(between: &str) -> bool {
     const LONGEST: usize = 64;
     const JOINTS: [&str; 20] = [
-        "\\quad", "\\qquad", "\\text", "\\mbox", "and", "or", "\\(", "\\)", "\\[", "\\]", "\\,", "\\;", "\\ ", "\\\\", "$", ",",
-        ";", "{", "}", "&",
+        "\\quad", "\\qquad", "\\text", "\\mbox", "and", "or", "\\(", "\\)", "\\[", "\\]", "\\,", "\\;", "\\ ", "\\\\",
+        "$", ",", ";", "{", "}", "&",
     ];
     let mut rest = between.trim_start();
     if between.len() > LONGEST {
@@ -149,7 +149,8 @@ pub fn stated(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
             continue;
         }
         let behind = text[at + 5..].trim_start_matches(['*', ' ']);
-        let behind = behind.strip_prefix("is").filter(|behind| !behind.starts_with(char::is_alphanumeric)).unwrap_or(behind);
+        let behind =
+            behind.strip_prefix("is").filter(|behind| !behind.starts_with(char::is_alphanumeric)).unwrap_or(behind);
         if behind.len() == text[at + 5..].trim_start_matches(['*', ' ']).len() && !behind.starts_with(':') {
             continue;
         }
@@ -194,22 +195,31 @@ fn within(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
     candidates
 }
 
-/// What is expected: the whole text, if nothing in it is marked as the answer.
+/// What is expected: what is marked as the answer, otherwise the whole text, and of a solution in words what it ends
+/// on.
 pub fn expected(text: &str) -> Vec<Candidate<'_>> {
     const BOTH: Writings = Writings { latex: true, plain: true };
-    let marked = marked(text, "####", BOTH);
-    if !marked.is_empty() {
-        return marked;
+    const FEWEST_WORDS: usize = 3;
+    if let Some(at) = memmem::rfind(text.as_bytes(), b"####") {
+        return vec![vec![whole(head(
+            text[at + 4..].trim_start().lines().next().unwrap_or("").trim(),
+            MAX_ANSWER_BYTES,
+        ))]];
     }
-    let mut candidates: Vec<Candidate<'_>> = boxed(text).into_iter().collect();
+    if let Some(parts) = boxed(text) {
+        return vec![parts];
+    }
     let text = text.trim();
+    let mut candidates = Vec::new();
     if text.len() <= MAX_ANSWER_BYTES {
         // A box that is not closed is all there is of it.
-        let open = text.rfind("\\boxed{").map_or(text, |at| &text[at + 7..]);
-        candidates.push(vec![whole(if candidates.is_empty() { open } else { text })]);
+        candidates.push(vec![whole(text.rfind("\\boxed{").map_or(text, |at| &text[at + 7..]))]);
     }
-    candidates.extend(stated(text, BOTH));
-    candidates.extend(expressions(tail(text, TAIL_BYTES), BOTH));
+    let is_word = |word: &&str| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    if text.split_whitespace().filter(is_word).take(FEWEST_WORDS).count() == FEWEST_WORDS {
+        candidates.extend(stated(text, BOTH));
+        candidates.extend(expressions(tail(text, TAIL_BYTES), BOTH));
+    }
     candidates
 }
 
@@ -233,8 +243,8 @@ fn sentence_of(text: &str) -> &str {
     text
 }
 
-/// The last expression in a text as candidates: with those that are joined to it, and a plain number with more or less of
-/// what is around it.
+/// The last expression in a text as candidates: with those that are joined to it, and a plain number with more or less
+/// of what is around it.
 fn expressions(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
     let items = scan::items(text, writings);
     let Some(last) = items.last() else { return Vec::new() };
@@ -260,7 +270,8 @@ fn expressions(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
 fn around(text: &str, number: Item) -> Vec<Candidate<'_>> {
     let start = word_start(text, number.start);
     let mut end = number.end + text[number.end..].find(char::is_whitespace).unwrap_or(text.len() - number.end);
-    end = number.end + text[number.end..end].trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '"', '\'', '$']).len();
+    end =
+        number.end + text[number.end..end].trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '"', '\'', '$']).len();
     let start = bracketed(text, start, end);
     let mut candidates: Vec<Candidate<'_>> = Vec::new();
     if let Some(unit) = unit_end(text, end) {
@@ -294,7 +305,11 @@ fn number_length_of_digits(text: &str) -> usize {
 /// The beginning of the word that `at` stands in, and of those before it that operators join to it.
 fn word_start(text: &str, at: usize) -> usize {
     const MOST_OPERANDS: usize = 8;
-    let begin = |at: usize| text[..at].rfind(char::is_whitespace).map_or(0, |space| space + text[space..].chars().next().map_or(1, char::len_utf8));
+    let begin = |at: usize| {
+        text[..at]
+            .rfind(char::is_whitespace)
+            .map_or(0, |space| space + text[space..].chars().next().map_or(1, char::len_utf8))
+    };
     let mut start = begin(at);
     for _ in 0..MOST_OPERANDS {
         let before = text[..start].trim_end_matches(' ');

@@ -62,6 +62,11 @@ impl Sum {
         matches!(&self.terms[..], [term] if term.product.is_one() && term.factor == Rational::ONE)
     }
 
+    /// What computing with its largest factor costs.
+    fn weight(&self) -> usize {
+        self.terms.iter().map(|term| term.factor.weight()).max().unwrap_or(1)
+    }
+
     pub fn is_zero(&self) -> bool {
         self.terms.is_empty()
     }
@@ -76,7 +81,7 @@ impl Sum {
     }
 
     pub fn add(&self, other: &Self, budget: &mut Budget) -> Option<Self> {
-        budget.take(self.terms.len() + other.terms.len())?;
+        budget.take(self.terms.len() * self.weight() + other.terms.len() * other.weight())?;
         let mut terms = Vec::with_capacity(self.terms.len() + other.terms.len());
         let (mut left, mut right) = (&self.terms[..], &other.terms[..]);
         while let (Some(a), Some(b)) = (left.first(), right.first()) {
@@ -97,7 +102,7 @@ impl Sum {
     }
 
     pub fn mul(&self, other: &Self, budget: &mut Budget) -> Option<Self> {
-        budget.take(1 + self.terms.len() * other.terms.len() * 2)?;
+        budget.take(1 + self.terms.len() * other.terms.len() * (self.weight() + other.weight()))?;
         let mut terms = Vec::with_capacity(self.terms.len() * other.terms.len());
         for a in &self.terms {
             for b in &other.terms {

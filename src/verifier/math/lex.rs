@@ -1,4 +1,5 @@
-//! Tokens of an answer, in LaTeX or in plain text: what is written differently and means the same becomes the same token.
+//! Tokens of an answer, in LaTeX or in plain text: what is written differently and means the same becomes the same
+//! token.
 
 /// The longest answer that is read.
 pub const MAX_ANSWER_BYTES: usize = 8_192;
@@ -138,8 +139,9 @@ impl<'t> Lexer<'t> {
                 }
                 Some(())
             }
-            "big" | "Big" | "bigg" | "Bigg" | "bigl" | "bigr" | "Bigl" | "Bigr" | "biggl" | "biggr" | "displaystyle"
-            | "textstyle" | "limits" | "boxed" | "fbox" | "hline" | "ensuremath" | "middle" | "strut" => Some(()),
+            "big" | "Big" | "bigg" | "Bigg" | "bigl" | "bigr" | "Bigl" | "Bigr" | "biggl" | "biggr"
+            | "displaystyle" | "textstyle" | "limits" | "boxed" | "fbox" | "hline" | "ensuremath" | "middle"
+            | "strut" => Some(()),
             "begin" | "end" => self.environment(name),
             "text" | "textbf" | "textit" | "textrm" | "textsf" | "texttt" | "mbox" | "hbox" | "emph" | "mathrm"
             | "mathbf" | "mathit" | "mathsf" | "mathcal" | "mathbb" | "operatorname" | "boldsymbol" | "bm" | "bold"
@@ -261,8 +263,8 @@ impl<'t> Lexer<'t> {
     }
 }
 
-/// The length of the number at the beginning of `text`. Thousands are separated by a comma (not within brackets, where it
-/// separates answers), `{,}`, `,\!`, `\,`, a space or an underscore before exactly three digits.
+/// The length of the number at the beginning of `text`. Thousands are separated by a comma (not within brackets, where
+/// it separates answers), `{,}`, `,\!`, `\,`, a space or an underscore before exactly three digits.
 pub fn number_length(text: &str, commas: bool) -> usize {
     let bytes = text.as_bytes();
     let digits = |from: usize| bytes[from.min(bytes.len())..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -309,8 +311,8 @@ impl FirstLength for str {
 /// What a word is by itself.
 fn known_word(word: &str) -> Option<(Kind, &'static str)> {
     const NAMES: [&str; 27] = [
-        "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "log", "ln", "lg",
-        "exp", "sqrt", "abs", "pi", "floor", "ceil", "infty", "asin", "acos", "atan", "infinity", "cbrt",
+        "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "log", "ln",
+        "lg", "exp", "sqrt", "abs", "pi", "floor", "ceil", "infty", "asin", "acos", "atan", "infinity", "cbrt",
     ];
     const ANSWERS: [&str; 8] = ["yes", "no", "true", "false", "none", "odd", "even", "undefined"];
     if word.len() > 9 {

@@ -1,9 +1,9 @@
 //! Products of powers: what the terms of a normal form are made of.
 //!
-//! Besides variables a factor may be a prime to a power between 0 and 1 (a radical), pi, e, i to the power 1, or something
-//! that is not taken apart further. Radicals of distinct products of primes are linearly independent over the rationals
-//! (Besicovitch, "On the linear independence of fractional powers of integers", 1940), so that two sums of them are equal
-//! only where their terms are.
+//! Besides variables a factor may be a prime to a power between 0 and 1 (a radical), pi, e, i to the power 1, or
+//! something that is not taken apart further. Radicals of distinct products of primes are linearly independent over the
+//! rationals (Besicovitch, "On the linear independence of fractional powers of integers", 1940), so that two sums of
+//! them are equal only where their terms are.
 
 use super::rational::Rational;
 

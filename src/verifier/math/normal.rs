@@ -67,9 +67,7 @@ impl Keys {
             Node::Log(a, b) => self.opaque(Key::Log(of(a).clone(), of(b).clone())),
             Node::Binomial(a, b) => binomial(of(a), of(b), budget),
             Node::Call(function, a) => self.call(*function, of(a)),
-            Node::Apply(name, a, b) => {
-                self.opaque(Key::Apply(*name, of(a).clone(), b.as_ref().map(|b| of(b).clone())))
-            }
+            Node::Apply(name, a, b) => self.opaque(Key::Apply(*name, of(a).clone(), b.as_ref().map(|b| of(b).clone()))),
         }
     }
 
@@ -114,7 +112,11 @@ impl Keys {
             let exponent = Rational::ONE.div(&degree)?;
             let negative = of.as_rational().is_some_and(|number| number.is_negative());
             // The real root of a negative number.
-            if odd && negative { fractional_power(&of.neg()?, &exponent)?.neg() } else { fractional_power(of, &exponent) }
+            if odd && negative {
+                fractional_power(&of.neg()?, &exponent)?.neg()
+            } else {
+                fractional_power(of, &exponent)
+            }
         });
         match form {
             Some(form) => Ok(form),

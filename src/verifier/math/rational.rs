@@ -1,7 +1,7 @@
 //! Exact fractions: of 64 bits while they fit, of any size up to a bound beyond that.
 //!
-//! Nearly every number in an answer is small, so that the common case allocates nothing. An operation whose result would
-//! be larger than [`MAX_BITS`] has none, which keeps texts such as `9^9^9^9` cheap.
+//! Nearly every number in an answer is small, so that the common case allocates nothing. An operation whose result
+//! would be larger than [`MAX_BITS`] has none, which keeps texts such as `9^9^9^9` cheap.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -48,7 +48,7 @@ impl Rational {
         if bottom.is_zero() {
             return None;
         }
-        let common = top.gcd(&bottom);
+        let common = if bottom.is_one() { BigInt::one() } else { top.gcd(&bottom) };
         let (mut top, mut bottom) = if common.is_one() { (top, bottom) } else { (top / &common, bottom / &common) };
         if bottom.is_negative() {
             (top, bottom) = (-top, -bottom);
@@ -155,6 +155,15 @@ impl Rational {
         if self.is_negative() { self.neg() } else { Some(self.clone()) }
     }
 
+    /// What computing with it costs, in steps.
+    pub fn weight(&self) -> usize {
+        const BITS_A_STEP: u64 = 64;
+        match self {
+            Self::Small(..) => 1,
+            Self::Big(parts) => 2 + ((parts.0.bits() + parts.1.bits()) / BITS_A_STEP) as usize,
+        }
+    }
+
     /// The integer, where it is one of 64 bits.
     pub fn as_integer(&self) -> Option<i64> {
         match self {
@@ -254,6 +263,7 @@ fn gcd(mut a: u128, mut b: u128) -> u128 {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
 
     use super::*;
 
@@ -280,10 +290,14 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default()
+        })]
 
         #[test]
-        fn small_and_large_fractions_obey_the_same_laws(a in -1_000_000_i128..1_000_000, b in 1_i128..1_000_000, power in 0_i64..70) {
+        fn small_and_large_fractions_obey_the_same_laws(
+            a in -1_000_000_i128..1_000_000, b in 1_i128..1_000_000, power in 0_i64..70,
+        ) {
             let x = of(a, b);
             let shift = Rational::integer(3).pow(power).unwrap();
             let there = x.add(&shift).unwrap().mul(&shift).unwrap();

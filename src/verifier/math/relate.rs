@@ -132,7 +132,8 @@ impl Judge<'_> {
         }
         let (Some(a), Some(b)) = (self.pieces(expected), self.pieces(found)) else { return false };
         let (a, b) = (self.ordered(a), self.ordered(b));
-        a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| self.same_end(a.low, b.low) && self.same_end(a.high, b.high))
+        a.len() == b.len()
+            && a.iter().zip(&b).all(|(a, b)| self.same_end(a.low, b.low) && self.same_end(a.high, b.high))
     }
 
     fn same_end(&mut self, a: End, b: End) -> bool {
@@ -223,7 +224,8 @@ impl Judge<'_> {
 
     /// What an inequality leaves of its subject: of a variable or a function that stands alone on its side.
     fn solved(&mut self, sides: &[Expr], signs: &[Sign]) -> Option<Vec<Piece>> {
-        let subject = |expr: &Expr| matches!(self.arena.node(expr.root), Node::Variable(_) | Node::Apply(..) | Node::Call(..));
+        let subject =
+            |expr: &Expr| matches!(self.arena.node(expr.root), Node::Variable(_) | Node::Apply(..) | Node::Call(..));
         let at = sides.iter().position(|side| self.arena.is_open(*side)).filter(|at| subject(&sides[*at]))?;
         if sides.len() > 3 || sides.iter().skip(at + 1).any(|side| self.arena.is_open(*side)) {
             return None;

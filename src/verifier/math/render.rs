@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::compare::Judge;
 use super::complex::Approx;
 use super::expr::{Arena, Expr};
-use super::form::{Form, Key, Normal, Sum};
+use super::form::{Form, Key, Normal, Sum, Term};
 use super::monomial::{Atom, Monomial};
 use super::normal::Keys;
 use super::rational::Rational;
@@ -59,7 +59,7 @@ fn show(judge: &mut Judge<'_>, value: &Value) -> Option<String> {
     }
 }
 
-/// An equation is written as its difference, scaled so that its first factor is 1.
+/// An equation is written as its difference, scaled so that the factor of the term that is written first is 1.
 fn relation(judge: &mut Judge<'_>, sides: &[Expr], signs: &[Sign]) -> Option<String> {
     if let ([left, right], [sign]) = (sides, signs) {
         let (left, right, sign) = match sign {
@@ -71,9 +71,9 @@ fn relation(judge: &mut Judge<'_>, sides: &[Expr], signs: &[Sign]) -> Option<Str
             Sign::GreaterOrEqual => (right, left, "≤"),
         };
         let difference = judge.arena.difference(*left, *right)?;
-        if let Normal::Form(form) = &*judge.normal(difference)
-            && let Some(first) = form.top.terms.first()
-        {
+        if let Normal::Form(form) = &*judge.normal(difference) {
+            let written = |term: &&Term| product(&term.product, &judge.keys, judge.arena, 0);
+            let first = form.top.terms.iter().min_by_key(written)?;
             let scale = if matches!(sign, "=" | "≠") { first.factor.clone() } else { first.factor.abs()? };
             let top = form.top.scaled(&Rational::ONE.div(&scale)?)?;
             let text = shown(&Form { top, bottom: form.bottom.clone() }, &judge.keys, judge.arena, 0)?;
@@ -142,7 +142,7 @@ fn shown(form: &Form, keys: &Keys, arena: &Arena, depth: u32) -> Option<String> 
 }
 
 fn sum(sum: &Sum, keys: &Keys, arena: &Arena, depth: u32) -> Option<String> {
-    let term = |term: &super::form::Term| {
+    let term = |term: &Term| {
         let product = product(&term.product, keys, arena, depth)?;
         Some(match (product.is_empty(), &term.factor) {
             (true, factor) => factor.to_string(),

@@ -3,8 +3,8 @@
 /// The longest text that is compared.
 const MAX_TEXT_BYTES: usize = 1_024;
 
-/// A text without what does not change it: case, marks around it, white space and LaTeX's way of saying that it is text.
-/// None where nothing is left, or too much.
+/// A text without what does not change it: case, marks around it, white space and LaTeX's way of saying that it is
+/// text. None where nothing is left, or too much.
 pub fn normal(source: &str) -> Option<String> {
     if source.len() > 2 * MAX_TEXT_BYTES {
         return None;
@@ -39,8 +39,26 @@ pub fn normal(source: &str) -> Option<String> {
 /// The number that English words such as `forty-two` or `three hundred and five` say.
 pub fn number(text: &str) -> Option<i64> {
     const SMALL: [&str; 20] = [
-        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-        "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+        "eighteen",
+        "nineteen",
     ];
     const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
     const MOST_WORDS: usize = 16;

@@ -10,7 +10,10 @@ pub enum Unit {
     Percent,
     Degree,
     /// So many of the base units with these exponents.
-    Known { dimensions: Dimensions, scale: Rational },
+    Known {
+        dimensions: Dimensions,
+        scale: Rational,
+    },
     /// Words that name no unit that is known, such as what is counted.
     Other(String),
 }
@@ -106,6 +109,7 @@ pub fn is_known(name: &str) -> bool {
 impl Unit {
     /// The unit that a text such as `cm^2`, `miles per hour` or `square feet` names.
     pub fn read(text: &str) -> Self {
+        let text = &text.replace('/', " / ");
         Self::known(text).unwrap_or_else(|| {
             let word = |word: &str| word.strip_suffix('s').unwrap_or(word).to_lowercase();
             let words: Vec<String> = text.split([' ', '.']).filter(|part| !part.is_empty()).map(word).collect();
@@ -168,6 +172,7 @@ mod tests {
     fn units_are_the_same_scaled_or_different() {
         let of = |a: &str, b: &str| Unit::read(a).relation(&Unit::read(b));
         assert_eq!(of("km", "m"), Relation::Scaled(Rational::integer(1_000)));
+        assert_eq!(of("km/h", "m/s"), Relation::Scaled(Rational::fraction(5, 18).unwrap()));
         assert_eq!(of("km / h", "kilometers per hour"), Relation::Same);
         assert_eq!(of("cm^2", "square centimeters"), Relation::Same);
         assert_eq!(of("hours", "minutes"), Relation::Scaled(Rational::integer(60)));

@@ -28,27 +28,48 @@ pub enum Label {
 
 #[derive(Clone, Debug)]
 pub enum Value {
-    Scalar { expr: Expr, unit: Option<Unit> },
+    Scalar {
+        expr: Expr,
+        unit: Option<Unit>,
+    },
     /// A number with the base that it is written in.
-    Based { digits: String, base: u32 },
+    Based {
+        digits: String,
+        base: u32,
+    },
     /// Words, in lower case and without marks.
     Text(String),
     /// Values in an order, in parentheses. Two of them may also be meant as an open interval.
     Tuple(Vec<Value>),
     /// From the first to the second; whether each of them belongs to it.
-    Interval { ends: Box<[Value; 2]>, closed: [bool; 2] },
+    Interval {
+        ends: Box<[Value; 2]>,
+        closed: [bool; 2],
+    },
     /// Values in no order: in braces, or several answers in a row.
     Set(Vec<Value>),
     Union(Vec<Value>),
     Intersection(Vec<Value>),
     Difference(Box<[Value; 2]>),
     /// Row by row.
-    Matrix { columns: usize, cells: Vec<Value> },
+    Matrix {
+        columns: usize,
+        cells: Vec<Value>,
+    },
     /// Sides with the signs between them.
-    Relation { sides: Vec<Expr>, signs: Vec<Sign> },
-    Assign { label: Label, value: Box<Value> },
+    Relation {
+        sides: Vec<Expr>,
+        signs: Vec<Sign>,
+    },
+    Assign {
+        label: Label,
+        value: Box<Value>,
+    },
     /// Numbers with colons between them; whether they may be a time of day.
-    Ratio { terms: Vec<Expr>, time: bool },
+    Ratio {
+        terms: Vec<Expr>,
+        time: bool,
+    },
 }
 
 impl Value {
