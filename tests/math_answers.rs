@@ -273,6 +273,10 @@ fn the_answer_is_looked_for_in_an_order() {
         ("(1, 2)", "the point is (1, 2)."),
         ("12", "so there are 12 of them."),
         ("1.5", "it weighs 1.5 kg."),
+        ("5", "So x = 5"),
+        ("2,3", "So $x = 2$ or $x = 3$."),
+        ("5", "we get 5"),
+        ("x=5", "so it is $x = 5$ then"),
         ("Evelyn", "The answer is Evelyn."),
         ("B", "Answer: (B)"),
     ] {

@@ -188,11 +188,24 @@ fn within(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
         return Vec::new();
     }
     let mut candidates = Vec::new();
-    if writings.plain {
+    if writings.plain && !(writings.latex && is_prose_around(text)) {
         candidates.push(vec![if writings.latex { whole(text) } else { Part::plain(text) }]);
     }
     candidates.extend(expressions(text, writings));
     candidates
+}
+
+/// Whether a text holds formulas with more between and before them than what joins answers.
+fn is_prose_around(text: &str) -> bool {
+    let formulas = scan::items(text, Writings { latex: true, plain: false });
+    let mut before = 0;
+    for formula in &formulas {
+        if !joins(&text[before..formula.before]) {
+            return true;
+        }
+        before = formula.after;
+    }
+    false
 }
 
 /// What is expected: what is marked as the answer, otherwise the whole text, and of a solution in words what it ends

@@ -175,6 +175,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         let token = self.peek();
         match token.kind {
             Kind::Letter => !self.is_unit_letter(),
+            Kind::Word if self.plain && token.spaced => false,
             Kind::Word => token.text.len() <= 3 && !(units::is_known(token.text) && self.after_number()),
             Kind::Command => !matches!(token.text, "end" | "begin" | "infty"),
             Kind::Symbol('(' | '[' | '{' | '√' | '⌊' | '⌈') => true,
@@ -314,7 +315,10 @@ impl<'t, 'a> Parser<'t, 'a> {
 
     /// A short word as the product of its letters.
     fn letters(&mut self, word: &str) -> Option<Operand> {
-        if word.len() > 3 || !word.is_ascii() || self.ahead(1).is('_') || self.ahead(1).is('\'') {
+        let next = self.ahead(1);
+        // In plain text a word before another one is a word and no product.
+        let prose = self.plain && next.spaced && !matches!(next.kind, Kind::Symbol(_) | Kind::End);
+        if prose || word.len() > 3 || !word.is_ascii() || next.is('_') || next.is('\'') {
             return None;
         }
         self.at += 1;
