@@ -25,12 +25,15 @@ use super::error::Problem;
 struct Files;
 
 /// The pages in the order of their list, by their files; `map` is for whoever works on the sources.
-const PAGES: [(&str, &str); 18] = [
+const PAGES: [(&str, &str); 21] = [
     ("quickstart", "First steps"),
     ("page", "The web page"),
     ("jobs", "Jobs"),
     ("objectives", "Objectives"),
     ("data", "Data sets"),
+    ("DATASETS", "Data sets by example"),
+    ("VERIFIERS", "Verifiers"),
+    ("math_disagreements", "Mathematics beside math-verify"),
     ("MODELS", "Models"),
     ("metrics", "Metrics"),
     ("diagnoses", "Diagnoses"),

@@ -224,12 +224,13 @@ pub fn expected(text: &str) -> Vec<Candidate<'_>> {
     }
     let text = text.trim();
     let mut candidates = Vec::new();
-    if text.len() <= MAX_ANSWER_BYTES {
+    let prose = is_prose_around(tail(text, TAIL_BYTES));
+    if text.len() <= MAX_ANSWER_BYTES && !prose {
         // A box that is not closed is all there is of it.
         candidates.push(vec![whole(text.rfind("\\boxed{").map_or(text, |at| &text[at + 7..]))]);
     }
     let is_word = |word: &&str| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
-    if text.split_whitespace().filter(is_word).take(FEWEST_WORDS).count() == FEWEST_WORDS {
+    if prose || text.split_whitespace().filter(is_word).take(FEWEST_WORDS).count() == FEWEST_WORDS {
         candidates.extend(stated(text, BOTH));
         candidates.extend(expressions(tail(text, TAIL_BYTES), BOTH));
     }
