@@ -1,4 +1,4 @@
-//! Parts of texts: what stands in code fences, and beginnings short enough for messages.
+//! Parts of texts: what stands in code fences, beginnings short enough for messages, and names fit for metrics.
 
 /// The beginning of a message that may hold a whole completion.
 pub fn shortened(message: &str) -> String {
@@ -26,6 +26,26 @@ pub fn fenced_alone(text: &str) -> Option<&str> {
     (!inside.contains("```")).then(|| inside.split_once('\n').map_or(inside, |(_, rest)| rest))
 }
 
+/// The names of parts of a verdict, fit for metrics and columns: letters, digits and underscores, and a number behind a name
+/// that was there before.
+pub fn part_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    const LONGEST: usize = 64;
+    let mut found: Vec<String> = Vec::new();
+    for name in names {
+        let fit = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+        let name: String = name.chars().take(LONGEST).map(fit).collect();
+        let mut numbered = name.clone();
+        for number in 2..=found.len() + 1 {
+            if !found.contains(&numbered) {
+                break;
+            }
+            numbered = format!("{name}_{number}");
+        }
+        found.push(numbered);
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,5 +65,11 @@ mod tests {
     fn a_long_message_is_cut_between_characters() {
         assert_eq!(shortened("é").as_str(), "é");
         assert_eq!(shortened(&"é".repeat(1000)).chars().count(), 301);
+    }
+
+    #[test]
+    fn names_of_parts_are_different_and_fit_for_metrics() {
+        let names = part_names(["a:b", "a b", "a_b_2", "größe", "a:b"].into_iter());
+        assert_eq!(names, ["a_b", "a_b_2", "a_b_2_2", "gr__e", "a_b_3"]);
     }
 }

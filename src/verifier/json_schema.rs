@@ -156,7 +156,7 @@ impl Settings for Config {
         let of_all = self.own_schema().map(|schema| {
             let validator = self.compile(&schema);
             let validator = validator.expect("the configuration was checked, and the check compiles the schema");
-            Compiled { validator, required: required(&schema) }
+            Compiled::new(validator, &schema)
         });
         Arc::new(Schema { config: self.clone(), of_all })
     }
@@ -183,6 +183,16 @@ struct Schema {
 struct Compiled {
     validator: Validator,
     required: Vec<String>,
+    /// The names of the first required members as parts of a verdict.
+    parts: Vec<String>,
+}
+
+impl Compiled {
+    fn new(validator: Validator, schema: &Value) -> Self {
+        let required = required(schema);
+        let parts = super::part_names(required.iter().take(MAX_PARTS).map(String::as_str));
+        Self { validator, required, parts }
+    }
 }
 
 impl Verifier for Schema {
@@ -209,8 +219,8 @@ impl Verifier for Schema {
     }
 
     fn part_names(&self) -> Vec<String> {
-        let required = self.of_all.iter().flat_map(|compiled| &compiled.required);
-        required.filter(|_| self.config.partial).take(MAX_PARTS).cloned().collect()
+        let parts = self.of_all.iter().flat_map(|compiled| &compiled.parts);
+        parts.filter(|_| self.config.partial).cloned().collect()
     }
 }
 
@@ -229,7 +239,7 @@ impl Schema {
             }
         };
         let wrong = |(place, detail): (String, String)| format!("the schema in column {shown} {place}: {detail}");
-        Ok(Compiled { validator: self.config.compile(&schema).map_err(wrong)?, required: required(&schema) })
+        Ok(Compiled::new(self.config.compile(&schema).map_err(wrong)?, &schema))
     }
 
     fn found(&self, completion: &str) -> Option<Value> {
@@ -240,28 +250,27 @@ impl Schema {
         }
     }
 
-    fn judge(&self, value: &Value, Compiled { validator, required }: &Compiled) -> Score {
-        let mistakes: Vec<ValidationError<'_>> = validator.iter_errors(value).take(MAX_MISTAKES).collect();
+    fn judge(&self, value: &Value, compiled: &Compiled) -> Score {
+        let mistakes: Vec<ValidationError<'_>> = compiled.validator.iter_errors(value).take(MAX_MISTAKES).collect();
+        let right: Vec<bool> = compiled.required.iter().map(|name| is_right(value, name, &mistakes)).collect();
         let answer = json::canonical(value).to_string();
-        let Some(first) = mistakes.first() else {
-            let parts = required.iter().map(|name| part(name, true)).collect();
-            return self.with_members(Score::of_answer(answer, 1.0).because("it is valid"), parts);
+        let score = match mistakes.first() {
+            None => Score::of_answer(answer, 1.0).because("it is valid"),
+            Some(first) => {
+                let reward = if self.config.partial { share(&right) } else { 0.0 };
+                let place = first.instance_path().to_string();
+                let at = if place.is_empty() { String::new() } else { format!("at {}: ", super::quote(&place)) };
+                let reason = format!("{at}{}", super::shortened(&first.masked().to_string()));
+                Score::of_answer(answer, reward).because(reason)
+            }
         };
-        let parts: Vec<Part> = required.iter().map(|name| part(name, is_right(value, name, &mistakes))).collect();
-        let reward = if self.config.partial { share(&parts) } else { 0.0 };
-        let place = first.instance_path().to_string();
-        let at = if place.is_empty() { String::new() } else { format!("at {}: ", super::quote(&place)) };
-        let reason = format!("{at}{}", super::shortened(&first.masked().to_string()));
-        self.with_members(Score::of_answer(answer, reward).because(reason), parts)
+        if !self.config.partial {
+            return score;
+        }
+        let part =
+            |(name, right): (&String, bool)| Part { name: name.clone(), score: Score::ok(f64::from(u8::from(right))) };
+        score.with_parts(compiled.parts.iter().zip(right).map(part).collect())
     }
-
-    fn with_members(&self, score: Score, parts: Vec<Part>) -> Score {
-        if self.config.partial { score.with_parts(parts.into_iter().take(MAX_PARTS).collect()) } else { score }
-    }
-}
-
-fn part(name: &str, right: bool) -> Part {
-    Part { name: name.to_owned(), score: Score::ok(f64::from(u8::from(right))) }
 }
 
 /// Whether a member is there and no mistake lies in it.
@@ -276,9 +285,10 @@ fn is_right(value: &Value, name: &str, mistakes: &[ValidationError<'_>]) -> bool
 
 /// The share of required members that are right. Where all are and the value is still not valid, what is wrong counts as
 /// one more.
-fn share(parts: &[Part]) -> f64 {
-    let right = parts.iter().filter(|part| part.score.reward > 0.0).count();
-    if right == parts.len() { right as f64 / (right + 1) as f64 } else { right as f64 / parts.len() as f64 }
+fn share(members: &[bool]) -> f64 {
+    let right = members.iter().filter(|right| **right).count();
+    let all = if right == members.len() { right + 1 } else { members.len() };
+    right as f64 / all as f64
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::job::field::{FieldError, Fields};
 /// The longest text in an argument.
 const MAX_CHARACTERS: usize = 4096;
 const MAX_KEYWORDS: usize = 64;
-const MAX_COUNT: u64 = 1 << 20;
+const MAX_COUNT: i64 = 1 << 20;
 
 /// One instruction: `id` is its family as IFEval names it, the other fields are its arguments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,7 +28,7 @@ pub enum Instruction {
         #[schemars(length(min = 1, max = MAX_CHARACTERS))]
         keyword: String,
         #[schemars(range(min = 0, max = MAX_COUNT))]
-        frequency: u64,
+        frequency: i64,
         #[serde(default)]
         relation: Relation,
     },
@@ -44,7 +44,7 @@ pub enum Instruction {
         #[schemars(length(min = 1, max = 1))]
         letter: String,
         #[schemars(range(min = 0, max = MAX_COUNT))]
-        let_frequency: u64,
+        let_frequency: i64,
         #[serde(default)]
         let_relation: Relation,
     },
@@ -58,7 +58,7 @@ pub enum Instruction {
     #[serde(rename = "length_constraints:number_sentences")]
     Sentences {
         #[schemars(range(min = 0, max = MAX_COUNT))]
-        num_sentences: u64,
+        num_sentences: i64,
         #[serde(default)]
         relation: Relation,
     },
@@ -66,13 +66,13 @@ pub enum Instruction {
     #[serde(rename = "length_constraints:number_paragraphs")]
     Paragraphs {
         #[schemars(range(min = 1, max = MAX_COUNT))]
-        num_paragraphs: u64,
+        num_paragraphs: i64,
     },
     /// How many words there are.
     #[serde(rename = "length_constraints:number_words")]
     Words {
         #[schemars(range(min = 0, max = MAX_COUNT))]
-        num_words: u64,
+        num_words: i64,
         #[serde(default)]
         relation: Relation,
     },
@@ -80,9 +80,9 @@ pub enum Instruction {
     #[serde(rename = "length_constraints:nth_paragraph_first_word")]
     FirstWord {
         #[schemars(range(min = 1, max = MAX_COUNT))]
-        num_paragraphs: u64,
+        num_paragraphs: i64,
         #[schemars(range(min = 1, max = MAX_COUNT))]
-        nth_paragraph: u64,
+        nth_paragraph: i64,
         #[schemars(length(min = 1, max = MAX_CHARACTERS))]
         first_word: String,
     },
@@ -90,7 +90,7 @@ pub enum Instruction {
     #[serde(rename = "detectable_content:number_placeholders")]
     Placeholders {
         #[schemars(range(min = 0, max = MAX_COUNT))]
-        num_placeholders: u64,
+        num_placeholders: i64,
     },
     /// There is a postscript that begins with the marker.
     #[serde(rename = "detectable_content:postscript")]
@@ -102,7 +102,7 @@ pub enum Instruction {
     #[serde(rename = "detectable_format:number_bullet_lists")]
     Bullets {
         #[schemars(range(min = 0, max = MAX_COUNT))]
-        num_bullets: u64,
+        num_bullets: i64,
     },
     /// One of `My answer is yes.`, `My answer is no.` and `My answer is maybe.` is there.
     #[serde(rename = "detectable_format:constrained_response")]
@@ -111,7 +111,7 @@ pub enum Instruction {
     #[serde(rename = "detectable_format:number_highlighted_sections")]
     Highlights {
         #[schemars(range(min = 0, max = MAX_COUNT))]
-        num_highlights: u64,
+        num_highlights: i64,
     },
     /// There are at least so many sections, each begun by the word and a number.
     #[serde(rename = "detectable_format:multiple_sections")]
@@ -120,7 +120,7 @@ pub enum Instruction {
         #[schemars(length(min = 1, max = MAX_CHARACTERS))]
         section_spliter: String,
         #[schemars(range(min = 0, max = MAX_COUNT))]
-        num_sections: u64,
+        num_sections: i64,
     },
     /// The whole text is JSON, in a code fence or without one.
     #[serde(rename = "detectable_format:json_format")]
@@ -150,7 +150,7 @@ pub enum Instruction {
     #[serde(rename = "change_case:capital_word_frequency")]
     CapitalWords {
         #[schemars(range(min = 0, max = MAX_COUNT))]
-        capital_frequency: u64,
+        capital_frequency: i64,
         #[serde(default)]
         capital_relation: Relation,
     },
@@ -179,9 +179,14 @@ pub enum Relation {
     Exactly,
 }
 
+/// Counts are signed in arguments, so that a negative one is refused by its bound, where it stands.
+fn signed(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
 impl Relation {
-    fn holds(self, count: usize, wanted: u64) -> bool {
-        let count = count as u64;
+    fn holds(self, count: usize, wanted: i64) -> bool {
+        let count = signed(count);
         match self {
             Self::AtLeast => count >= wanted,
             Self::LessThan => count < wanted,
@@ -258,13 +263,13 @@ impl Instruction {
             Self::FirstWord { num_paragraphs, nth_paragraph, first_word } => {
                 layout::begins_with(text, *num_paragraphs, *nth_paragraph, first_word)
             }
-            Self::Placeholders { num_placeholders } => layout::placeholders(text) as u64 >= *num_placeholders,
+            Self::Placeholders { num_placeholders } => signed(layout::placeholders(text)) >= *num_placeholders,
             Self::Postscript { postscript_marker } => layout::has_postscript(text, postscript_marker),
-            Self::Bullets { num_bullets } => layout::bullets(text) as u64 == *num_bullets,
+            Self::Bullets { num_bullets } => signed(layout::bullets(text)) == *num_bullets,
             Self::Constrained {} => ["yes", "no", "maybe"].iter().any(|a| text.contains(&format!("My answer is {a}."))),
-            Self::Highlights { num_highlights } => layout::highlights(text) as u64 >= *num_highlights,
+            Self::Highlights { num_highlights } => signed(layout::highlights(text)) >= *num_highlights,
             Self::Sections { section_spliter, num_sections } => {
-                layout::sections(text, section_spliter) as u64 >= *num_sections
+                signed(layout::sections(text, section_spliter)) >= *num_sections
             }
             Self::Json {} => layout::is_json(text),
             Self::Title {} => layout::has_title(text),

@@ -3,7 +3,7 @@
 use serde::de::IgnoredAny;
 
 /// How many parts a divider makes; none where one between two others is empty. Empty ones at the ends do not count.
-pub fn divided(text: &str, divider: &str) -> Option<u64> {
+pub fn divided(text: &str, divider: &str) -> Option<i64> {
     let parts: Vec<&str> = text.split(divider).map(str::trim).collect();
     let inner = parts.len().saturating_sub(1);
     let mut count = 0;
@@ -19,13 +19,13 @@ pub fn divided(text: &str, divider: &str) -> Option<u64> {
 
 /// Whether there are so many paragraphs between empty lines, and the `nth` begins with the word, in either case and
 /// without quotation marks and punctuation.
-pub fn begins_with(text: &str, paragraphs: u64, nth: u64, word: &str) -> bool {
+pub fn begins_with(text: &str, paragraphs: i64, nth: i64, word: &str) -> bool {
     let found: Vec<&str> = text.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty()).collect();
     let at = usize::try_from(nth.saturating_sub(1)).ok();
     let Some(paragraph) = at.and_then(|at| found.get(at)) else { return false };
     let first = paragraph.split_whitespace().next().unwrap_or_default().trim_start_matches(['\'', '"']);
     let first = first.split(['.', ',', '?', '!', '\'', '"']).next().unwrap_or_default();
-    found.len() as u64 == paragraphs && first.to_lowercase() == word.to_lowercase()
+    usize::try_from(paragraphs) == Ok(found.len()) && first.to_lowercase() == word.to_lowercase()
 }
 
 /// How many places such as `[address]` there are.

@@ -187,14 +187,9 @@ fn read(id: &Value, kwargs: &Value) -> Result<Instruction, String> {
     })
 }
 
-/// The names of instructions as parts: their ids, and a number behind one that was there before.
+/// The names of instructions as parts of a verdict.
 fn names(instructions: &[&Instruction]) -> Vec<String> {
-    let ids: Vec<String> = instructions.iter().map(|instruction| instruction.id().replace(':', "_")).collect();
-    let name = |(at, id): (usize, &String)| match ids[..at].iter().filter(|before| *before == id).count() {
-        0 => id.clone(),
-        before => format!("{id}_{}", before + 1),
-    };
-    ids.iter().enumerate().map(name).collect()
+    super::part_names(instructions.iter().map(|instruction| instruction.id()))
 }
 
 /// The texts that `loose` looks at.

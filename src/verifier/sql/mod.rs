@@ -23,6 +23,8 @@ use result::Rows;
 pub const SUMMARY: &str =
     "The SQL query that a completion ends on gives the expected rows, on an in-memory SQLite database made for it.";
 
+/// The longest setup in a spec; a row's may have [`super::MAX_TEXT_BYTES`].
+const MAX_SETUP_CHARACTERS: usize = 1 << 18;
 /// The longest query.
 const MAX_QUERY_BYTES: usize = 1 << 16;
 /// The most text that a verdict repeats.
@@ -33,7 +35,7 @@ const MAX_ANSWER_BYTES: usize = 1 << 12;
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Statements that make the tables and rows that all queries ask, in SQLite's SQL.
-    #[schemars(length(max = super::MAX_TEXT_BYTES))]
+    #[schemars(length(max = MAX_SETUP_CHARACTERS))]
     setup: Option<String>,
     /// The column with statements for each row, which run behind those of `setup`: a text, or a list of texts.
     #[schemars(length(min = 1))]
