@@ -24,7 +24,7 @@ impl Names {
         let tables = tables(&tokens);
         let within = |from: usize, to: usize| {
             let inside = tables.iter().filter(move |at| (from..to).contains(*at));
-            inside.map(|at| tokens[*at].clone()).collect::<Vec<String>>()
+            inside.map(|at| named(&tokens, *at)).collect::<Vec<String>>()
         };
         let definitions = definitions(&tokens);
         if definitions.len() > MOST_NAMES {
@@ -45,6 +45,7 @@ impl Names {
     /// `None` in `known` is a name whose weight is being found: one that leads back to itself counts as too many, but for
     /// one that names itself, which is a recursion.
     fn weight(&self, name: &str, known: &mut BTreeMap<String, Option<u64>>) -> u64 {
+        let name = name.strip_prefix('.').unwrap_or(name);
         let Some(inside) = self.0.get(name) else { return 1 };
         match known.get(name) {
             Some(Some(weight)) => return *weight,
@@ -59,20 +60,23 @@ impl Names {
     }
 }
 
-/// Words, names without their quotation marks, and single marks, in small letters and without comments.
+/// A quoted name begins with this, so that it is no word of SQL and no bracket.
+const QUOTED: char = '\u{1}';
+
+/// Words and single marks, in small letters and without comments. Where they begin and end is what SQLite says: of what is
+/// not ASCII all belongs to names.
 fn tokens(text: &str) -> Vec<String> {
     let mut tokens = Vec::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let length = match c {
-            _ if c.is_whitespace() => c.len_utf8(),
+            ' ' | '\t'..='\r' | '\u{feff}' => c.len_utf8(),
             _ if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
             _ if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
             '\'' | '"' | '`' | '[' => {
-                let close = if c == '[' { ']' } else { c };
-                let end = rest[1..].find(close).map_or(rest.len(), |end| end + 2);
-                tokens.push(rest[1..end].trim_end_matches(close).to_lowercase());
-                end
+                let end = quoted_end(rest, if c == '[' { ']' } else { c });
+                tokens.push(format!("{QUOTED}{}", rest[1..end].to_lowercase()));
+                (end + 1).min(rest.len())
             }
             _ if is_inner(c) => {
                 let end = rest.find(|c| !is_inner(c)).unwrap_or(rest.len());
@@ -89,6 +93,30 @@ fn tokens(text: &str) -> Vec<String> {
     tokens
 }
 
+/// Where a quotation that begins a text is closed; two marks in a row are one that belongs to it.
+fn quoted_end(text: &str, close: char) -> usize {
+    let mut at = 1;
+    while let Some(end) = text[at..].find(close).map(|offset| at + offset) {
+        if close == ']' || !text[end + 1..].starts_with(close) {
+            return end;
+        }
+        at = end + 2;
+    }
+    text.len()
+}
+
+/// The name at a place. One behind a full stop keeps it, for it names no common table expression, so that it is no
+/// recursion where it stands in one of the same name.
+fn named(tokens: &[String], at: usize) -> String {
+    let qualified = at > 0 && tokens[at - 1] == ".";
+    if qualified { format!(".{}", bare(&tokens[at])) } else { bare(&tokens[at]) }
+}
+
+/// A name without the mark of a quoted one.
+fn bare(token: &str) -> String {
+    token.trim_start_matches(QUOTED).to_owned()
+}
+
 fn is_inner(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '$' || !c.is_ascii()
 }
@@ -101,17 +129,18 @@ fn tables(tokens: &[String]) -> Vec<usize> {
     for (at, token) in tokens.iter().enumerate() {
         let before = at.checked_sub(1).map_or("", |before| tokens[before].as_str());
         let listed = open.last().copied().unwrap_or(false);
-        let begins = matches!(before, "from" | "join" | "in") || (listed && matches!(before, "," | "(" | "."));
+        let qualified = before == "." && found.last().is_some_and(|last| last + 2 == at);
+        let begins = matches!(before, "from" | "join" | "in") || (listed && matches!(before, "," | "(")) || qualified;
         match token.as_str() {
+            // Whatever else stands there is a name, also words that mean something elsewhere.
+            word if begins && !matches!(word, "(" | ")" | "select" | "values" | ";") => found.push(at),
             "(" => open.push(begins),
             ")" if open.len() > 1 => drop(open.pop()),
             ")" => {}
             "from" | "join" => open.last_mut().into_iter().for_each(|open| *open = true),
-            "select" | "where" | "group" | "having" | "order" | "limit" | "union" | "except" | "intersect"
-            | "window" | ";" => {
+            "select" | "where" | "group" | "having" | "order" | "limit" | "union" | "except" | "intersect" | ";" => {
                 open.last_mut().into_iter().for_each(|open| *open = false);
             }
-            _ if begins => found.push(at),
             _ => {}
         }
     }
@@ -167,7 +196,7 @@ fn named_before(tokens: &[String], at: usize) -> String {
         match token.as_str() {
             ")" => depth += 1,
             "(" => depth = depth.saturating_sub(1),
-            name if depth == 0 => return name.to_owned(),
+            name if depth == 0 => return bare(name),
             _ => {}
         }
     }
@@ -230,6 +259,56 @@ mod tests {
                     &|n| format!("create view t{n} as select 1 from main.t{} a, t{} b", n - 1, n - 1),
                     ";",
                     "; select 1 from t29"
+                )
+            ),
+            format!(
+                "with window as (select 1), {}",
+                chain(
+                    &|n| format!(
+                        "{}window as (select ')', 1 from {}window a, {}window b)",
+                        "_".repeat(n),
+                        "_".repeat(n - 1),
+                        "_".repeat(n - 1)
+                    ),
+                    ",",
+                    &format!(" select 1 from {}window", "_".repeat(29))
+                )
+            ),
+            format!(
+                "with \"select\"\"0\" as (select 1), {}",
+                chain(
+                    &|n| format!(
+                        "\"select\"\"{n}\" as (select 1 from \"select\"\"{}\" a, [select\"{}] b)",
+                        n - 1,
+                        n - 1
+                    ),
+                    ",",
+                    " select 1 from \"select\"\"29\""
+                )
+            ),
+            format!(
+                "with t\u{a0}0 as (select 1), {}",
+                chain(
+                    &|n| format!("t\u{a0}{n} as (select 1 from t\u{a0}{} a, t\u{a0}{} b)", n - 1, n - 1),
+                    ",",
+                    " select 1 from t\u{a0}29"
+                )
+            ),
+            String::from("create view v as select 1; with v as (select 1 from main.v a, main.v b) select 1 from v"),
+            format!(
+                "create view t0 as select 1; {}",
+                chain(
+                    &|n| format!("create view t{n} as select 1 in main.t{}, 2 in main.t{}", n - 1, n - 1),
+                    ";",
+                    "; select 1 from t29"
+                )
+            ),
+            format!(
+                "with t0 as (select 1), {}",
+                chain(
+                    &|n| format!("t{n} as (select 1 from t{} window, t{} b)", n - 1, n - 1),
+                    ",",
+                    " select 1 from t29"
                 )
             ),
             String::from("with a as (select 1 from b), b as (select 1 from a) select 1 from a"),
