@@ -139,7 +139,7 @@ fn every_form_and_packing_becomes_the_same_rows() {
     ];
     for (name, bytes) in &forms {
         for (packing, packed) in [("plain", bytes.clone()), ("gzip", gzip(bytes)), ("zstd", zstd(bytes))] {
-            let dataset = made(&[("filename", name), ("map", MAP)], &packed);
+            let dataset = made(&[("filename", *name), ("map", MAP)], &packed);
             assert_eq!(rows(&dataset), expected, "{name} {packing}");
             let origin = &dataset["latest"]["origin"];
             assert_eq!(origin["form"], name.strip_prefix("a.").unwrap(), "{origin}");
@@ -297,11 +297,11 @@ fn a_split_of_the_hub_is_brought_with_its_commit_and_digests() {
 #[test]
 fn what_the_hub_breaks_off_goes_on_and_what_it_changes_is_refused() {
     let text = b"{\"prompt\": \"a\"}\n".repeat(2000);
-    put("rows/broken", &[("train.jsonl", &text)]);
+    put("rows/broken", &[("train.jsonl", &text[..])]);
     SHARED.hub.trouble("train.jsonl", [Trouble::Cut(1000)]);
     assert_eq!(made(&[("source", "hf:datasets/rows/broken")], b"")["latest"]["rows"], 2000);
     let bad = b"{\"prompt\": \"a\"}\n{\"prompt\": null}\n";
-    put("rows/bad", &[("data/train-0.jsonl", &text), ("data/train-1.jsonl", bad)]);
+    put("rows/bad", &[("data/train-0.jsonl", &text[..]), ("data/train-1.jsonl", &bad[..])]);
     let answer = post(&[("source", "hf:datasets/rows/bad:train")], b"");
     assert_eq!(answer.problem(), "row_wrong_type");
     let detail = answer.json()["detail"].as_str().unwrap().to_owned();
@@ -318,14 +318,15 @@ fn the_commands_show_and_store_what_they_are_given() {
     assert!(shown.contains(r#"to   {"prompt":"1+1=","answer":"2"}"#), "{shown}");
     let dataset = program.json(&[&["datasets", "upload", &file, "--name", "sums"], &maps[..]].concat());
     assert_eq!(rows(&dataset), [json!({"prompt": "1+1=", "answer": "2"})]);
-    put("sums/few", &[("test.csv", b"prompt,answer\n1+1=,2\n")]);
+    put("sums/few", &[("test.csv", &b"prompt,answer\n1+1=,2\n"[..])]);
     let pulled = program.json(&["datasets", "pull", "hf:datasets/sums/few:test", "--name", "few"]);
     assert_eq!((&pulled["name"], &pulled["latest"]["rows"]), (&json!("few"), &json!(1)));
 }
 
 #[test]
 fn the_commands_of_the_page_work() {
-    put("openai/gsm8k", &[("main/train-00000-of-00001.parquet", &parquet(&[(Some("1+1?"), "2\n#### 2")]))]);
+    let rows = parquet(&[(Some("1+1?"), "2\n#### 2")]);
+    put("openai/gsm8k", &[("main/train-00000-of-00001.parquet", &rows[..])]);
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/DATASETS.md")).unwrap();
     let begin = page.find("\n## Rows from files and from the hub\n").unwrap();
     let section = &page[begin + 1..];
