@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 use std::collections::HashSet;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::rc::Rc;
 
 use csv::{ByteRecord, ErrorKind, ReaderBuilder};
@@ -112,7 +112,7 @@ fn write_row(names: &[Option<Vec<u8>>], record: &ByteRecord, row: u64, text: &mu
 pub(super) fn write_text(into: &mut Vec<u8>, text: &str) {
     // Writing to memory does not fail, and text is always JSON.
     if serde_json::to_writer(&mut *into, text).is_err() {
-        let _ = into.write(b"\"\"");
+        into.extend_from_slice(b"\"\"");
     }
 }
 

@@ -174,14 +174,13 @@ fn page_header(file: &impl ChunkReader, at: u64, end: u64) -> Result<PageHeader,
     };
     // Few headers are longer than the first bytes.
     let mut bytes = read(FIRST)?;
-    let parsed = match PageHeader::parse(&bytes) {
+    match PageHeader::parse(&bytes) {
         Err(_) if end - at > FIRST => {
             bytes = read(MOST_HEADER_BYTES)?;
             PageHeader::parse(&bytes)
         }
         parsed => parsed,
-    };
-    parsed
+    }
 }
 
 impl PageHeader {

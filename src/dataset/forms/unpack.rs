@@ -20,7 +20,7 @@ type Source<R> = BufReader<io::Chain<io::Cursor<Vec<u8>>, R>>;
 
 enum Unpacker<R: Read> {
     Plain(Source<R>),
-    Gzip(BufReader<MultiGzDecoder<Source<R>>>),
+    Gzip(Box<BufReader<MultiGzDecoder<Source<R>>>>),
     Zstd(BufReader<zstd::stream::read::Decoder<'static, Source<R>>>),
 }
 
@@ -39,7 +39,7 @@ impl<R: Read> Unpacked<R> {
         let (is_gzip, is_zstd) = (first.starts_with(GZIP), first.starts_with(ZSTD));
         let source = BufReader::with_capacity(BUFFER_BYTES, io::Cursor::new(first).chain(source));
         let unpacker = if is_gzip {
-            Unpacker::Gzip(BufReader::with_capacity(BUFFER_BYTES, MultiGzDecoder::new(source)))
+            Unpacker::Gzip(Box::new(BufReader::with_capacity(BUFFER_BYTES, MultiGzDecoder::new(source))))
         } else if is_zstd {
             let mut decoder = zstd::stream::read::Decoder::with_buffer(source).map_err(failure)?;
             decoder.window_log_max(LARGEST_WINDOW_LOG).map_err(failure)?;
