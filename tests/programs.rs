@@ -2,6 +2,8 @@
 //! from them.
 
 mod common;
+#[path = "common/pages.rs"]
+mod pages;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -113,6 +115,17 @@ fn programs_are_tried_audited_and_learnt_from() {
     let dataset = server.post_bytes("/v1/datasets?name=programs", rows().as_bytes(), &[]).json()["id"].clone();
     let ended = server.wait(&server.submit(&job(&dataset)));
     assert_eq!(ended["status"], "succeeded", "{ended}");
+}
+
+#[test]
+fn every_command_about_programs_works() {
+    let folder = data_dir();
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/VERIFIERS.md")).unwrap();
+    let section = page.split("\n## ").find(|section| section.starts_with("code\n")).unwrap();
+    let file = folder.path().join("code.md");
+    std::fs::write(&file, section).unwrap();
+    let server = enabled(&folder.path().join("data"));
+    pages::all_work(&pages::blocks(file.to_str().unwrap()), &server.base, folder.path());
 }
 
 #[test]

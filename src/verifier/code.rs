@@ -219,5 +219,4 @@ fn broken(why: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "code/tests.rs"]
 mod tests;
