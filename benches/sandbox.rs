@@ -31,11 +31,16 @@ fn report(name: &str, mut took: Vec<Duration>, lanes: usize, whole: Duration) {
     took.sort();
     let milliseconds = |share: usize| took[(took.len() - 1) * share / 100].as_secs_f64() * 1e3;
     let rate = took.len() as f64 / whole.as_secs_f64();
-    println!("{name:<28} {lanes} lanes  {rate:>7.1} /s  p50 {:>6.1} ms  p95 {:>6.1} ms", milliseconds(50), milliseconds(95));
+    println!(
+        "{name:<28} {lanes} lanes  {rate:>7.1} /s  p50 {:>6.1} ms  p95 {:>6.1} ms",
+        milliseconds(50),
+        milliseconds(95)
+    );
 }
 
 fn main() {
-    let tests = json!({"tests": ["assert add(1, 2) == 3", "assert add([1], [2]) == [1, 2]", "assert add('a', 'b') == 'ab'"]});
+    let tests =
+        json!({"tests": ["assert add(1, 2) == 3", "assert add([1], [2]) == [1, 2]", "assert add('a', 'b') == 'ab'"]});
     let outputs = json!({"stdin": "41\n", "stdout": "42\n"});
     let first = verdict(build().as_ref(), PROGRAM, &tests);
     println!("{:<28} {:.1} ms", "the first verdict", first.as_secs_f64() * 1e3);
@@ -51,7 +56,8 @@ fn main() {
             });
             let began = Instant::now();
             let took: Vec<Duration> = std::thread::scope(|scope| {
-                let lane = || (0..VERDICTS / lanes).map(|_| verdict(verifier.as_ref(), program, row)).collect::<Vec<_>>();
+                let lane =
+                    || (0..VERDICTS / lanes).map(|_| verdict(verifier.as_ref(), program, row)).collect::<Vec<_>>();
                 let threads: Vec<_> = (0..lanes).map(|_| scope.spawn(lane)).collect();
                 threads.into_iter().flat_map(|thread| thread.join().expect("no lane panics")).collect()
             });

@@ -72,7 +72,9 @@ impl Machine {
         let folder = tempfile::tempdir_in(self.folder.path()).unwrap();
         let at = |name: &str| -> PathBuf { folder.path().join(name) };
         let tests = if attack.rest.is_empty() { ADDITIONS } else { &attack.rest };
-        for (name, text) in [("program.txt", attack.program.as_str()), ("second.txt", &attack.rest), ("tests.txt", tests)] {
+        for (name, text) in
+            [("program.txt", attack.program.as_str()), ("second.txt", &attack.rest), ("tests.txt", tests)]
+        {
             fs::write(at(name), text).unwrap();
         }
         fs::write(at("input"), &self.input).unwrap();
@@ -97,7 +99,9 @@ impl Machine {
 fn verifier(config: Value, outside: Value) -> std::sync::Arc<dyn Verifier> {
     let outside: Outside = serde_json::from_value(outside).unwrap();
     let config = verifier::Config::parse(&config, "/verifier").unwrap();
-    config.refused(&outside, "/verifier").expect("the sandbox is there: install bubblewrap, and permit user namespaces");
+    config
+        .refused(&outside, "/verifier")
+        .expect("the sandbox is there: install bubblewrap, and permit user namespaces");
     config.build(&outside)
 }
 

@@ -33,7 +33,11 @@ fn enabled(data: &Path) -> Server {
 
 /// Rows that ask for a line of output.
 fn rows() -> String {
-    (0..40).map(|i| format!("{}\n", json!({"prompt": format!("print({i}+1)\n#"), "stdin": "", "stdout": (i + 1).to_string()}))).collect()
+    (0..40)
+        .map(|i| {
+            format!("{}\n", json!({"prompt": format!("print({i}+1)\n#"), "stdin": "", "stdout": (i + 1).to_string()}))
+        })
+        .collect()
 }
 
 /// A job whose completions are programs; those of an untrained model mostly fail.
@@ -55,7 +59,7 @@ fn programs_are_refused_until_the_operator_enables_them() {
     ] {
         let refused = server.post(path, &body);
         let error = &refused.json()["errors"][0];
-        assert_eq!((refused.status, error["code"].as_str()), (422, Some("verifier_disabled")), "{path}: {error}");
+        assert_eq!((refused.status, error["code"].as_str()), (422, Some("not_enabled")), "{path}: {error}");
         assert_eq!(error["pointer"], pointer);
         assert!(error["detail"].as_str().unwrap().contains("code = true"), "{error}");
     }
@@ -78,7 +82,10 @@ fn a_key_needs_the_scope_for_programs_and_for_nothing_else() {
         ("/v1/verifiers", json!({"config": {"type": "code"}})),
         ("/v1/verifiers", json!({"config": multi})),
         ("/v1/verifiers/test", json!({"config": {"type": "code"}, "completions": [{"completion": "a", "row": {}}]})),
-        (&format!("/v1/verifiers/{}/test", stored.as_str().unwrap()), json!({"completions": [{"completion": "a", "row": {}}]})),
+        (
+            &format!("/v1/verifiers/{}/test", stored.as_str().unwrap()),
+            json!({"completions": [{"completion": "a", "row": {}}]}),
+        ),
         (&format!("/v1/verifiers/{}/audit", stored.as_str().unwrap()), json!({"dataset": dataset})),
         ("/v1/jobs", job(&dataset)),
         ("/v1/jobs", named),
@@ -101,15 +108,20 @@ fn programs_are_tried_audited_and_learnt_from() {
         {"completion": "def add(a, b):\n    return 3", "row": row},
         {"completion": "import os\nos._exit(0)", "row": row},
     ]);
-    let tried = server.post("/v1/verifiers/test", &json!({"config": {"type": "code", "reward": "fraction"}, "completions": completions}));
+    let tried = server.post(
+        "/v1/verifiers/test",
+        &json!({"config": {"type": "code", "reward": "fraction"}, "completions": completions}),
+    );
     assert_eq!(tried.status, 200, "{}", tried.json());
-    let rewards: Vec<f64> = tried.json()["data"].as_array().unwrap().iter().map(|v| v["reward"].as_f64().unwrap()).collect();
+    let rewards: Vec<f64> =
+        tried.json()["data"].as_array().unwrap().iter().map(|v| v["reward"].as_f64().unwrap()).collect();
     assert_eq!(rewards, [1.0, 0.5, 0.0], "{}", tried.json());
 
     let verifier = server.post("/v1/verifiers", &json!({"config": {"type": "code"}})).json();
     let good: String = (0..6).map(|_| format!("{row}\n")).collect();
     let dataset = server.post_bytes("/v1/datasets?name=add", good.as_bytes(), &[]).json()["id"].clone();
-    let audit = server.post(&format!("/v1/verifiers/{}/audit", verifier["id"].as_str().unwrap()), &json!({"dataset": dataset}));
+    let audit =
+        server.post(&format!("/v1/verifiers/{}/audit", verifier["id"].as_str().unwrap()), &json!({"dataset": dataset}));
     assert_eq!(audit.json()["passed"], 6, "{}", audit.json());
 
     let dataset = server.post_bytes("/v1/datasets?name=programs", rows().as_bytes(), &[]).json()["id"].clone();
@@ -160,6 +172,7 @@ fn a_machine_with_all_that_is_needed_is_well() {
         .output()
         .unwrap();
     let found: Value = serde_json::from_slice(&doctor.stdout).unwrap();
-    let programs: Vec<&Value> = found["findings"].as_array().unwrap().iter().filter(|f| f["check"] == "programs").collect();
+    let programs: Vec<&Value> =
+        found["findings"].as_array().unwrap().iter().filter(|f| f["check"] == "programs").collect();
     assert!(!programs.is_empty() && programs.iter().all(|finding| finding["verdict"] == "ok"), "{programs:?}");
 }

@@ -22,6 +22,7 @@ use crate::import;
 use crate::outbound::Guard;
 use crate::push;
 use crate::store::{ProjectLimits, Store, StoreError};
+use crate::verifier::sandbox;
 use crate::webhook;
 use crate::worker::supervisor::Orders;
 use crate::worker::supervisor::supervise;
@@ -171,6 +172,15 @@ fn look_after(workers: &mut JoinSet<()>, config: &Config, store: &Store, shutdow
     workers.spawn(push::watch(store.clone(), hub, config.hub_push_to.clone(), shutdown.clone()));
     workers.spawn(space::watch(store.clone(), shutdown.clone()));
     workers.spawn(exports::watch(store.clone(), shutdown.clone()));
+    let outside = config.verifiers.clone();
+    // Trying a machine takes part of a second, which no submission has to wait for then.
+    std::thread::spawn(move || {
+        for language in sandbox::languages(&outside) {
+            if let Some(missing) = sandbox::missing(&outside, language) {
+                tracing::warn!(language, %missing, "programs cannot be run");
+            }
+        }
+    });
 }
 
 /// Every stream of a client is an open file, and the usual limit of 1024 is for programs that cannot count further.

@@ -173,9 +173,9 @@ impl Code {
         sandbox.run(program, &inputs, &self.budget(), |number, run| {
             let why = match run {
                 Err(why) => Some(why),
-                Ok(run) => run.fault.or_else(|| {
-                    outputs::difference(&run.stdout, &pairs[number].1, self.config.float_tolerance)
-                }),
+                Ok(run) => run
+                    .fault
+                    .or_else(|| outputs::difference(&run.stdout, &pairs[number].1, self.config.float_tolerance)),
             };
             let passed = why.is_none();
             results.push(TestResult { passed, why });

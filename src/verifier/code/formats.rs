@@ -141,7 +141,8 @@ impl<'a> Row<'a> {
             None if has("input_output") => Format::Apps,
             None if has(self.columns.stdout.as_deref().unwrap_or("stdout")) => Format::Stdio,
             None => {
-                let known = "tests, test and entry_point, test_list, public_test_cases, input_output or stdin and stdout";
+                let known =
+                    "tests, test and entry_point, test_list, public_test_cases, input_output or stdin and stdout";
                 return Err(format!("no_tests: the row has none of the columns {known}: name its own in `columns`"));
             }
         })
@@ -324,7 +325,9 @@ impl<'a> Row<'a> {
             (Value::Array(inputs), Value::Array(outputs)) if inputs.len() == outputs.len() => {
                 Ok(inputs.iter().zip(outputs).map(|(input, output)| (lines(input), lines(output))).collect())
             }
-            (Value::Array(_), _) | (_, Value::Array(_)) => Err(String::from("the row has not as many inputs as outputs")),
+            (Value::Array(_), _) | (_, Value::Array(_)) => {
+                Err(String::from("the row has not as many inputs as outputs"))
+            }
             (input, output) => Ok(vec![(lines(input), lines(output))]),
         }
     }
@@ -366,7 +369,10 @@ fn missing(column: &str) -> String {
 
 fn texts(column: &str, list: &[Value]) -> Result<Vec<String>, String> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    list.iter().map(text).collect::<Option<_>>().ok_or_else(|| format!("column {} holds what is no text", quote(column)))
+    list.iter()
+        .map(text)
+        .collect::<Option<_>>()
+        .ok_or_else(|| format!("column {} holds what is no text", quote(column)))
 }
 
 /// A text, or a list of its lines.

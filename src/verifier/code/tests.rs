@@ -39,7 +39,11 @@ fn rows_of_published_formats_are_recognised() {
     let human_eval = json!({"task_id": "HumanEval/0", "prompt": prompt, "canonical_solution": right, "test": test,
                             "entry_point": "above"});
     told_apart(&human_eval, right, wrong);
-    told_apart(&human_eval, &format!("```python\ndef above(xs: List[int], t):\n{right}```"), "```\ndef above(xs, t): return 1\n```");
+    told_apart(
+        &human_eval,
+        &format!("```python\ndef above(xs: List[int], t):\n{right}```"),
+        "```\ndef above(xs, t): return 1\n```",
+    );
 
     let mut plus = human_eval.clone();
     plus["base_input"] = json!([[[1, 5], 2]]);
@@ -61,12 +65,15 @@ fn rows_of_published_formats_are_recognised() {
     let bench = json!({"question_content": "Double.", "public_test_cases": public,
                        "private_test_cases": private});
     told_apart(&bench, double, "print(4)");
-    let public = r#"[{"input": "[1, 2]\n3", "output": "[1, 2, 100000000000000000000000000003]", "testtype": "functional"}]"#;
-    let bench = json!({"public_test_cases": public, "private_test_cases": "[]", "metadata": r#"{"func_name": "join"}"#});
+    let public =
+        r#"[{"input": "[1, 2]\n3", "output": "[1, 2, 100000000000000000000000000003]", "testtype": "functional"}]"#;
+    let bench =
+        json!({"public_test_cases": public, "private_test_cases": "[]", "metadata": r#"{"func_name": "join"}"#});
     let join = |by| format!("class Solution:\n    def join(self, xs, y):\n        return xs + [y + {by}]");
     told_apart(&bench, &join("10 ** 29"), &join("0"));
 
-    let apps = json!({"question": "Double.", "input_output": r#"{"inputs": ["2\n", ["3"]], "outputs": ["4\n", ["6"]]}"#});
+    let apps =
+        json!({"question": "Double.", "input_output": r#"{"inputs": ["2\n", ["3"]], "outputs": ["4\n", ["6"]]}"#});
     told_apart(&apps, double, "print(4)");
     let apps = json!({"input_output": r#"{"fn_name": "twice", "inputs": [[2], [3]], "outputs": [[4], 6]}"#});
     told_apart(&apps, "def twice(n): return 2 * n", "def twice(n): return 4");
@@ -76,11 +83,18 @@ fn rows_of_published_formats_are_recognised() {
 fn rows_of_other_names_are_mapped() {
     told_apart(&json!({"stdin": ["1", "2"], "stdout": ["1\n", "2\n"]}), "print(input())", "print(1)");
     told_apart(&json!({"tests": [{"input": "1", "output": "1"}]}), "print(input())", "print(2)");
-    told_apart(&json!({"tests": "def test_a():\n    assert f(1) == 1\n\ndef test_b():\n    assert f(2) == 2\n"}),
-               "def f(x): return x", "def f(x): return 1");
+    told_apart(
+        &json!({"tests": "def test_a():\n    assert f(1) == 1\n\ndef test_b():\n    assert f(2) == 2\n"}),
+        "def f(x): return x",
+        "def f(x): return 1",
+    );
     let unit = "import unittest\nfrom solution import f\nclass T(unittest.TestCase):\n    def test_a(self): self.assertEqual(f(1), 1)\n    \
                 def test_b(self):\n        with self.assertRaises(ValueError): f(-1)\nif __name__ == '__main__': unittest.main()\n";
-    told_apart(&json!({"tests": unit}), "def f(x):\n    if x < 0: raise ValueError('no')\n    return x", "def f(x): return x");
+    told_apart(
+        &json!({"tests": unit}),
+        "def f(x):\n    if x < 0: raise ValueError('no')\n    return x",
+        "def f(x): return x",
+    );
     let columns = json!({"tests": "checks", "entry_point": "name", "prompt": "begin"});
     let config = json!({"type": "code", "format": "tests", "columns": columns});
     let row = json!({"begin": "def f(x):\n", "name": "f", "checks": "assert candidate(2) == 4"});
@@ -142,11 +156,15 @@ fn tests_that_cannot_run_are_no_verdict_on_the_program() {
         assert_eq!(judged.status, ScoreStatus::Error, "{tests:?}: {judged:?}");
         assert!(judged.detail.as_ref().unwrap().contains(told), "{judged:?}");
     }
-    for row in [json!({}), json!({"tests": 3}), json!({"input_output": "no JSON"}), json!({"stdin": ["1"], "stdout": "1"})] {
+    for row in
+        [json!({}), json!({"tests": 3}), json!({"input_output": "no JSON"}), json!({"stdin": ["1"], "stdout": "1"})]
+    {
         assert_eq!(score(json!({"type": "code"}), right, &row).status, ScoreStatus::Error, "{row}");
     }
     // What the program lacks is its own fault.
-    for program in ["import no_such_module", "def g(x): return x", "def f(x): import no_such_module", "def f(:", "1 / 0"] {
+    for program in
+        ["import no_such_module", "def g(x): return x", "def f(x): import no_such_module", "def f(:", "1 / 0"]
+    {
         let judged = score(json!({"type": "code"}), program, &json!({"tests": "assert f(1) == 1"}));
         assert_eq!((judged.status, judged.reward), (ScoreStatus::Ok, 0.0), "{program}: {judged:?}");
     }
@@ -157,7 +175,8 @@ fn tests_that_cannot_run_are_no_verdict_on_the_program() {
 fn a_listed_language_is_compiled_and_run() {
     let row = json!({"stdin": ["1 2", "3 4"], "stdout": ["3", "7"]});
     let config = json!({"type": "code", "language": "c", "reward": "fraction"});
-    let program = "#include <stdio.h>\nint main(void) { int a, b; scanf(\"%d %d\", &a, &b); printf(\"%d\\n\", a + b); }\n";
+    let program =
+        "#include <stdio.h>\nint main(void) { int a, b; scanf(\"%d %d\", &a, &b); printf(\"%d\\n\", a + b); }\n";
     let right = score(config.clone(), program, &row);
     assert_eq!(right.reward, 1.0, "{right:?}");
     let wrong = score(config.clone(), &program.replace("a + b", "3"), &row);
@@ -180,7 +199,7 @@ fn what_the_operator_has_not_enabled_is_refused_with_what_to_do() {
     };
     let code = || json!({"type": "code"});
     let (pointer, kind, detail) = refused(json!({}), code());
-    assert_eq!((pointer.as_str(), kind), ("/verifier/type", "verifier_disabled"));
+    assert_eq!((pointer.as_str(), kind), ("/verifier/type", "not_enabled"));
     assert!(detail.contains("code = true"), "{detail}");
     let (pointer, kind, detail) = refused(json!({"code": true}), json!({"type": "code", "language": "rust"}));
     assert_eq!((pointer.as_str(), kind), ("/verifier/language", "unknown_value"));

@@ -39,7 +39,9 @@ impl Limits {
 
 fn refused(folder: &Path, error: &std::io::Error) -> String {
     let folder = folder.display();
-    format!("no group can be made in {folder}: {error}; delegate it to the server's user with the controllers memory and pids, or remove verifiers.cgroup")
+    format!(
+        "no group can be made in {folder}: {error}; delegate it to the server's user with the controllers memory and pids, or remove verifiers.cgroup"
+    )
 }
 
 impl Drop for Group {

@@ -219,7 +219,10 @@ mod tests {
             assert_eq!(here(filter, libc::SYS_clone, libc::CLONE_NEWUSER | libc::SIGCHLD), NOT_THERE);
             assert!(REFUSED.iter().all(|call| here(filter, *call, 0) == NOT_THERE));
         }
-        assert_eq!((here(&single, libc::SYS_clone, libc::SIGCHLD), here(&many, libc::SYS_clone, libc::SIGCHLD)), (NOT_THERE, ALLOW));
+        assert_eq!(
+            (here(&single, libc::SYS_clone, libc::SIGCHLD), here(&many, libc::SYS_clone, libc::SIGCHLD)),
+            (NOT_THERE, ALLOW)
+        );
     }
 
     #[test]

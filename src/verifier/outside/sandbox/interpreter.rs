@@ -104,12 +104,10 @@ fn ask(path: &Path) -> Result<Interpreter, String> {
     let cannot = |why: String| format!("the interpreter {shown} cannot be used: {why}");
     let mut command = stranger(path);
     command.args(["-s", "-B", "-c", PROBE]).env("OPENBLAS_NUM_THREADS", "1");
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|error| cannot(format!("{error}; every user must be able to run it, with the folders above it")))?;
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().map_err(|error| {
+            cannot(format!("{error}; every user must be able to run it, with the folders above it"))
+        })?;
     let output = child.stdout.take();
     // It writes once, at its end, and may write more than a pipe holds.
     let reader = std::thread::spawn(move || {
@@ -136,7 +134,10 @@ fn ask(path: &Path) -> Result<Interpreter, String> {
         serde_json::from_str(&answer).map_err(|error| cannot(format!("its answer is no answer of Python: {error}")))?;
     if interpreter.version < LEAST_VERSION {
         let (major, minor) = interpreter.version;
-        return Err(cannot(format!("it is Python {major}.{minor}; name one of at least {}.{}", LEAST_VERSION.0, LEAST_VERSION.1)));
+        return Err(cannot(format!(
+            "it is Python {major}.{minor}; name one of at least {}.{}",
+            LEAST_VERSION.0, LEAST_VERSION.1
+        )));
     }
     Ok(interpreter)
 }

@@ -80,7 +80,7 @@ pub enum Missing {
 impl Missing {
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Disabled => "verifier_disabled",
+            Self::Disabled => "not_enabled",
             Self::Language(..) => "unknown_value",
             Self::Unavailable(_) => "sandbox_unavailable",
         }
@@ -166,7 +166,10 @@ impl Sandbox {
         let interpreter = Interpreter::find(python.map(Path::new)).map_err(Missing::Unavailable)?;
         let lacking = language.paths.iter().chain([&interpreter.executable]).find(|path| !path.exists());
         if let Some(path) = lacking {
-            let detail = format!("`{name}` needs {}, which is not there: install it, or correct [verifiers.languages]", path.display());
+            let detail = format!(
+                "`{name}` needs {}, which is not there: install it, or correct [verifiers.languages]",
+                path.display()
+            );
             return Err(Missing::Unavailable(detail));
         }
         let cgroup = outside.cgroup.as_ref().map(|folder| cgroup::Limits {
@@ -200,7 +203,8 @@ impl Sandbox {
         if self.is_python() {
             let ran = self.greets(&mut room).map_err(Missing::Unavailable)?;
             if !ran {
-                let detail = "a room was made, but Python does not run in it: is seccomp there (CONFIG_SECCOMP_FILTER)?";
+                let detail =
+                    "a room was made, but Python does not run in it: is seccomp there (CONFIG_SECCOMP_FILTER)?";
                 return Err(Missing::Unavailable(String::from(detail)));
             }
         }

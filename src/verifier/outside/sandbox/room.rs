@@ -17,8 +17,8 @@ use base64::engine::general_purpose::STANDARD;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recv, sendmsg,
-    socketpair,
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recv,
+    sendmsg, socketpair,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -26,7 +26,8 @@ use serde_json::{Value, json};
 use super::filter;
 use super::interpreter::{Interpreter, stranger};
 
-const KEEPER: &str = concat!(include_str!("keeper.py"), "\n", include_str!("bridge.py"), "\nkeep(json.loads(sys.argv[1]))\n");
+const KEEPER: &str =
+    concat!(include_str!("keeper.py"), "\n", include_str!("bridge.py"), "\nkeep(json.loads(sys.argv[1]))\n");
 /// Where Debian's package installs it.
 const BUBBLEWRAP: [&str; 2] = ["/usr/bin/bwrap", "/usr/local/bin/bwrap"];
 /// How long a room may take to be ready: it starts an interpreter.
@@ -68,8 +69,8 @@ impl Room {
         let bubblewrap = BUBBLEWRAP.iter().map(PathBuf::from).find(|path| path.exists());
         let bubblewrap = bubblewrap.ok_or("bubblewrap is not installed; install Debian's package bubblewrap")?;
         let failed = |error: &dyn std::fmt::Display| format!("a room could not be started: {error}; {ADVICE}");
-        let (control, theirs) =
-            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).map_err(|e| failed(&e))?;
+        let (control, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+            .map_err(|e| failed(&e))?;
         let mut complaints = memory().map_err(|e| failed(&e))?;
         let process = stranger(&bubblewrap)
             .args(arguments(plan))
@@ -111,7 +112,8 @@ impl Room {
             }
         }
         let mut answer = vec![0; MOST_ANSWER];
-        let (count, _) = recv(&self.control, answer.as_mut_slice(), RecvFlags::empty()).map_err(|error| error.to_string())?;
+        let (count, _) =
+            recv(&self.control, answer.as_mut_slice(), RecvFlags::empty()).map_err(|error| error.to_string())?;
         if count == 0 {
             return Err(String::from("the room has ended"));
         }
@@ -157,7 +159,17 @@ fn arguments(plan: &Plan) -> Vec<String> {
         let path = path.display().to_string();
         arguments.extend([String::from("--ro-bind"), path.clone(), path]);
     }
-    let rest = ["--remount-ro", "/", "--chdir", "/", &plan.interpreter.executable.display().to_string(), "-s", "-S", "-B", "-c"];
+    let rest = [
+        "--remount-ro",
+        "/",
+        "--chdir",
+        "/",
+        &plan.interpreter.executable.display().to_string(),
+        "-s",
+        "-S",
+        "-B",
+        "-c",
+    ];
     arguments.extend(rest.map(str::to_owned));
     arguments.extend([KEEPER.to_owned(), settings.to_string()]);
     arguments

@@ -124,7 +124,8 @@ impl Sandbox {
             let silent = results.len() == attempt.first;
             let why = why.or_else(|| silent.then(|| String::from("it ended early")));
             let failed = |results: &[TestResult]| results.last().is_some_and(|result| !result.passed);
-            if results.len() < count && !(budget.stop && failed(results))
+            if results.len() < count
+                && !(budget.stop && failed(results))
                 && let Some(why) = why
             {
                 results.push(TestResult { passed: false, why: Some(why) });
@@ -224,7 +225,8 @@ impl Attempt<'_> {
         let lines = contents(verdict)?;
         // A line that is cut off belongs to a test that did not end.
         let whole = lines.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
-        let lines = whole.filter_map(|line| serde_json::from_slice::<Line>(line).ok()).filter(|line| line.nonce == nonce);
+        let lines =
+            whole.filter_map(|line| serde_json::from_slice::<Line>(line).ok()).filter(|line| line.nonce == nonce);
         Ok((lines.collect(), ending))
     }
 }
