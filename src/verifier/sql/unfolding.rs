@@ -74,8 +74,12 @@ fn tokens(text: &str) -> Vec<String> {
             _ if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
             _ if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
             '\'' | '"' | '`' | '[' => {
-                let end = quoted_end(rest, if c == '[' { ']' } else { c });
-                tokens.push(format!("{QUOTED}{}", rest[1..end].to_lowercase()));
+                let close = if c == '[' { ']' } else { c };
+                let end = quoted_end(rest, close);
+                let name = rest[1..end].to_lowercase();
+                let twice = String::from_iter([close, close]);
+                let name = if c == '[' { name } else { name.replace(&twice, &String::from(close)) };
+                tokens.push(format!("{QUOTED}{name}"));
                 (end + 1).min(rest.len())
             }
             _ if is_inner(c) => {
