@@ -13,8 +13,8 @@
 
 pub mod choice;
 pub mod code;
-pub mod constraints;
 pub mod command;
+pub mod constraints;
 mod contract;
 pub mod exact;
 mod excerpt;

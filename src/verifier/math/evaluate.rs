@@ -27,10 +27,6 @@ impl Budget {
         self.left = self.left.checked_sub(u32::try_from(steps).ok()?)?;
         Some(())
     }
-
-    pub fn left(&self) -> u32 {
-        self.left
-    }
 }
 
 /// Where an expression is evaluated.

@@ -57,7 +57,8 @@ impl Outside {
 
     /// What of it cannot be used on this machine, in a sentence each.
     pub fn faults(&self) -> Vec<String> {
-        let services = self.services.iter().map(|(name, service)| ("services", name, Client::of_service(service).err()));
+        let services =
+            self.services.iter().map(|(name, service)| ("services", name, Client::of_service(service).err()));
         let commands = self.commands.iter().map(|(name, program)| ("commands", name, program.check().err()));
         let endpoints = self.endpoints.iter().map(|(name, one)| ("endpoints", name, Client::of_endpoint(one).err()));
         let all = services.chain(commands).chain(endpoints);
