@@ -327,11 +327,6 @@ fn the_commands_show_and_store_what_they_are_given() {
 fn the_commands_of_the_page_work() {
     let rows = parquet(&[(Some("1+1?"), "2\n#### 2")]);
     put("openai/gsm8k", &[("main/train-00000-of-00001.parquet", &rows[..])]);
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/DATASETS.md")).unwrap();
-    let begin = page.find("\n## Rows from files and from the hub\n").unwrap();
-    let section = &page[begin + 1..];
-    let section = &section[..section.find("\n## ").unwrap_or(section.len())];
-    let file = SHARED.folder.path().join("forms.md");
-    std::fs::write(&file, section).unwrap();
-    pages::all_work(&pages::blocks(file.to_str().unwrap()), &server().base, SHARED.folder.path());
+    let page = pages::section("docs/DATASETS.md", "## Rows from files and from the hub");
+    pages::all_work(&pages::blocks_of(&page, "sh"), &server().base, SHARED.folder.path());
 }

@@ -132,12 +132,9 @@ fn programs_are_tried_audited_and_learnt_from() {
 #[test]
 fn every_command_about_programs_works() {
     let folder = data_dir();
-    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/VERIFIERS.md")).unwrap();
-    let section = page.split("\n## ").find(|section| section.starts_with("code\n")).unwrap();
-    let file = folder.path().join("code.md");
-    std::fs::write(&file, section).unwrap();
+    let page = pages::section("docs/VERIFIERS.md", "## code");
     let server = enabled(&folder.path().join("data"));
-    pages::all_work(&pages::blocks(file.to_str().unwrap()), &server.base, folder.path());
+    pages::all_work(&pages::blocks_of(&page, "sh"), &server.base, folder.path());
 }
 
 #[test]

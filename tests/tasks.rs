@@ -6,33 +6,19 @@ mod hub;
 #[path = "common/pages.rs"]
 mod pages;
 
-use std::path::Path;
-
 use common::{Server, data_dir};
 use hub::{Hub, assets};
 use serde_json::{Value, json};
 
-/// The commands of one section of a page, as a page of its own.
-fn section(page: &str, heading: &str, folder: &Path) -> Vec<String> {
-    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap();
-    let begin = text.find(&format!("\n## {heading}\n")).unwrap_or_else(|| panic!("{page} has no {heading}"));
-    let rest = &text[begin + 1..];
-    let end = rest.find("\n## ").unwrap_or(rest.len());
-    let file = folder.join(format!("{heading}.md"));
-    std::fs::write(&file, &rest[..end]).unwrap();
-    pages::blocks(file.to_str().unwrap())
-}
-
 #[test]
-fn every_command_about_tasks_and_about_expressions_works() {
+fn every_command_about_tasks_works() {
     let hub = Hub::start();
     // Any model that reads a few words will do.
     hub.put("HuggingFaceTB/SmolLM2-135M-Instruct", &assets());
     let folder = data_dir();
     let server = Server::start_with(&folder.path().join("data"), &["--hub-endpoint", &hub.base]);
-    let mut blocks = section("docs/DATASETS.md", "Tasks without a file", folder.path());
-    blocks.extend(section("docs/VERIFIERS.md", "expression", folder.path()));
-    pages::all_work(&blocks, &server.base, folder.path());
+    let page = pages::section("docs/DATASETS.md", "## Tasks without a file");
+    pages::all_work(&pages::blocks_of(&page, "sh"), &server.base, folder.path());
 }
 
 #[test]

@@ -30,6 +30,11 @@ pub fn section(page: &str, heading: &str) -> String {
     below.split("\n## ").next().unwrap_or_default().to_owned()
 }
 
+/// The headings of the second level of a page.
+pub fn headings(page: &str) -> Vec<String> {
+    text(page).lines().filter_map(|line| line.strip_prefix("## ")).map(str::to_owned).collect()
+}
+
 fn text(page: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap()
 }
