@@ -95,6 +95,11 @@ x^2+y^2=1 ~ y^2+x^2-1=0
 4.123105625617661 ~ \sqrt{17}
 \sqrt{3+2\sqrt2} ~ 1+\sqrt2
 \cos 2x ~ 1-2\sin^2x
+|2x| ~ 2|x|
+|x-1| ~ |1-x|
+|x|^2 ~ x^2
+2^{x+3} ~ 8\cdot 2^x
+\sqrt{x^2+2x+1} ~ \sqrt{(x+1)^2}
 \ln(xy) - \ln(xy) ~ 0
 2,5 ~ \{2, 5\}
 \frac{3}{4}\text{ of it} ~ 0.75
@@ -114,6 +119,14 @@ const DIFFERENT: &str = r#"
 123456789012345678 ~ 123456789012345679
 e^{\pi\sqrt{163}} ~ 262537412640768744
 \sqrt{x^2} ~ x
+\sqrt{x^2+10x+25} ~ x+5
+\sqrt{x^2-10x+25} ~ 5-x
+\sqrt{x^2-400x+40000} ~ 200-x
+|x+5| ~ x+5
+|x-50| ~ 50-x
+\sqrt{\frac{x}{y}} ~ \frac{\sqrt{x}}{\sqrt{y}}
+\sqrt{xy} ~ \sqrt{x}\sqrt{y}
+\lfloor x \rfloor ~ x
 \ln(x^2) ~ 2\ln x
 |x| ~ x
 \sqrt{2}+\sqrt{3} ~ \sqrt{5}

@@ -204,7 +204,7 @@ impl<'a> Judge<'a> {
         let open = self.arena.is_open(expected) || self.arena.is_open(found);
         if !open {
             let (a, b) = (self.value(expected)?, self.value(found)?);
-            return Some((exact.is_none() && indistinguishable(a, b)) || (decimal && self.close(a, b)));
+            return Some((exact.is_none() && is_one_number(a, b)) || (decimal && self.close(a, b)));
         }
         if let (true, Normal::Form(left), Normal::Form(right)) = (decimal, &*left, &*right)
             && self.rounds_term_by_term(left, right) == Some(true)
@@ -220,10 +220,11 @@ impl<'a> Judge<'a> {
             let a = evaluate::value(self.arena, expected, point, &mut self.budget);
             let b = evaluate::value(self.arena, found, point, &mut self.budget);
             let (Some(a), Some(b)) = (a, b) else { continue };
-            if !indistinguishable(a, b) {
-                return Some(false);
+            match told_apart(a, b) {
+                Some(true) => return Some(false),
+                Some(false) => met += 1,
+                None => {}
             }
-            met += 1;
         }
         (met >= FEWEST_POINTS).then_some(true)
     }
@@ -305,9 +306,17 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Whether two computed numbers differ by less than what they may be off, and that is little.
-pub fn indistinguishable(a: Approx, b: Approx) -> bool {
+/// Whether two computed numbers differ by more than what they may be off. None where they do not and may be off by much.
+pub fn told_apart(a: Approx, b: Approx) -> Option<bool> {
     let off = a.sub(b);
     let bound = 4.0 * off.error;
-    bound <= WIDEST_BOUND && bound <= 1e-15 * a.size().max(1e-3) && off.size() <= bound
+    match off.size() > bound {
+        true => Some(true),
+        false => (bound <= 1e-15 * a.size().max(1e-3)).then_some(false),
+    }
+}
+
+/// Whether two computed numbers are one: they cannot be told apart within the widest bound.
+fn is_one_number(a: Approx, b: Approx) -> bool {
+    told_apart(a, b) == Some(false) && 4.0 * a.sub(b).error <= WIDEST_BOUND
 }

@@ -8,8 +8,33 @@ use super::complex::Approx;
 use super::double::{Double, EPSILON};
 use super::expr::{Arena, Expr, Function, Id, Node};
 
-/// How many points there are.
-pub const POINTS: u32 = 4;
+/// The points, by what a variable is there: how large, whether it is positive, and whether it leaves the real line. Large
+/// ones tell sqrt((x + 5)^2) from x + 5.
+const POINTS: [Place; 7] = [
+    Place { size: 1.0, sign: Sign::Positive, complex: false },
+    Place { size: 1.0, sign: Sign::Negative, complex: true },
+    Place { size: 31.0, sign: Sign::Positive, complex: false },
+    Place { size: 1.0, sign: Sign::Mixed, complex: true },
+    Place { size: 307.0, sign: Sign::Negative, complex: true },
+    Place { size: 2.1e4, sign: Sign::Positive, complex: false },
+    Place { size: 7.7e4, sign: Sign::Mixed, complex: true },
+];
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    size: f64,
+    sign: Sign,
+    complex: bool,
+}
+
+/// The sign of variables: the same for all, or another for every second one. Of complex ones it is the imaginary part
+/// whose sign is mixed, and the real part is negative.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Sign {
+    Positive,
+    Negative,
+    Mixed,
+}
 
 /// Work that is left; whatever computes takes from it and ends when nothing is left.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +57,7 @@ impl Budget {
 /// Where an expression is evaluated.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
-    number: u32,
+    number: usize,
     real: bool,
 }
 
@@ -41,19 +66,21 @@ impl Point {
     pub fn all(arena: &Arena, exprs: &[Expr]) -> impl Iterator<Item = Self> + use<> {
         let only_real = |node: &Node| matches!(node, Node::Call(Function::Abs | Function::Floor | Function::Ceil, _));
         let real = exprs.iter().any(|expr| arena.nodes(*expr).iter().any(only_real));
-        (0..POINTS).map(move |number| Self { number, real })
+        (0..POINTS.len()).map(move |number| Self { number, real })
     }
 
     /// The value of a variable.
     fn value(self, name: u32) -> Approx {
-        let seed = u64::from(name) << 8 | u64::from(self.number);
-        let size = Double::of(0.4 + 1.7 * uniform(seed));
-        match (self.number % 2 == 0, self.real) {
-            (true, _) => Approx::real(size),
-            (false, true) => Approx::real(-size),
-            (false, false) => {
-                let re = Double::of(1.4 - 2.9 * uniform(seed ^ 0x5000_0000));
-                Approx { re, im: size, error: 0.0 }
+        let Place { size, sign, complex } = POINTS[self.number];
+        let seed = u64::from(name) << 8 | self.number as u64;
+        let of = |size: f64, seed: u64| Double::of(size * (0.4 + 1.7 * uniform(seed)));
+        let flipped = sign == Sign::Mixed && name % 2 == 1;
+        match (complex, self.real) {
+            (false, _) => Approx::real(of(size, seed)),
+            (true, true) => Approx::real(if flipped { of(size, seed) } else { -of(size, seed) }),
+            (true, false) => {
+                let im = of(1.0, seed ^ 0x5000_0000);
+                Approx { re: -of(size, seed), im: if flipped { -im } else { im }, error: 0.0 }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::compare::{Judge, indistinguishable};
+use super::compare::{Judge, told_apart};
 use super::evaluate::{self, Point};
 use super::expr::{Expr, Node};
 use super::form::Normal;
@@ -108,13 +108,15 @@ impl Judge<'_> {
             let a = evaluate::value(self.arena, a, point, &mut self.budget);
             let b = evaluate::value(self.arena, b, point, &mut self.budget);
             let Some(ratio) = a.zip(b).and_then(|(a, b)| a.div(b)) else { continue };
-            if ratio.size() <= ratio.error || (positive && !(ratio.is_real() && ratio.re.high > 0.0)) {
+            let ordered = ratio.im.high.abs() <= 4.0 * ratio.error && ratio.re.high > 0.0;
+            if ratio.size() <= ratio.error || (positive && !ordered) {
                 return false;
             }
-            if !indistinguishable(ratio, *first.get_or_insert(ratio)) {
-                return false;
+            match told_apart(ratio, *first.get_or_insert(ratio)) {
+                Some(true) => return false,
+                Some(false) => met += 1,
+                None => {}
             }
-            met += 1;
         }
         met >= FEWEST_POINTS
     }
