@@ -73,7 +73,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // What is computed, and where.
         "rows", "projection", "choice", "gradients", "moments", "collective", "backend", "cpu", "cuda", "device",
         // The model, sampling and learning.
-        "model", "optimizer", "memory", "batch", "sampler", "rollout", "measure", "learn", "schedule", "visits",
+        "model", "optimizer", "memory", "batch", "sampler", "rollout", "measure", "learn", "schedule", "visits", "curriculum",
         // What goes in and out.
         "verify", "artifact", "report", "sample_log",
         // Jobs.

@@ -201,6 +201,8 @@ fn inputs_and_artifacts() -> Routes {
         .of(Kind::Downloads, routes!(datasets::content::download_dataset_version))
         .of(Kind::Downloads, routes!(datasets::rows::list_dataset_rows))
         .of(Kind::Downloads, routes!(datasets::prompts::list_row_prompts))
+        .of(Kind::Asks, routes!(datasets::check::check_dataset_version))
+        .routes(routes!(datasets::filter::filter_dataset_version))
         .routes(routes!(datasets::versions::create_dataset_version, datasets::list_versions::list_dataset_versions))
         .routes(routes!(models::import::import_model, models::list::list_models))
         .routes(routes!(models::get::get_model, models::delete::delete_model))

@@ -13,6 +13,7 @@ use super::imports::{self, Finder, Pull};
 use super::templates;
 use super::verifiable;
 use crate::api::App;
+use crate::dataset::Split;
 use crate::dataset::builtin::{self, BuiltinSet};
 use crate::hub::{self, HubRef};
 use crate::job::artifact;
@@ -368,14 +369,15 @@ pub async fn training_rows(
     name: &str,
     verifier: Option<&verifier::Config>,
     completions: bool,
-) -> Result<Result<RowsRef, Vec<FieldError>>, Problem> {
+) -> Result<Result<FoundRows, Vec<FieldError>>, Problem> {
     const POINTER: &str = "/dataset/train";
     let found = match find_dataset(store, name, POINTER).await? {
         Ok(found) => found,
         Err(error) => return Ok(Err(vec![error])),
     };
-    let mut errors: Vec<FieldError> = found.check(verifier, POINTER).err().into_iter().collect();
-    if let Found::Version(version) = &found
+    let checks = [found.check(verifier, POINTER), found.check_side(Split::Train, POINTER)];
+    let mut errors: Vec<FieldError> = checks.into_iter().filter_map(Result::err).collect();
+    if let FoundRows::Version(version) = &found
         && completions
         && version.completions < version.rows
     {
@@ -385,7 +387,7 @@ pub async fn training_rows(
         );
         errors.push(FieldError::new(POINTER, "row_missing_column", detail));
     }
-    Ok(if errors.is_empty() { Ok(found.reference()) } else { Err(errors) })
+    Ok(if errors.is_empty() { Ok(found) } else { Err(errors) })
 }
 
 /// The rows that `name` stands for; they need what the verifier reads.
@@ -394,22 +396,42 @@ pub async fn scored_rows(
     name: &str,
     verifier: Option<&verifier::Config>,
     pointer: &str,
-) -> Result<Result<RowsRef, FieldError>, Problem> {
+) -> Result<Result<FoundRows, FieldError>, Problem> {
     let found = find_dataset(store, name, pointer).await?;
-    Ok(found.and_then(|found| found.check(verifier, pointer).map(|()| found.reference())))
+    Ok(found.and_then(|found| found.check(verifier, pointer).map(|()| found)))
 }
 
-enum Found {
+/// Rows that a name stands for.
+#[derive(Clone, Debug)]
+pub enum FoundRows {
     Builtin(BuiltinSet),
     Version(Box<DatasetVersionRow>),
 }
 
-impl Found {
-    fn reference(&self) -> RowsRef {
+impl FoundRows {
+    pub fn reference(&self) -> RowsRef {
         match self {
             Self::Builtin(set) => RowsRef::Builtin(*set),
             Self::Version(version) => RowsRef::Version(version.id),
         }
+    }
+
+    /// Whether some of the rows are held out.
+    pub fn is_split(&self) -> bool {
+        match self {
+            Self::Builtin(_) => true,
+            Self::Version(version) => version.split.is_some(),
+        }
+    }
+
+    /// Whether there are rows on a side, where rows are split.
+    pub fn check_side(&self, side: Split, pointer: &str) -> Result<(), FieldError> {
+        let Self::Version(version) = self else { return Ok(()) };
+        let (rows, what) = match side {
+            Split::Train => (version.rows - version.held_out, "all rows are held out, and none is left to train on"),
+            Split::Eval => (version.held_out, "no row is held out; hold out a larger share, or add rows"),
+        };
+        if version.split.is_none() || rows > 0 { Ok(()) } else { Err(FieldError::new(pointer, "dataset_empty", what)) }
     }
 
     /// Whether each row has what a verifier reads, if there is one.
@@ -422,14 +444,14 @@ impl Found {
     }
 }
 
-async fn find_dataset(store: &Store, name: &str, pointer: &str) -> Result<Result<Found, FieldError>, Problem> {
+async fn find_dataset(store: &Store, name: &str, pointer: &str) -> Result<Result<FoundRows, FieldError>, Problem> {
     if name.starts_with(builtin::PREFIX) {
-        let set = name.parse::<BuiltinSet>().map(Found::Builtin);
+        let set = name.parse::<BuiltinSet>().map(FoundRows::Builtin);
         return Ok(set.map_err(|error| FieldError::new(pointer, error.code(), error.to_string())));
     }
     if let Ok(id) = name.parse::<DatasetVersionId>() {
         let row = found(store.dataset_version(id).await, pointer)?;
-        return Ok(row.map(|version| Found::Version(Box::new(version))));
+        return Ok(row.map(|version| FoundRows::Version(Box::new(version))));
     }
     let detail = format!(
         "`{name}` is no data set; use `ds_...` or its name, or `dsv_...` (POST /v1/datasets uploads one), or \
@@ -438,7 +460,7 @@ async fn find_dataset(store: &Store, name: &str, pointer: &str) -> Result<Result
     match called::<DatasetId>(store, name, FieldError::new(pointer, "unknown_dataset", detail)).await? {
         Ok(id) => {
             let row = found(store.dataset(id).await, pointer)?;
-            Ok(row.map(|dataset| Found::Version(Box::new(dataset.latest))))
+            Ok(row.map(|dataset| FoundRows::Version(Box::new(dataset.latest))))
         }
         Err(error) => Ok(Err(error)),
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::error::Problem;
 use super::resolve;
 use crate::dataset::builtin::BuiltinSet;
-use crate::dataset::jsonl::JsonlFile;
+use crate::dataset::split::SplitRule;
 use crate::dataset::{Columns, Dataset, Split};
 use crate::job::FieldError;
 use crate::spec::RowsRef;
@@ -20,10 +20,22 @@ use crate::store::{Location, Store};
 pub enum RowSource {
     Builtin(BuiltinSet, Split),
     File(PathBuf, Columns),
+    /// The rows of a file that are on one side.
+    Part(PathBuf, Columns, SplitRule, Split),
 }
 
 impl RowSource {
+    /// Rows; of what is split those that are on one side.
     pub async fn of(store: &Store, rows: RowsRef, split: Split) -> Result<Self, Problem> {
+        let whole = Self::whole(store, rows, split).await?;
+        let (RowsRef::Version(version), Self::File(path, columns)) = (rows, &whole) else { return Ok(whole) };
+        let Some(rule) = store.dataset_version(version).await?.split else { return Ok(whole) };
+        let rule = serde_json::from_value(rule).map_err(io::Error::other)?;
+        Ok(Self::Part(path.clone(), columns.clone(), rule, split))
+    }
+
+    /// All rows of a version; of a built-in those that are on one side.
+    pub async fn whole(store: &Store, rows: RowsRef, split: Split) -> Result<Self, Problem> {
         let version = match rows {
             RowsRef::Version(version) => version,
             RowsRef::Builtin(set) => return Ok(Self::Builtin(set, split)),
@@ -34,7 +46,7 @@ impl RowSource {
         Ok(Self::File(store.place().fetch_file(&file).await?, columns))
     }
 
-    /// The rows that a client's `name` stands for: a built-in, a data set's newest version, or a version.
+    /// All rows that a client's `name` stands for: a built-in, a data set's newest version, or a version.
     pub async fn named(
         store: &Store,
         name: &str,
@@ -42,7 +54,7 @@ impl RowSource {
         pointer: &str,
     ) -> Result<Result<Self, FieldError>, Problem> {
         Ok(match resolve::scored_rows(store, name, None, pointer).await? {
-            Ok(rows) => Ok(Self::of(store, rows, split).await?),
+            Ok(rows) => Ok(Self::whole(store, rows.reference(), split).await?),
             Err(error) => Err(error),
         })
     }
@@ -51,8 +63,9 @@ impl RowSource {
     pub fn open(&self) -> io::Result<Dataset> {
         match self {
             Self::Builtin(set, split) => Ok(set.open(*split)),
-            Self::File(path, columns) => {
-                JsonlFile::open(path.clone(), columns.clone()).map(Dataset::Jsonl).map_err(io::Error::other)
+            Self::File(path, columns) => Dataset::open(path, columns.clone(), None).map_err(io::Error::other),
+            Self::Part(path, columns, rule, side) => {
+                Dataset::open(path, columns.clone(), Some((rule, *side))).map_err(io::Error::other)
             }
         }
     }

@@ -8,6 +8,7 @@ use rustix::process::{Resource, Signal, set_parent_process_death_signal};
 
 use super::limits::{bound, step_back};
 use crate::api::datasets::prompts::RowPrompts;
+use crate::api::datasets::token_lengths::Counting;
 use crate::api::imports::ModelTrial;
 use crate::api::jobs::preflight::PromptCheck;
 use crate::api::sandbox::{FAILED, Task, perform};
@@ -56,6 +57,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Audit::NAME => || perform::<Audit>(stdin(), stdout()),
         PromptCheck::NAME => || perform::<PromptCheck>(stdin(), stdout()),
         RowPrompts::NAME => || perform::<RowPrompts>(stdin(), stdout()),
+        Counting::NAME => || perform::<Counting>(stdin(), stdout()),
         TemplateTrial::NAME => || perform::<TemplateTrial>(stdin(), stdout()),
         ModelTrial::NAME => || perform::<ModelTrial>(stdin(), stdout()),
         other => bail!("there is no task `{other}`"),

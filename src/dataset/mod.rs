@@ -7,22 +7,31 @@
 //!
 //! Other forms become JSON lines while they are received ([`intake`]), and rows of other layouts become rows of ours.
 //!
+//! Rows may be held out ([`split`]), compared with one another and with others ([`check`]), and chosen among ([`filter`]).
+//!
 //! Left out: shuffling and batching (the engine's), storing files (the store's).
 
 pub mod arithmetic;
 pub mod builtin;
 pub mod chat;
+pub mod check;
+pub mod filter;
 pub mod forms;
+pub mod grams;
 pub mod index;
 pub mod intake;
 pub mod jsonl;
 pub mod layout;
+pub mod leakage;
 mod lines;
 pub mod map;
 mod random;
+pub mod split;
 mod tally;
 pub mod tasks;
+pub mod words;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -31,6 +40,7 @@ use serde_json::{Map, Value};
 
 use arithmetic::Arithmetic;
 use jsonl::JsonlFile;
+use split::SplitRule;
 use tasks::TaskRows;
 
 /// The column of a conversation, read where the prompt column has its default name and a row lacks it.
@@ -109,7 +119,7 @@ impl Default for Columns {
     }
 }
 
-/// Which part of a built-in data set.
+/// Which part of a data set that is split, as built-ins are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Split {
@@ -118,20 +128,61 @@ pub enum Split {
 }
 
 /// Rows from wherever they come. Reading a row takes `&self`, so that threads can share one data set.
+///
+/// A row is read by its number in the file, whichever part of the file the data set is; [`number`](Self::number) goes
+/// through them.
 #[derive(Debug)]
 pub enum Dataset {
     Jsonl(JsonlFile),
+    /// Some rows of a file, by their numbers in ascending order.
+    Part(JsonlFile, Vec<u32>),
     Arithmetic(Arithmetic),
     Task(TaskRows),
 }
 
 impl Dataset {
+    /// Opens a file, or the rows of it that are on one side. The latter reads all rows. Blocks.
+    pub fn open(
+        path: impl AsRef<Path>,
+        columns: Columns,
+        side: Option<(&SplitRule, Split)>,
+    ) -> Result<Self, DatasetError> {
+        let file = JsonlFile::open(path, columns)?;
+        let Some((rule, side)) = side else { return Ok(Self::Jsonl(file)) };
+        let mut rows = Vec::new();
+        for number in 0..file.len() {
+            if rule.side(&file.row(number)?) == side {
+                // A file has at most 2^27 rows.
+                rows.push(number as u32);
+            }
+        }
+        if rows.is_empty() { Err(DatasetError::Empty) } else { Ok(Self::Part(file, rows)) }
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         match self {
             Self::Jsonl(file) => file.len(),
+            Self::Part(_, rows) => rows.len(),
             Self::Arithmetic(problems) => problems.len(),
             Self::Task(problems) => problems.len(),
+        }
+    }
+
+    /// The number in its file of the row at place `index` of `0..len`.
+    pub fn number(&self, index: usize) -> usize {
+        match self {
+            Self::Jsonl(_) | Self::Arithmetic(_) | Self::Task(_) => index,
+            // Beyond the last there is no row by any number.
+            Self::Part(_, rows) => rows.get(index).map_or(usize::MAX, |number| *number as usize),
+        }
+    }
+
+    /// The place of the row with that number, if it is among these.
+    pub fn place(&self, number: usize) -> Option<usize> {
+        match self {
+            Self::Jsonl(_) | Self::Arithmetic(_) | Self::Task(_) => (number < self.len()).then_some(number),
+            Self::Part(_, rows) => rows.binary_search_by_key(&number, |row| *row as usize).ok(),
         }
     }
 
@@ -139,10 +190,10 @@ impl Dataset {
         self.len() == 0
     }
 
-    /// Row `index`, counted from 0.
+    /// The row with a number, counted from 0.
     pub fn row(&self, index: usize) -> Result<Row, DatasetError> {
         match self {
-            Self::Jsonl(file) => file.row(index),
+            Self::Jsonl(file) | Self::Part(file, _) => file.row(index),
             Self::Arithmetic(problems) => problems.row(index),
             Self::Task(problems) => problems.row(index),
         }

@@ -254,7 +254,8 @@ impl<'a, B: Backend> Actor<'a, B> {
     pub(super) fn check_prompts(&self, dataset: &Dataset, reporter: &dyn Reporter) -> Result<(), EngineError> {
         for index in 0..dataset.len().min(CHECKED_PROMPTS) {
             reporter.check()?;
-            self.prompt(index, &dataset.row(index)?)?;
+            let number = dataset.number(index);
+            self.prompt(number, &dataset.row(number)?)?;
         }
         Ok(())
     }

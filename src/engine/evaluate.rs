@@ -56,7 +56,8 @@ impl<B: Backend> Trainer<'_, B> {
             return Ok(None);
         };
         reporter.phase(Phase::Evaluating, self.step)?;
-        let rows: Vec<(u64, usize)> = (0..dataset.len().min(spec.prompts as usize)).map(|i| (i as u64, i)).collect();
+        let rows: Vec<(u64, usize)> =
+            (0..dataset.len().min(spec.prompts as usize)).map(|i| (i as u64, dataset.number(i))).collect();
         let mut sampling = job.actor.sampling.widened();
         sampling.temperature = spec.temperature.unwrap_or(sampling.temperature);
         let request = RolloutRequest {

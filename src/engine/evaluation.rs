@@ -53,7 +53,7 @@ fn evaluate_on<B: Backend>(
     let mut actor = Actor::load(&job.actor, backend)?;
     let prompts = job.spec.prompts.min(job.rows.len() as u64);
     // A prompt that does not fit is found before anything is spent on the others.
-    for row in 0..prompts as usize {
+    for row in (0..prompts as usize).map(|place| job.rows.number(place)) {
         reporter.check()?;
         actor.prompt(row, &job.rows.row(row)?)?;
     }
@@ -62,7 +62,7 @@ fn evaluate_on<B: Backend>(
     reporter.phase(Phase::Evaluating, 0)?;
     for part in (0..parts).filter(|part| !has_part(&job.actor.directory, *part)) {
         let range = part * per_part..prompts.min((part + 1) * per_part);
-        let rows: Vec<(u64, usize)> = range.map(|row| (row, row as usize)).collect();
+        let rows: Vec<(u64, usize)> = range.map(|visit| (visit, job.rows.number(visit as usize))).collect();
         let request = RolloutRequest {
             dataset: &job.rows,
             rows: &rows,

@@ -12,6 +12,7 @@ pub mod choice;
 pub mod collective;
 pub mod cpu;
 pub mod cuda;
+mod curriculum;
 pub mod device;
 pub mod driver;
 pub mod error;

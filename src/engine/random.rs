@@ -23,6 +23,8 @@ pub enum Purpose {
     Adapter = 10,
     /// What does not reach an adapter in a training pass.
     Dropout = 11,
+    /// Rows that are drawn by their weights.
+    RowWeights = 12,
 }
 
 /// A stream keyed by seed, purpose and version (for rollouts the policy version).

@@ -49,7 +49,8 @@ fn sample_on<B: Backend>(
             continue;
         }
         let range = part * per_part..job.spec.prompts.min((part + 1) * per_part);
-        let rows = Visits::new(job.actor.seed, Purpose::PromptOrder, job.rows.len()).rows(range);
+        let places = Visits::new(job.actor.seed, Purpose::PromptOrder, job.rows.len()).rows(range);
+        let rows: Vec<_> = places.into_iter().map(|(visit, place)| (visit, job.rows.number(place))).collect();
         let request = RolloutRequest {
             dataset: &job.rows,
             rows: &rows,

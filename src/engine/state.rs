@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::artifact::{self, Saved, digest, write_file, write_json};
 use super::backend::Backend;
+use super::curriculum::SolveRates;
 use super::error::EngineError;
 use super::evaluate::sentence;
 use super::export::{write_companions, write_texts};
@@ -29,6 +30,8 @@ use crate::objective::Objective;
 const OPTIMIZER: &str = "optimizer.safetensors";
 const STATE: &str = "state.json";
 const ROLLOUTS: &str = "rollouts.jsonl";
+/// What is known of the rows, where they are drawn by it.
+const ROWS: &str = "rows.safetensors";
 
 /// The counters of a training checkpoint.
 #[derive(Debug, Serialize, Deserialize)]
@@ -51,6 +54,7 @@ struct State {
 pub(super) struct Stored<B: Backend> {
     state: State,
     rollouts: Vec<RolloutGroup>,
+    rates: Option<SolveRates>,
     objective: Box<dyn Objective>,
     optimizer: Optimizer<B>,
     weights: Safetensors,
@@ -80,6 +84,9 @@ impl<B: Backend> Trainer<'_, B> {
             };
             write_json(&dir.join(STATE), &state)?;
             rollout::write(&dir.join(ROLLOUTS), &self.rollouts)?;
+            if let Some(rates) = self.rows.rates() {
+                rates.write(&dir.join(ROWS))?;
+            }
             Ok(ArtifactSummary::Checkpoint)
         })
     }
@@ -94,6 +101,8 @@ impl<B: Backend> Trainer<'_, B> {
             detail: format!("{} cannot be read: {e}", path.display()),
         })?;
         let rollouts = rollout::read(&directory.join(ROLLOUTS))?;
+        let read = |_: &SolveRates| SolveRates::read(&directory.join(ROWS), self.job.train.len());
+        let rates = self.rows.rates().map(read).transpose()?;
         let own = &self.actor.weights;
         let weights = own.stored(&directory.join(self.weights_file()))?;
         let mut objective = self.job.spec.objective.build(&self.job.spec.train);
@@ -103,16 +112,19 @@ impl<B: Backend> Trainer<'_, B> {
         })?;
         let mut optimizer = Optimizer::new(&self.job.spec.optimizer, own);
         optimizer.restore(own, state.optimizer_steps, &directory.join(OPTIMIZER))?;
-        Ok(Stored { state, rollouts, objective, optimizer, weights })
+        Ok(Stored { state, rollouts, rates, objective, optimizer, weights })
     }
 
     /// Goes on from a training checkpoint. After an error the trainer is good for nothing.
     pub(super) fn restore(&mut self, stored: Stored<B>) -> Result<(), EngineError> {
-        let Stored { state, rollouts, objective, optimizer, weights } = stored;
+        let Stored { state, rollouts, rates, objective, optimizer, weights } = stored;
         self.actor.weights.restore(&weights)?;
         self.actor.decoder.measure()?;
         (self.objective, self.optimizer) = (objective, optimizer);
         self.rollouts = rollouts.into_iter().map(Arc::new).collect();
+        if let Some(rates) = rates {
+            self.rows.restore(rates);
+        }
         self.step = state.step;
         self.evaluations = state.evaluations;
         self.idle_steps = state.idle_steps;

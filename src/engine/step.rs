@@ -60,7 +60,7 @@ impl<B: Backend> Trainer<'_, B> {
         let per_step = u64::from(train.prompts_per_step);
         if self.objective.needs().completions {
             let visits = self.step * per_step..(self.step + 1) * per_step;
-            let rows = Visits::new(seed, Purpose::PromptOrder, self.job.train.len()).rows(visits);
+            let rows = self.rows_of(round, visits);
             return Ok(self.actor.given(&self.job.train, &rows)?.into_iter().map(StepGroup::Given).collect());
         }
         let mut groups = Vec::with_capacity(per_step as usize);

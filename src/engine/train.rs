@@ -11,6 +11,7 @@
 //! A run can be interrupted anywhere and goes on from its last training checkpoint to bit-identical weights on the
 //! same machine: every random choice is a function of the seed and of counters that the checkpoint holds.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -30,7 +31,8 @@ use super::rollout::{RolloutGroup, sequences};
 use super::rollout_set;
 use super::step::StepGroup;
 use super::trainer::{Job, Metrics, Trainer};
-use super::visits::Visits;
+use crate::dataset::Dataset;
+use crate::dataset::leakage::leakage;
 use crate::job::diagnosis;
 use crate::job::event::{EvaluationFound, LogDetail, Named, StepMetrics};
 use crate::job::metric::metric;
@@ -42,6 +44,8 @@ use crate::objective::{self, frontier};
 const CHECKPOINTED_ROUND: u64 = 8;
 /// With more rounds than this, steps alone are told, not rounds.
 const ANNOUNCED_ROUNDS: u64 = 100;
+/// Training rows among which held-out prompts are looked for before the first step: less than a second's work.
+const LEAKAGE_ROWS: usize = 200_000;
 /// Groups on which the gaps at the end of a round are measured.
 const GAP_GROUPS: usize = 512;
 
@@ -70,7 +74,7 @@ fn run_on<B: Backend>(
 ) -> Result<Option<Outcome>, EngineError> {
     backend.forget_peak();
     reporter.phase(Phase::Loading, 0)?;
-    let mut trainer = Trainer::load(job, backend)?;
+    let mut trainer = Trainer::load(job, backend, reporter)?;
     for dataset in [Some(&job.train), job.eval.as_ref()].into_iter().flatten() {
         trainer.actor.check_prompts(dataset, reporter)?;
     }
@@ -81,6 +85,7 @@ fn run_on<B: Backend>(
             let detail = LogDetail::Spec { pointer: warning.pointer.clone() };
             reporter.event(NewEvent::warning(warning.to_string(), warning.code, detail))?;
         }
+        warn_of_leakage(job, reporter)?;
     }
     let result = trainer.run(reporter);
     trainer.sample.flush();
@@ -89,6 +94,20 @@ fn run_on<B: Backend>(
         reporter.artifact(&saved)?;
     }
     result
+}
+
+/// Says so when held-out prompts are trained on.
+fn warn_of_leakage(job: &Job, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
+    // Built-ins are split so that they do not leak.
+    let Some(eval) = job.eval.as_ref().filter(|eval| !matches!(eval, Dataset::Arithmetic(_))) else { return Ok(()) };
+    let most = (LEAKAGE_ROWS, job.spec.eval.prompts as usize);
+    let found = leakage(&job.train, eval, most, || reporter.check().is_ok())?;
+    reporter.check()?;
+    if let Some(warning) = found.warning() {
+        let detail = LogDetail::Spec { pointer: String::from("/dataset/eval") };
+        reporter.event(NewEvent::warning(warning, "eval_prompts_in_train", detail))?;
+    }
+    Ok(())
 }
 
 impl<B: Backend> Trainer<'_, B> {
@@ -235,8 +254,13 @@ impl<B: Backend> Trainer<'_, B> {
     pub(super) fn rows_of_round(&self, round: u64) -> Vec<(u64, usize)> {
         let spec = &self.job.spec;
         let before = |round| self.plan.prompts_before(round, &spec.train, &spec.rollouts);
-        let visits = before(round)..before(round + 1);
-        Visits::new(self.job.actor.seed, Purpose::PromptOrder, self.job.train.len()).rows(visits)
+        self.rows_of(round, before(round)..before(round + 1))
+    }
+
+    /// The rows of some visits, which belong to a round.
+    pub(super) fn rows_of(&self, round: u64, visits: Range<u64>) -> Vec<(u64, usize)> {
+        let places = self.rows.places(round, visits).into_iter();
+        places.map(|(visit, place)| (visit, self.job.train.number(place))).collect()
     }
 
     /// Samples and scores the completions of a round.
@@ -275,6 +299,11 @@ impl<B: Backend> Trainer<'_, B> {
             groups.into_iter().map(RolloutGroup::bare).map(Arc::new).collect()
         };
         self.report_round(round, &groups, reporter)?;
+        // What is known of the rows changes together with the completions that say it, or a checkpoint would have one
+        // without the other.
+        let drawn = rows.last().map_or(0, |(visit, _)| visit + 1);
+        self.rows.learn(&job.train, &groups, drawn);
+        self.sampled.extend(self.rows.rates().into_iter().flat_map(|rates| rates.metrics(drawn)));
         self.rollouts = groups;
         if self.plan.steps_of(round).count() as u64 >= CHECKPOINTED_ROUND {
             // Sampling is the dear part of a round; a lost worker shall not cost it twice.

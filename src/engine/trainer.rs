@@ -11,6 +11,7 @@ use super::actor::{Actor, ActorSpec, Trained};
 use super::backend::Backend;
 use super::batch::Sequence;
 use super::collective::Collective;
+use super::curriculum::Rows;
 use super::error::EngineError;
 use super::loading::ModelSource;
 use super::memory;
@@ -74,6 +75,8 @@ pub struct Trainer<'a, B: Backend> {
     pub(super) evaluations: Vec<PolicyEvaluation>,
     /// What the job's result says besides evaluations.
     pub(super) report: Map<String, Value>,
+    /// The rows to train on, in their order.
+    pub(super) rows: Rows,
     /// The scored completions of the round under way.
     pub(super) rollouts: Vec<Arc<RolloutGroup>>,
     /// Tokens that are no text and end no completion, in order.
@@ -95,7 +98,8 @@ pub struct Trainer<'a, B: Backend> {
 
 impl<'a, B: Backend> Trainer<'a, B> {
     /// Loads everything; the state is that of a job that has not begun.
-    pub fn load(job: &'a Job, backend: &Arc<B>) -> Result<Self, EngineError> {
+    pub fn load(job: &'a Job, backend: &Arc<B>, reporter: &dyn Reporter) -> Result<Self, EngineError> {
+        let rows = Rows::of(&job.train, &job.spec.curriculum, job.actor.seed, || reporter.check())?;
         let actor = Actor::load(&job.actor, backend)?;
         let objective = job.spec.objective.build(&job.spec.train);
         let plan = match &job.spec.rollouts.from {
@@ -141,6 +145,7 @@ impl<'a, B: Backend> Trainer<'a, B> {
             idle_steps: 0,
             evaluations: Vec::new(),
             report: Map::new(),
+            rows,
             rollouts: Vec::new(),
             special_tokens: special.collect(),
             sampled: Metrics::new(),

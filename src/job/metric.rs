@@ -383,6 +383,32 @@ pub const METRICS: &[Metric] = &[
         when: "the first step after a sampling phase",
         meaning: "Completion tokens sampled in the phase divided by `time/rollout_seconds`.",
     },
+    // What is known of the rows.
+    Metric {
+        name: "data/rows_seen",
+        unit: "share",
+        when: "the first step after a sampling phase, with `dataset.sampling` \"adaptive\"",
+        meaning: "The share of the rows that were drawn at least once.",
+    },
+    Metric {
+        name: "data/solve_rate",
+        unit: "share",
+        when: "the first step after a sampling phase, with `dataset.sampling` \"adaptive\"",
+        meaning: "The mean, over the rows that were drawn, of the solve rate that each had of late, by which it is \
+             drawn again.",
+    },
+    Metric {
+        name: "data/solve_rate_20_80",
+        unit: "share",
+        when: "the first step after a sampling phase, with `dataset.sampling` \"adaptive\"",
+        meaning: "The share of the rows that were drawn whose solve rate of late is from 0.2 to 0.8.",
+    },
+    Metric {
+        name: "data/oldest_passes",
+        unit: "passes",
+        when: "the first step after a sampling phase, with `dataset.sampling` \"adaptive\"",
+        meaning: "Prompts drawn since the row that was not drawn for the longest time, divided by the number of rows.",
+    },
     // What the rewards can teach.
     Metric {
         name: "target/ess_share",

@@ -7,6 +7,7 @@ pub mod artifact;
 pub mod bounds;
 pub mod budget;
 pub mod checkpoint;
+pub mod curriculum;
 pub mod device;
 pub mod diagnosis;
 pub mod digest;

@@ -9,6 +9,8 @@ use serde_json::Value;
 use super::RolloutSetId;
 use super::bounds;
 pub use super::checkpoint::{CheckpointSpec, WeightDtype};
+use super::curriculum::is_usual;
+pub use super::curriculum::{Curriculum, RowOrder, RowSampling};
 use super::field::{self, FieldError, Fields};
 pub use super::optimizer::{Masters, MomentState, OptimizerKind, OptimizerSpec, Schedule};
 pub use super::resources::ResourceSpec;
@@ -25,9 +27,11 @@ pub const MAX_ROLLOUTS: u64 = 1_000_000;
 pub struct DatasetSpec {
     /// Rows to train on: a data set (`ds_...`, its latest version), a version (`dsv_...`), or a built-in one, such as
     /// `builtin:arithmetic`, `builtin:arithmetic-slips` (the same with careless completions, for `sft`), or
-    /// `builtin:countdown?difficulty=3&seed=7`.
+    /// `builtin:countdown?difficulty=3&seed=7`. Of data that was split these are the rows that are not
+    /// held out.
     pub train: String,
-    /// Held-out rows for evaluation; without it nothing is evaluated. Built-ins have a split of their own.
+    /// Held-out rows for evaluation; of data that was split, those that are held out. By default those of `train`, where it
+    /// was split, as built-ins are; otherwise nothing is evaluated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eval: Option<String>,
     /// How a `prompt` column becomes text for the model.
@@ -58,6 +62,16 @@ pub struct DatasetSpec {
     /// What `sft` learns of a row's conversation.
     #[serde(default, skip_serializing_if = "is_last")]
     pub train_on: TrainOn,
+    /// The order in which a job that trains goes through the rows.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub order: RowOrder,
+    /// The column that `easy_first` goes by: a number in every row, the smaller the easier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 256))]
+    pub difficulty_column: Option<String>,
+    /// How often each row comes in a job that samples what it trains on.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub sampling: RowSampling,
 }
 
 /// Left out of the resolved spec, whose digests are older than the field.
@@ -369,7 +383,31 @@ impl DatasetSpec {
     /// Rows by their names, and how they become prompts.
     pub fn of(train: String, eval: Option<String>, prompt: PromptSpec) -> Self {
         let PromptSpec { format, system, template, chat_template, thinking, max_prompt_tokens, train_on } = prompt;
-        Self { train, eval, format, system, template, chat_template, thinking, max_prompt_tokens, train_on }
+        let Curriculum { order, difficulty_column, sampling } = Curriculum::default();
+        Self {
+            train,
+            eval,
+            format,
+            system,
+            template,
+            chat_template,
+            thinking,
+            max_prompt_tokens,
+            train_on,
+            order,
+            difficulty_column,
+            sampling,
+        }
+    }
+
+    /// The same rows in another order.
+    pub fn in_order(self, curriculum: Curriculum) -> Self {
+        let Curriculum { order, difficulty_column, sampling } = curriculum;
+        Self { order, difficulty_column, sampling, ..self }
+    }
+
+    pub fn curriculum(&self) -> Curriculum {
+        Curriculum { order: self.order, difficulty_column: self.difficulty_column.clone(), sampling: self.sampling }
     }
 
     pub fn prompt(&self) -> PromptSpec {
@@ -391,6 +429,7 @@ impl DatasetSpec {
             "template",
             "must contain `{prompt}`",
         );
+        self.curriculum().check(&mut fields);
         fields.finish()
     }
 }

@@ -25,7 +25,7 @@ pub struct EvaluationSpec {
     pub model: String,
     /// The held-out rows: a data set (`ds_...`, its latest version), a version (`dsv_...`) or a built-in.
     pub dataset: String,
-    /// The part of a built-in data set; `eval` by default. Uploaded data sets have no parts.
+    /// The part of a data set that is split, as built-ins are; `eval` by default. Others have no parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<EvaluationSplit>,
     /// How a `prompt` column becomes text for the model, as `dataset.format` of a job.
@@ -86,7 +86,7 @@ pub struct EvaluationSpec {
     pub metadata: BTreeMap<String, String>,
 }
 
-/// Which part of a built-in data set.
+/// Which part of a data set that is split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EvaluationSplit {
@@ -135,7 +135,7 @@ impl EvaluationSpec {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluating {
     pub rows: RowsRef,
-    /// The part of a built-in data set; others have no parts.
+    /// The part of a data set that is split; others have no parts.
     pub split: Option<EvaluationSplit>,
     /// Completions per prompt.
     pub samples: u32,
@@ -150,7 +150,8 @@ impl EvaluationSpec {
     pub fn pin(self, model: ModelRef, rows: RowsRef, verifier: verifier::Config) -> (Attributes, Common, Evaluating) {
         let split = match rows {
             RowsRef::Builtin(_) => Some(self.split.unwrap_or(EvaluationSplit::Eval)),
-            RowsRef::Version(_) => None,
+            // Whoever looked the version up has said which part of it.
+            RowsRef::Version(_) => self.split,
         };
         let evaluating = Evaluating {
             rows,

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Attributes, Common, ModelRef, Resolved, RowsRef, Work, reference, scorer};
 use crate::job::metadata::check_metadata;
-use crate::job::spec::{DatasetSpec, MAX_ROLLOUTS, Precision, ResourceSpec, SamplingSpec, parse_object};
+use crate::job::spec::{Curriculum, DatasetSpec, MAX_ROLLOUTS, Precision, ResourceSpec, SamplingSpec, parse_object};
 use crate::job::{FieldError, Fields, RolloutSetId, field};
 use crate::verifier;
 
@@ -76,6 +76,11 @@ impl RolloutSetSpec {
             spec.prompts.saturating_mul(u64::from(spec.group_size)) <= MAX_ROLLOUTS,
             "prompts",
             format!("must with `group_size` make at most {MAX_ROLLOUTS} completions in all"),
+        );
+        fields.require(
+            spec.dataset.curriculum() == Curriculum::default(),
+            "dataset",
+            "has `order` and `sampling` for jobs that train only; rows to sample for are drawn in random order",
         );
         field::all([
             Err(outside),

@@ -10,8 +10,8 @@ use super::{Attributes, Common, ModelRef, Resolved, RowsRef, TeacherRef, Work, f
 use crate::job::adapter::{AdapterSpec, Lora};
 use crate::job::metadata::check_metadata;
 use crate::job::spec::{
-    CheckpointSpec, DatasetSpec, EvalSpec, OptimizerSpec, ResourceSpec, RolloutSpec, SamplingSpec, TrainSpec,
-    parse_object,
+    CheckpointSpec, Curriculum, DatasetSpec, EvalSpec, OptimizerSpec, ResourceSpec, RolloutSpec, SamplingSpec,
+    TrainSpec, parse_object,
 };
 use crate::job::{BudgetSpec, FieldError, GateSpec, RolloutSetId, field};
 use crate::{objective, verifier};
@@ -93,6 +93,8 @@ pub struct Training {
     pub rows: RowsRef,
     /// Rows for evaluation.
     pub held_out: Option<RowsRef>,
+    /// Which rows come when.
+    pub curriculum: Curriculum,
     pub objective: objective::Config,
     /// What is trained in the place of all weights.
     pub adapter: Option<Lora>,
@@ -137,6 +139,7 @@ impl JobSpec {
         let training = Training {
             rows: pinned.rows,
             held_out: pinned.held_out,
+            curriculum: self.dataset.curriculum(),
             objective: pinned.objective,
             adapter: pinned.adapter,
             optimizer: self.optimizer,
@@ -198,7 +201,8 @@ impl Training {
         JobSpec {
             name: None,
             model: model.to_string(),
-            dataset: DatasetSpec::of(self.rows.to_string(), self.held_out.map(|rows| rows.to_string()), prompt),
+            dataset: DatasetSpec::of(self.rows.to_string(), self.held_out.map(|rows| rows.to_string()), prompt)
+                .in_order(self.curriculum.clone()),
             verifier: verifier.map(|verifier| verifier.resolved()),
             require_audit: self.require_audit,
             objective: self.objective.resolved(),

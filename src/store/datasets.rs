@@ -41,6 +41,12 @@ pub struct DatasetVersionRow {
     /// Where its rows come from and what was made of them, as JSON. None when they are JSON Lines that came as they are, or
     /// the version is older than this is noted.
     pub origin: Option<Value>,
+    /// How rows are held out, as JSON, and how many are.
+    pub split: Option<Value>,
+    pub held_out: u64,
+    /// The version that it was made of, and how, as JSON.
+    pub parent: Option<DatasetVersionId>,
+    pub made: Option<Value>,
     pub created_at: Timestamp,
 }
 
@@ -226,8 +232,9 @@ impl Store {
 async fn insert_version(connection: &mut SqliteConnection, version: &DatasetVersionRow, number: i64) -> Result<()> {
     sqlx::query(
         "insert into dataset_version (id, dataset_id, number, sha256, row_count, bytes, answers, completions,
-                                      duplicates, columns, created_at, filled, origin)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+                                      duplicates, columns, created_at, filled, origin, split, held_out, parent_id,
+                                      made)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
     )
     .bind(version.id.to_string())
     .bind(version.dataset.to_string())
@@ -242,6 +249,10 @@ async fn insert_version(connection: &mut SqliteConnection, version: &DatasetVers
     .bind(version.created_at.0)
     .bind(version.filled.as_ref().map(write_json).transpose()?)
     .bind(version.origin.as_ref().map(write_json).transpose()?)
+    .bind(version.split.as_ref().map(write_json).transpose()?)
+    .bind(version.held_out as i64)
+    .bind(version.parent.map(|parent| parent.to_string()))
+    .bind(version.made.as_ref().map(write_json).transpose()?)
     .execute(connection)
     .await?;
     Ok(())
@@ -259,8 +270,8 @@ fn dataset(row: &SqliteRow) -> Result<DatasetRow> {
 
 fn version(row: &SqliteRow) -> Result<DatasetVersionRow> {
     let count = |column| -> Result<u64> { Ok(row.try_get::<i64, _>(column)?.unsigned_abs()) };
-    let filled: Option<String> = row.try_get("filled")?;
-    let origin: Option<String> = row.try_get("origin")?;
+    let text = |column| -> Result<Option<String>> { Ok(row.try_get(column)?) };
+    let json = |column| -> Result<Option<Value>> { text(column)?.map(|text| read_json(column, &text)).transpose() };
     Ok(DatasetVersionRow {
         id: read("data set version id", row.try_get("id")?)?,
         dataset: read("data set id", row.try_get("dataset_id")?)?,
@@ -272,8 +283,12 @@ fn version(row: &SqliteRow) -> Result<DatasetVersionRow> {
         completions: count("completions")?,
         duplicates: count("duplicates")?,
         columns: read_json("column map", row.try_get("columns")?)?,
-        filled: filled.map(|text| read_json("column counts", &text)).transpose()?,
-        origin: origin.map(|text| read_json("origin of a data set", &text)).transpose()?,
+        filled: text("filled")?.map(|text| read_json("column counts", &text)).transpose()?,
+        origin: json("origin")?,
+        split: json("split")?,
+        held_out: count("held_out")?,
+        parent: text("parent_id")?.map(|id| read("data set version id", &id)).transpose()?,
+        made: json("made")?,
         created_at: Timestamp(row.try_get("created_at")?),
     })
 }

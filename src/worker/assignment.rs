@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::dataset::jsonl::JsonlFile;
+use crate::dataset::split::SplitRule;
 use crate::dataset::{Columns, Dataset, Split};
 use crate::engine::actor::Trained;
 use crate::engine::collective::{Alone, Collective};
@@ -272,9 +272,12 @@ async fn dataset(store: &Store, rows: RowsRef, split: Split) -> Result<Dataset, 
     let row = store.dataset_version(id).await.map_err(failed)?;
     let columns: Columns = serde_json::from_value(row.columns).map_err(|error| internal(error.to_string()))?;
     let path = store.place().fetch_file(&Location::dataset(id).holding(&row.sha256)).await.map_err(unread)?;
-    let open = tokio::task::spawn_blocking(move || JsonlFile::open(&path, columns));
+    let rule: Option<SplitRule> =
+        row.split.map(serde_json::from_value).transpose().map_err(|error| internal(error.to_string()))?;
+    let side = move || Dataset::open(&path, columns, rule.as_ref().map(|rule| (rule, split)));
+    let open = tokio::task::spawn_blocking(side);
     match open.await {
-        Ok(Ok(file)) => Ok(Dataset::Jsonl(file)),
+        Ok(Ok(rows)) => Ok(rows),
         Ok(Err(error)) => {
             Err(Failure { kind: FailureKind::InvalidData, code: error.code().to_owned(), message: chain(&error) })
         }

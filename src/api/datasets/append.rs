@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::DatasetVersion;
 use super::given::Given;
 use super::preview::DatasetPreview;
+use super::splits;
 use super::stream::too_large;
 use super::upload::{DatasetDryRun, IntakeParams, Origin, ReceivedRows, publish, receive_rows};
 use crate::api::App;
@@ -30,9 +31,9 @@ const CHUNK: usize = 1 << 18;
 
 /// Append rows to a data set
 ///
-/// Makes a version with the rows of the newest one and those of the body behind them, read with the same columns. An
-/// error names the row of the body, and nothing is kept of a body with a broken one. Form, layout and map are those of a new
-/// data set; the columns cannot be named anew. Of several appends at the same
+/// Makes a version with the rows of the newest one and those of the body behind them, read with the same columns and split
+/// in the same way. An error names the row of the body, and nothing is kept of a body with a broken one. Form, layout and map
+/// are those of a new data set; the columns cannot be named anew. Of several appends at the same
 /// time none loses its rows. The whole may not become larger than an upload.
 #[utoipa::path(
     post,
@@ -64,6 +65,10 @@ pub async fn append_to_dataset(
         let detail = "an append reads the columns of the data set; leave `prompt_column` and its like out";
         return Err(Problem::bad_request("invalid_parameter", detail));
     }
+    if how.split.is_some() {
+        let detail = "an append is split as the data set is; leave `split` out";
+        return Err(Problem::bad_request("invalid_parameter", detail));
+    }
     intake.columns = serde_json::from_value(columns).map_err(io::Error::other)?;
     if how.dry_run == Some(DatasetDryRun::Preview) {
         return Given::Body(body, how.hint(&headers)).preview(&app, intake).await;
@@ -88,14 +93,18 @@ async fn append(
         // What was there is stored once more.
         room.take(latest.bytes.saturating_sub(before)).await?;
         before = before.max(latest.bytes);
+        let (rule, parent, parent_rows) = (splits::kept(&latest)?, latest.id, latest.rows);
         let columns: Columns = serde_json::from_value(latest.columns).map_err(io::Error::other)?;
         let place = app.store.place().clone();
         let (first, second) = (Location::dataset(latest.id).holding(&latest.sha256), Arc::clone(&rows));
         let whole = Concatenation { place, first, second, limit: app.settings.max_upload_bytes };
         let written = blocking(move || whole.write(columns)).await?;
         let (whole, summary) = written?;
-        origin["appended_to"] = json!(latest.id.to_string());
-        let version = publish(whole, id, summary, Some(origin.clone())).await?;
+        origin["appended_to"] = json!(parent.to_string());
+        let mut version = publish(whole, id, summary, Some(origin.clone())).await?;
+        splits::split(app, &mut version, rule).await?;
+        version.parent = Some(parent);
+        version.made = Some(json!({"append": {"rows": version.rows - parent_rows}}));
         let added = app.store.add_dataset_version_after(&version, latest.number).await;
         if !matches!(added, Ok(true)) {
             app.store.place().remove(&Location::dataset(version.id)).await;

@@ -11,6 +11,7 @@ use utoipa::IntoParams;
 use super::Dataset;
 use super::given::Given;
 use super::preview::DatasetPreview;
+use super::splits;
 use super::upload::{DatasetDryRun, IntakeParams};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
@@ -63,13 +64,14 @@ pub async fn create_dataset(
     headers: HeaderMap,
     body: StreamedBody,
 ) -> Result<Response, Problem> {
-    let intake = how.intake(&app)?;
+    let (intake, rule) = (how.intake(&app)?, splits::asked(how.split.as_deref())?);
     let given = Given::of(&app, (file, source), &how, &headers, body).await?;
     if how.dry_run == Some(DatasetDryRun::Preview) {
         return given.preview(&app, intake).await;
     }
     let id = DatasetId::generate();
-    let (version, _room) = given.version(&app, id, intake).await?;
+    let (mut version, _room) = given.version(&app, id, intake).await?;
+    splits::split(&app, &mut version, rule).await?;
     app.store.add_dataset(name.as_deref(), &BTreeMap::new(), &version).await?;
     Ok((StatusCode::CREATED, Json(Dataset::from(app.store.dataset(id).await?))).into_response())
 }

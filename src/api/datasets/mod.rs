@@ -2,9 +2,11 @@
 
 pub mod append;
 pub mod builtins;
+pub mod check;
 pub mod content;
 pub mod create;
 pub mod delete;
+pub mod filter;
 pub mod get;
 mod given;
 pub mod import;
@@ -15,7 +17,9 @@ pub mod prompts;
 mod pull;
 pub mod pulls;
 pub mod rows;
+pub mod splits;
 mod stream;
+pub mod token_lengths;
 pub mod update;
 pub mod upload;
 pub mod version;
@@ -27,6 +31,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use self::splits::DatasetSplit;
 use crate::store::{DatasetRow, DatasetVersionRow};
 
 /// A data set with its newest version.
@@ -73,6 +78,14 @@ pub struct DatasetVersion {
     /// `appended_to`, the version before. Null for JSON Lines that came as they are.
     #[schema(value_type = Option<Object>)]
     pub origin: Option<Value>,
+    /// How rows are held out; null where none are.
+    pub split: Option<DatasetSplit>,
+    /// The version that it was made of, by appending to it or by filtering it; null for one that was uploaded.
+    #[schema(example = "dsv_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
+    pub parent: Option<String>,
+    /// How it was made of its parent: `append` or `filter`, with what was asked for.
+    #[schema(value_type = Option<Object>)]
+    pub made: Option<Value>,
 }
 
 impl From<DatasetRow> for Dataset {
@@ -90,6 +103,7 @@ impl From<DatasetRow> for Dataset {
 
 impl From<DatasetVersionRow> for DatasetVersion {
     fn from(row: DatasetVersionRow) -> Self {
+        let split = DatasetSplit::of(&row);
         Self {
             id: row.id.to_string(),
             object: "dataset.version",
@@ -104,6 +118,9 @@ impl From<DatasetVersionRow> for DatasetVersion {
             duplicates: row.duplicates,
             columns: row.columns,
             origin: row.origin,
+            split,
+            parent: row.parent.map(|parent| parent.to_string()),
+            made: row.made,
         }
     }
 }

@@ -89,7 +89,7 @@ pub async fn list_row_prompts(
     let name = params.model.as_deref().unwrap_or("builtin:arith-tiny");
     let model = resolve::model(app.finder(Pull::Never), name, 0, ("/model", "unknown_model")).await?;
     let model = model.map_err(|error| Problem::invalid(vec![error]))?;
-    let rows = RowSource::of(&app.store, RowsRef::Version(id), Split::Train).await?;
+    let rows = RowSource::whole(&app.store, RowsRef::Version(id), Split::Train).await?;
     let task = RowPrompts { model: model.files, rows, offset: params.offset, limit: params.limit };
     let (prompts, end) = sandbox::ask(app.store.own_project(), &task, MOST_TIME).await?;
     match end {

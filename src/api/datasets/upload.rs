@@ -56,6 +56,10 @@ pub struct IntakeParams {
     pub answer_column: Option<String>,
     /// Column with a completion to learn from (`sft`). Default `completion`.
     pub completion_column: Option<String>,
+    /// Rows to hold out: `eval:0.05`, by the words of their prompts, or `eval:0.05,by:COLUMN`. A row stays on its side in all
+    /// versions. By default as in the newest version; `eval:0` holds out none.
+    #[param(max_length = 300, example = "eval:0.05")]
+    pub split: Option<String>,
     /// `preview` stores nothing, and answers how the first rows would be read.
     pub dry_run: Option<DatasetDryRun>,
 }
@@ -269,6 +273,10 @@ pub fn describe(dataset: DatasetId, summary: Summary, origin: Option<Value>) -> 
         columns: json!(summary.columns),
         filled: summary.filled,
         origin,
+        split: None,
+        held_out: 0,
+        parent: None,
+        made: None,
         created_at: clock::now(),
     }
 }

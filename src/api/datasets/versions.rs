@@ -9,6 +9,7 @@ use utoipa::IntoParams;
 use super::DatasetVersion;
 use super::given::Given;
 use super::preview::DatasetPreview;
+use super::splits;
 use super::upload::{DatasetDryRun, IntakeParams};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
@@ -53,13 +54,18 @@ pub async fn create_dataset_version(
     headers: HeaderMap,
     body: StreamedBody,
 ) -> Result<Response, Problem> {
-    app.store.dataset(id).await?;
+    let latest = app.store.dataset(id).await?.latest;
     let intake = how.intake(&app)?;
+    let rule = match splits::asked(how.split.as_deref())? {
+        Some(rule) => Some(rule),
+        None => splits::kept(&latest)?,
+    };
     let given = Given::of(&app, (None, source), &how, &headers, body).await?;
     if how.dry_run == Some(DatasetDryRun::Preview) {
         return given.preview(&app, intake).await;
     }
-    let (version, _room) = given.version(&app, id, intake).await?;
+    let (mut version, _room) = given.version(&app, id, intake).await?;
+    splits::split(&app, &mut version, rule).await?;
     app.store.add_dataset_version(&version).await?;
     Ok((StatusCode::CREATED, Json(DatasetVersion::from(app.store.dataset_version(version.id).await?))).into_response())
 }

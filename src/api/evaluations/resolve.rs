@@ -7,21 +7,22 @@ use crate::api::error::Problem;
 use crate::api::imports::Pull;
 use crate::api::resolve::{self, collect};
 use crate::api::resources;
+use crate::dataset::Split;
 use crate::job::FieldError;
-use crate::spec::{EvaluationSpec, Resolved, RowsRef, Work};
+use crate::spec::{EvaluationSpec, EvaluationSplit, Resolved, RowsRef, Work};
 use crate::store::{NewJob, Store};
 use crate::verifier;
 
 /// Checks a spec, fills in its defaults and pins its references to immutable things.
 pub async fn resolve(app: &App, submitted: Value) -> Result<NewJob, Problem> {
     let (store, finder) = (&app.store, app.finder(Pull::Begin));
-    let spec = EvaluationSpec::parse(&submitted).map_err(Problem::invalid)?;
+    let mut spec = EvaluationSpec::parse(&submitted).map_err(Problem::invalid)?;
     let mut errors = Vec::new();
     let scoring = collect(resolve::verifier(app, Some(&spec.verifier), true).await?, &mut errors);
     let scoring = scoring.unwrap_or_default();
     let model = resolve::model(finder, &spec.model, spec.seed, ("/model", "unknown_model")).await?;
     let model = collect(model.map_err(Some), &mut errors);
-    let rows = collect(rows(store, &spec, scoring.config.as_ref()).await?, &mut errors);
+    let rows = collect(rows(store, &mut spec, scoring.config.as_ref()).await?, &mut errors);
     let (Some(model), Some(config), Some(rows), []) = (model, scoring.config, rows, errors.as_slice()) else {
         return Err(Problem::invalid(errors));
     };
@@ -39,18 +40,29 @@ pub async fn resolve(app: &App, submitted: Value) -> Result<NewJob, Problem> {
     Ok(NewJob::of(submitted, attributes, resolved, need.total()).with_base(base).with_verifier(scoring.stored))
 }
 
-/// The rows, which need an answer each where the verifier compares with it; only built-ins have parts.
+/// The rows, which need an answer each where the verifier compares with it. Of rows that are split the spec says from here
+/// on which part it is.
 async fn rows(
     store: &Store,
-    spec: &EvaluationSpec,
+    spec: &mut EvaluationSpec,
     verifier: Option<&verifier::Config>,
 ) -> Result<Result<RowsRef, Vec<FieldError>>, Problem> {
     let mut errors = Vec::new();
     let rows = resolve::scored_rows(store, &spec.dataset, verifier, "/dataset").await?;
-    if spec.split.is_some() && !matches!(rows, Ok(RowsRef::Builtin(_))) {
-        let detail = "only built-in data sets have parts; name the held-out data set as `dataset`, and leave this out";
-        errors.push(FieldError::new("/split", "unknown_field", detail));
-    }
     let rows = collect(rows.map_err(Some), &mut errors);
-    Ok(rows.filter(|_| errors.is_empty()).ok_or(errors))
+    if let Some(rows) = &rows {
+        let part = spec.split.unwrap_or(EvaluationSplit::Eval);
+        let side = match part {
+            EvaluationSplit::Train => Split::Train,
+            EvaluationSplit::Eval => Split::Eval,
+        };
+        if rows.is_split() {
+            spec.split = Some(part);
+            errors.extend(rows.check_side(side, "/split").err());
+        } else if spec.split.is_some() {
+            let detail = "the data set is not split; leave this out, or name one that is, as built-ins are";
+            errors.push(FieldError::new("/split", "unknown_field", detail));
+        }
+    }
+    Ok(rows.filter(|_| errors.is_empty()).map(|rows| rows.reference()).ok_or(errors))
 }

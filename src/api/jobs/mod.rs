@@ -5,6 +5,7 @@ pub mod attempts;
 pub mod cancel;
 pub mod checkpoints;
 pub mod create;
+mod curriculum;
 pub mod delete;
 pub mod diagnoses;
 pub mod events;

@@ -250,8 +250,9 @@ impl Rows {
         let dataset = self.source.open()?;
         let (mut checked, mut bad, most) = (0, 0, dataset.len().min(self.most));
         while checked < most && bad < MOST_BAD_ROWS && Instant::now() < deadline {
-            let row = dataset.row(checked).map_err(io::Error::other)?;
-            match prompter.render(checked, &row) {
+            let number = dataset.number(checked);
+            let row = dataset.row(number).map_err(io::Error::other)?;
+            match prompter.render(number, &row) {
                 Ok(prompt) => *longest = (*longest).max(prompt.tokens.len() as u64),
                 Err(error) => {
                     faults.push(PromptFault::new(&self.pointer, error.code(), error));

@@ -3,13 +3,15 @@
 use serde_json::Value;
 
 use super::adapter::{self, Adapter};
+use super::curriculum;
 use super::stored_rollouts;
 use super::teacher::{self, Teacher};
 use crate::api::App;
 use crate::api::error::Problem;
 use crate::api::imports::Pull;
-use crate::api::resolve::{self, Model, collect};
+use crate::api::resolve::{self, FoundRows, Model, collect};
 use crate::api::resources::{self, Saving};
+use crate::dataset::Split;
 use crate::job::adapter::AdapterInit;
 use crate::job::digest;
 use crate::job::memory::{self, Beside, Coded, Machine, MemoryNeed, PROMPT_TOKENS, Sampled, Shape};
@@ -73,8 +75,12 @@ pub async fn resolve(app: &App, pull: Pull, submitted: Value) -> Result<Resoluti
     let model = resolve::model(finder, &spec.model, spec.seed, ("/model", "unknown_model")).await?;
     let model = collect(model.map_err(Some), &mut errors);
     let train = resolve::training_rows(store, &spec.dataset.train, scoring.config.as_ref(), needs.completions).await?;
-    let rows = collect(train, &mut errors);
-    let held_out = held_out_rows(store, &spec, rows, scoring.config.as_ref(), &mut errors).await?;
+    let found = collect(train, &mut errors);
+    if let Some(found) = &found {
+        errors.extend(curriculum::check(store, &spec, found, needs, scoring.config.is_some()).await?);
+    }
+    let rows = found.as_ref().map(FoundRows::reference);
+    let held_out = held_out_rows(store, &spec, found.as_ref(), scoring.config.as_ref(), &mut errors).await?;
     errors.extend(unmeasured_gate(&spec, held_out));
     if spec.require_audit {
         errors.extend(unaudited(store, scoring.config.as_ref(), rows).await?);
@@ -126,21 +132,25 @@ pub async fn resolve(app: &App, pull: Pull, submitted: Value) -> Result<Resoluti
     Ok(Resolution { submitted, attributes, common, training, verifier, model, parameters: shape.parameters, estimate })
 }
 
-/// The rows for evaluation; a built-in brings its own along.
+/// The rows for evaluation; what is split brings its own along, if there are any.
 async fn held_out_rows(
     store: &Store,
     spec: &JobSpec,
-    train: Option<RowsRef>,
+    train: Option<&FoundRows>,
     verifier: Option<&verifier::Config>,
     errors: &mut Vec<FieldError>,
 ) -> Result<Option<RowsRef>, Problem> {
     match (&spec.dataset.eval, train) {
         (Some(name), _) => {
             let rows = resolve::scored_rows(store, name, verifier, "/dataset/eval").await?;
+            let rows = rows.and_then(|rows| rows.check_side(Split::Eval, "/dataset/eval").map(|()| rows.reference()));
             Ok(collect(rows.map_err(Some), errors))
         }
-        (None, Some(rows @ RowsRef::Builtin(_))) => Ok(Some(rows)),
-        (None, Some(RowsRef::Version(_)) | None) => Ok(None),
+        (None, Some(rows)) => {
+            let holds_out = rows.is_split() && rows.check_side(Split::Eval, "/dataset/eval").is_ok();
+            Ok(holds_out.then(|| rows.reference()))
+        }
+        (None, None) => Ok(None),
     }
 }
 

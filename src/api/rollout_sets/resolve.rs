@@ -29,7 +29,7 @@ pub async fn resolve(app: &App, submitted: Value) -> Result<NewJob, Problem> {
     let model = resolve::model(finder, &spec.model, spec.seed, ("/model", "unknown_model")).await?;
     let model = collect(model.map_err(Some), &mut errors);
     let rows = resolve::training_rows(store, &spec.dataset.train, scoring.config.as_ref(), false).await?;
-    let rows = collect(rows, &mut errors);
+    let rows = collect(rows.map(|rows| rows.reference()), &mut errors);
     let (Some(model), Some(rows), []) = (model, rows, errors.as_slice()) else {
         return Err(Problem::invalid(errors));
     };

@@ -90,7 +90,7 @@ pub async fn judge_rollouts(
     let scoring = resolve::verifier(&app, Some(&request.verifier), true).await?.map_err(Problem::invalid)?;
     let missing = || Problem::invalid(vec![FieldError::new("/verifier", "missing_field", "names no verifier")]);
     let config = scoring.config.ok_or_else(missing)?;
-    let rows = RowSource::of(&app.store, job.work().rows(), Split::Train).await?;
+    let rows = RowSource::whole(&app.store, job.work().rows(), Split::Train).await?;
     let (source, prompt) = (source(&app, &job).await?, job.resolved.common.prompt.clone());
     if group.complete != source.complete {
         return Err(super::moved(&source));
