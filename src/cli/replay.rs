@@ -112,7 +112,11 @@ fn make(client: &Client, output: Output, args: &BundleArgs) -> anyhow::Result<Ex
             &args.output.join(format!("{id}.jsonl")),
             &bar_of_bytes(),
         )?;
-        datasets.insert(id.to_owned(), version["columns"].clone());
+        let mut about = version["columns"].clone();
+        if let Some(split) = version["split"].as_object() {
+            about["split"] = json!({"eval": split.get("eval"), "by": split.get("by")});
+        }
+        datasets.insert(id.to_owned(), about);
     }
     if let Some(id) = spec["model"].as_str().filter(|model| model.starts_with("mdl_")) {
         let model = client.get(&format!("/v1/models/{}", escape(id)))?;
@@ -212,6 +216,7 @@ fn uploaded(client: &Client, path: &Path, id: &str, columns: &Value) -> anyhow::
         ("prompt_column", column("prompt")),
         ("answer_column", column("answer")),
         ("completion_column", column("completion")),
+        ("split", columns.get("split").map(Value::to_string)),
     ];
     // Whoever replays a bundle twice uploads its rows once.
     let key = format!("replay-{id}-{sha256}");

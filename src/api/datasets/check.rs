@@ -162,8 +162,8 @@ pub async fn check_dataset_version(
     Id(id): Id<DatasetVersionId>,
     JsonBody(body): JsonBody,
 ) -> Result<Json<DatasetCheck>, Problem> {
-    let version = app.store.dataset_version(id).await?;
     let request: CheckDataset = read(&body)?;
+    let version = app.store.dataset_version(id).await?;
     let one = |error| Problem::invalid(vec![error]);
     let own = RowsRef::Version(id);
     // One side may be empty.

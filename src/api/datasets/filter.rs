@@ -54,15 +54,14 @@ struct RowCondition {
     column: String,
     /// Exactly this value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
     is: Option<Value>,
     /// One of these values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Vec<Object>>, min_items = 1, max_items = 1000)]
+    #[schema(min_items = 1, max_items = 1000)]
     any_of: Option<Vec<Value>>,
     /// None of these values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Vec<Object>>, min_items = 1, max_items = 1000)]
+    #[schema(min_items = 1, max_items = 1000)]
     none_of: Option<Vec<Value>>,
     /// A number of at least this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,9 +132,9 @@ pub async fn filter_dataset_version(
     Id(id): Id<DatasetVersionId>,
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<DatasetVersion>), Problem> {
-    let parent = app.store.dataset_version(id).await?;
     let request: FilterDataset = read(&body)?;
     request.check()?;
+    let parent = app.store.dataset_version(id).await?;
     let counts = match &request.pass_rate {
         Some(range) => Some(pass_rates(&app, &parent, &range.rollout_set).await?),
         None => None,

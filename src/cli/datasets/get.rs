@@ -92,4 +92,11 @@ pub fn describe_version(fields: &mut Fields, version: &Value) {
     for name in ["source", "form", "packing", "layout", "map"] {
         fields.add_some(name, &member(version, &format!("/origin/{name}")));
     }
+    if version["split"].is_object() {
+        let [share, train, eval] =
+            ["eval", "train_rows", "eval_rows"].map(|name| member(&version["split"], &format!("/{name}")));
+        fields.add("split", format!("{train} rows to train on, {eval} held out (a share of {share})"));
+    }
+    fields.add_some("parent", &member(version, "/parent"));
+    fields.add_some("made", &member(version, "/made"));
 }

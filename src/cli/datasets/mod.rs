@@ -1,6 +1,8 @@
-//! `anneal datasets ...`: lists, shows, uploads and pulls them and their versions.
+//! `anneal datasets ...`: lists, shows, uploads, pulls, checks and filters them and their versions.
 
 mod builtins;
+mod check;
+mod filter;
 mod get;
 mod upload;
 
@@ -21,6 +23,9 @@ Examples:
   anneal datasets upload train.csv.gz --map 'prompt={question} Answer with a number.' --map answer=result --preview
   anneal datasets pull hf:datasets/openai/gsm8k:main/train --name gsm8k
   anneal datasets append DATASET fresh.jsonl       more rows, which makes the next version
+  anneal datasets upload sums.jsonl --split eval:0.05     a share held out, which stays that
+  anneal datasets check DATASET --model hf:Qwen/Qwen3-0.6B
+  anneal datasets filter DATASET --pass-rate ROLLOUT_SET --min 0.1 --max 0.9
   anneal datasets versions DATASET
   anneal datasets builtins                         what there is without a file
   anneal datasets builtins 'builtin:countdown?difficulty=3&seed=7'"
@@ -46,6 +51,10 @@ enum Command {
     Pull(upload::PullArgs),
     /// Add rows to a data set, which makes its next version
     Append(upload::AppendArgs),
+    /// Look for rows that repeat others, for held-out rows that are trained on, and count tokens
+    Check(check::Args),
+    /// Keep some rows of a data set, which makes its next version
+    Filter(filter::Args),
     /// List the versions of a data set
     Versions(get::VersionArgs),
 }
@@ -58,6 +67,8 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
         Command::Upload(args) => upload::upload(client, output, args),
         Command::Pull(args) => upload::pull(client, output, args),
         Command::Append(args) => upload::append(client, output, args),
+        Command::Check(args) => check::run(client, output, args),
+        Command::Filter(args) => filter::run(client, output, args),
         Command::Versions(args) => get::versions(client, output, args),
     })
 }

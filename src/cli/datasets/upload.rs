@@ -87,6 +87,9 @@ pub struct MadeArgs {
     /// Make it the next version of this data set
     #[arg(long, value_name = "DATASET")]
     dataset: Option<String>,
+    /// Rows to hold out for evaluation, by their prompts or by a column: eval:0.05, or eval:0.05,by:COLUMN
+    #[arg(long, value_name = "SHARE")]
+    split: Option<String>,
     /// Requests with the same key make one data set [default: a new key]
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
@@ -130,6 +133,10 @@ impl ColumnArgs {
 }
 
 impl MadeArgs {
+    fn query(&self) -> Query {
+        vec![("name", self.name.clone()), ("split", self.split.clone())]
+    }
+
     fn path(&self) -> String {
         match &self.dataset {
             Some(dataset) => format!("/v1/datasets/{}/versions", escape(dataset)),
@@ -140,7 +147,7 @@ impl MadeArgs {
 
 pub fn upload(client: &Client, output: Output, args: &Args) -> anyhow::Result<ExitCode> {
     let mut query = [args.intake.query()?, args.columns.query()].concat();
-    query.push(("name", args.made.name.clone()));
+    query.extend(args.made.query());
     let key = args.made.idempotency_key.as_deref();
     send(client, output, &args.made.path(), query, &args.file, &args.intake, key)
 }
@@ -153,7 +160,8 @@ pub fn append(client: &Client, output: Output, args: &AppendArgs) -> anyhow::Res
 
 pub fn pull(client: &Client, output: Output, args: &PullArgs) -> anyhow::Result<ExitCode> {
     let mut query = [args.intake.query()?, args.columns.query()].concat();
-    query.extend([("name", args.made.name.clone()), ("source", Some(args.reference.to_string()))]);
+    query.extend(args.made.query());
+    query.push(("source", Some(args.reference.to_string())));
     let path = with_query(&args.made.path(), &query);
     let made = std::thread::scope(|scope| {
         let (ends, over) = channel::<()>();
@@ -260,7 +268,7 @@ fn preview_text(preview: &Value) -> String {
 }
 
 /// A data set or a version of one, whichever the server made.
-fn made_text(made: &Value) -> String {
+pub fn made_text(made: &Value) -> String {
     let mut fields = Fields::default();
     let version = if made["latest"].is_object() {
         fields.add("id", member(made, "/id"));
