@@ -103,7 +103,8 @@ impl Rows {
     /// Learns from what was sampled for a round, behind whose prompts so many have been drawn in all.
     pub fn learn(&mut self, dataset: &Dataset, groups: &[impl AsRef<RolloutGroup>], drawn: u64) {
         let Order::Adaptive(rates) = &mut self.order else { return };
-        for group in groups.iter().map(AsRef::as_ref) {
+        for group in groups {
+            let group: &RolloutGroup = group.as_ref();
             if let Some(place) = dataset.place(group.row) {
                 rates.learn(place, group.passed(), group.rollouts.len() as u32, drawn);
             }

@@ -183,7 +183,7 @@ fn histogram(mut lengths: Vec<u32>) -> Histogram {
     let buckets = lengths.chunk_by(|one, other| bits(*one) == bits(*other)).map(|some| {
         let bits = bits(some[0]);
         let from = if bits == 0 { 0 } else { 1 << (bits - 1) };
-        Bucket { from, to: (from * 2).saturating_sub(1), rows: some.len() }
+        Bucket { from, to: from.saturating_mul(2).saturating_sub(1), rows: some.len() }
     });
     let buckets = buckets.collect();
     Histogram { min: at(0.0), mean, median: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1.0), buckets }
