@@ -122,7 +122,6 @@ fn rows_that_are_held_out_stay_held_out() {
     let trained: BTreeSet<u64> = rows_of(&server, &job).into_iter().collect();
     assert!(trained.is_disjoint(&before) && trained.iter().all(|row| *row < 90), "{trained:?}");
     assert_eq!(job["spec_resolved"]["dataset"]["eval"], version["id"]);
-    assert!(job["result"]["eval"].is_object() || job["result"]["evaluation"].is_object() || !job["result"].is_null());
 
     let check = |version: &Value, body: Value| {
         server.post(&format!("/v1/dataset-versions/{}/check", text(&version["id"])), &body).json()
