@@ -38,7 +38,7 @@ impl DatasetSplit {
 
 /// The rule in a query, if there is one.
 pub fn asked(split: Option<&str>) -> Result<Option<SplitRule>, Problem> {
-    let wrong = |detail| Problem::bad_request("invalid_parameter", format!("`split` {detail}"));
+    let wrong = |detail: String| Problem::bad_request("invalid_parameter", format!("`split` {detail}"));
     split.map(str::parse).transpose().map_err(wrong)
 }
 
