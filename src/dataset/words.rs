@@ -17,42 +17,46 @@ const STANDING: [&str; 2] = ["system", "developer"];
 
 /// The words of a text with one space between them; of one without any, the text itself.
 pub fn normalised(text: &str) -> String {
-    let text: Vec<char> = if text.is_ascii() {
-        text.chars().map(|character| character.to_ascii_lowercase()).collect()
+    let words = if text.is_ascii() {
+        words_of(text.bytes().map(|byte| char::from(byte.to_ascii_lowercase())), text.len())
     } else {
-        text.nfkc().flat_map(char::to_lowercase).collect()
+        words_of(text.nfkc().flat_map(char::to_lowercase), text.len())
     };
-    let mut words = String::with_capacity(text.len());
-    // Whether the last character put in may be followed by one of the same word.
-    let mut inside = false;
-    for (at, &character) in text.iter().enumerate() {
-        let before = at.checked_sub(1).and_then(|at| text.get(at));
-        let behind = text.get(at + 1);
-        let between = |is: fn(&char) -> bool| before.is_some_and(is) && behind.is_some_and(is);
-        let joins = matches!(character, '.' | ',') && between(|c| c.is_ascii_digit());
-        let is_hyphen = character == '-' && between(|c| c.is_alphabetic());
-        if is_letter(character) || joins {
-            if !inside && !words.is_empty() {
+    if words.is_empty() { text.nfkc().flat_map(char::to_lowercase).collect::<String>().trim().to_owned() } else { words }
+}
+
+/// The words of characters that are in lower case; there are about `length` bytes of them.
+fn words_of(characters: impl Iterator<Item = char>, length: usize) -> String {
+    let mut words = String::with_capacity(length);
+    let mut characters = characters.peekable();
+    let (mut before, mut inside) = (' ', false);
+    while let Some(character) = characters.next() {
+        let mut behind = || characters.peek().copied().unwrap_or(' ');
+        let joins = match character {
+            '.' | ',' => before.is_ascii_digit() && behind().is_ascii_digit(),
+            _ => is_letter(character),
+        };
+        let is_sign = !joins && character != ' ' && SIGNS.contains(character);
+        // A hyphen between letters only separates.
+        let counts = is_sign && !(character == '-' && before.is_alphabetic() && behind().is_alphabetic());
+        if joins || counts {
+            if !(joins && inside) && !words.is_empty() {
                 words.push(' ');
             }
             words.push(character);
-            inside = true;
-        } else {
-            if SIGNS.contains(character) && !is_hyphen {
-                if !words.is_empty() {
-                    words.push(' ');
-                }
-                words.push(character);
-            }
-            inside = false;
         }
+        (before, inside) = (character, joins);
     }
-    if words.is_empty() { text.iter().collect::<String>().trim().to_owned() } else { words }
+    words
 }
 
 /// Letters and digits, and the marks that belong to letters of some scripts.
 fn is_letter(character: char) -> bool {
-    character.is_alphanumeric() || unicode_normalization::char::is_combining_mark(character)
+    if character.is_ascii() {
+        character.is_ascii_alphanumeric()
+    } else {
+        character.is_alphanumeric() || unicode_normalization::char::is_combining_mark(character)
+    }
 }
 
 /// The words of what a prompt asks: of a conversation without what stands before many.
