@@ -122,7 +122,9 @@ pub fn check(
             Some(grams.lookup())
         }
     };
-    let mut table = Table::default();
+    // Room for all at once: a vector that grows holds its entries twice for a moment.
+    let room = train.len() + held_out.filter(|_| together).map_or(0, Dataset::len);
+    let mut table = Table { entries: Vec::with_capacity(room) };
     complete &= table.fill(train, &mut go_on, |number, text| {
         if let Some(lookup) = &mut lookup {
             lookup.look(number, text);

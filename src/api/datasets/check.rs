@@ -19,7 +19,7 @@ use crate::job::DatasetVersionId;
 use crate::spec::RowsRef;
 
 /// Rows that are not compared by then are left out.
-const MOST_TIME: Duration = Duration::from_secs(120);
+const MOST_TIME: Duration = Duration::from_secs(300);
 
 /// What to look for.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -61,7 +61,7 @@ pub struct DatasetCheck {
     version: String,
     /// Rows that were compared; of a version that is split, those to train on.
     rows: usize,
-    /// Whether that were all: reading ends after two minutes.
+    /// Whether that were all: reading ends after five minutes.
     complete: bool,
     duplicates: DuplicatesFound,
     /// Held-out rows that are also trained on; null where there are none to look for.
