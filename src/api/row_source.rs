@@ -6,11 +6,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::error::Problem;
-use super::resolve;
 use crate::dataset::builtin::BuiltinSet;
 use crate::dataset::split::SplitRule;
 use crate::dataset::{Columns, Dataset, Split};
-use crate::job::FieldError;
 use crate::spec::RowsRef;
 use crate::store::{Location, Store};
 
@@ -44,19 +42,6 @@ impl RowSource {
         let columns = serde_json::from_value(row.columns).map_err(io::Error::other)?;
         let file = Location::dataset(version).holding(&row.sha256);
         Ok(Self::File(store.place().fetch_file(&file).await?, columns))
-    }
-
-    /// All rows that a client's `name` stands for: a built-in, a data set's newest version, or a version.
-    pub async fn named(
-        store: &Store,
-        name: &str,
-        split: Split,
-        pointer: &str,
-    ) -> Result<Result<Self, FieldError>, Problem> {
-        Ok(match resolve::scored_rows(store, name, None, pointer).await? {
-            Ok(rows) => Ok(Self::whole(store, rows.reference(), split).await?),
-            Err(error) => Err(error),
-        })
     }
 
     /// Finds the rows within the file. Blocks.

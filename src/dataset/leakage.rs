@@ -62,12 +62,13 @@ impl Leakage {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Split, builtin};
+    use super::super::Split;
+    use super::super::builtin::BuiltinSet;
     use super::*;
 
     #[test]
     fn a_split_leaks_nothing_and_the_same_rows_leak_all() {
-        let rows = |split| builtin("builtin:arithmetic", split).unwrap();
+        let rows = |split| BuiltinSet::Arithmetic.open(split);
         let most = (1_000_000, 200);
         let apart = leakage(&rows(Split::Train), &rows(Split::Eval), most, || true).unwrap();
         assert_eq!((apart.eval_rows, apart.eval_rows_in_train, apart.complete), (200, 0, true));

@@ -22,7 +22,11 @@ pub fn normalised(text: &str) -> String {
     } else {
         words_of(text.nfkc().flat_map(char::to_lowercase), text.len())
     };
-    if words.is_empty() { text.nfkc().flat_map(char::to_lowercase).collect::<String>().trim().to_owned() } else { words }
+    if words.is_empty() {
+        text.nfkc().flat_map(char::to_lowercase).collect::<String>().trim().to_owned()
+    } else {
+        words
+    }
 }
 
 /// The words of characters that are in lower case; there are about `length` bytes of them.

@@ -253,10 +253,11 @@ impl SolveRates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::{Split, builtin};
+    use crate::dataset::Split;
+    use crate::dataset::builtin::BuiltinSet;
 
     fn rows(curriculum: &Curriculum) -> (Rows, Dataset) {
-        let dataset = builtin("builtin:arithmetic", Split::Train).unwrap();
+        let dataset = BuiltinSet::Arithmetic.open(Split::Train);
         (Rows::of(&dataset, curriculum, 7, || Ok(())).unwrap(), dataset)
     }
 

@@ -99,7 +99,9 @@ fn run_on<B: Backend>(
 /// Says so when held-out prompts are trained on.
 fn warn_of_leakage(job: &Job, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
     // Built-ins are split so that they do not leak.
-    let Some(eval) = job.eval.as_ref().filter(|eval| !matches!(eval, Dataset::Arithmetic(_))) else { return Ok(()) };
+    let Some(eval) = job.eval.as_ref().filter(|eval| !matches!(eval, Dataset::Arithmetic(_) | Dataset::Task(_))) else {
+        return Ok(());
+    };
     let most = (LEAKAGE_ROWS, job.spec.eval.prompts as usize);
     let found = leakage(&job.train, eval, most, || reporter.check().is_ok())?;
     reporter.check()?;

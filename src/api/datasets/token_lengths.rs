@@ -197,7 +197,7 @@ fn bits(number: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::builtin;
+    use crate::dataset::builtin::BuiltinSet;
 
     #[test]
     fn lengths_are_summed_up() {
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn rows_are_taken_from_all_over_and_none_twice() {
-        let dataset = builtin("builtin:arithmetic", Split::Train).unwrap();
+        let dataset = BuiltinSet::Arithmetic.open(Split::Train);
         let mut places = places(&dataset);
         let count = dataset.len().min(MOST_ROWS);
         assert!(places[..10].iter().max().unwrap() - places[..10].iter().min().unwrap() > dataset.len() / 3);

@@ -177,7 +177,8 @@ pub async fn audit_verifier(
     let row = app.store.verifier(id).await?;
     let config = resolve::runnable(&app, &row.config, "/config")?.map_err(Problem::invalid)?;
     let rows = resolve::scored_rows(&app.store, &request.dataset, None, "/dataset").await?.map_err(one)?;
-    let source = RowSource::of(&app.store, rows, Split::Train).await?;
+    let rows = rows.reference();
+    let source = RowSource::whole(&app.store, rows, Split::Train).await?;
     let outside = app.settings.verifiers.clone();
     let task = Audit { verifier: config.resolved(), outside, rows: source, most: request.rows };
     let (mut audited, end) = sandbox::ask(app.store.own_project(), &task, MOST_TIME).await?;
