@@ -50,7 +50,8 @@ migrations! {
     "0033_shared_bases",
     "0034_pushes",
     "0035_dataset_origins",
-    "0038_verifier_audits",
+    "0036_dataset_splits",
+    "0037_verifier_audits",
 }
 
 /// What brings a database up to date; all changes whose numbers are at most `last`.
