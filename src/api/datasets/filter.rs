@@ -147,7 +147,7 @@ pub async fn filter_dataset_version(
     };
     let _room = app.store.storage_room(parent.bytes).await?;
     let (rows, summary, kept) = scan(&app, move || filtering.write()).await?;
-    let mut version = publish(rows, parent.dataset, summary).await?;
+    let mut version = publish(rows, parent.dataset, summary, None).await?;
     splits::split(&app, &mut version, splits::kept(&parent)?).await?;
     version.parent = Some(id);
     version.made = Some(json!({"filter": body, "rows": kept.rows, "kept": kept.kept}));
