@@ -90,15 +90,21 @@ impl Missing {
 /// What is missing to run programs of a language here. It makes a room and runs a program in it, once in the life of a
 /// process if that goes well.
 pub fn missing(outside: &Outside, language: &str) -> Option<Missing> {
-    type Known = Vec<(Outside, String, Instant, Option<Missing>)>;
-    static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+    // Names that clients make up are not kept.
+    if !languages(outside).contains(&language) {
+        return Sandbox::new(outside, language).err();
+    }
+    // Of the settings only those of programs count; others, such as this server's own address, differ from caller to caller.
+    type Asked = (bool, BTreeMap<String, Language>, Option<PathBuf>, String);
+    static KNOWN: LazyLock<Mutex<Vec<(Asked, Instant, Option<Missing>)>>> = LazyLock::new(Mutex::default);
+    let asked = (outside.code, outside.languages.clone(), outside.cgroup.clone(), language.to_owned());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    known.retain(|(.., at, missing)| missing.is_none() || at.elapsed() < TRIED);
-    if let Some((.., missing)) = known.iter().find(|(of, name, ..)| of == outside && name == language) {
+    known.retain(|(_, at, missing)| missing.is_none() || at.elapsed() < TRIED);
+    if let Some((.., missing)) = known.iter().find(|(of, ..)| *of == asked) {
         return missing.clone();
     }
     let missing = Sandbox::new(outside, language).and_then(|sandbox| sandbox.try_out()).err();
-    known.push((outside.clone(), language.to_owned(), Instant::now(), missing.clone()));
+    known.push((asked, Instant::now(), missing.clone()));
     missing
 }
 
