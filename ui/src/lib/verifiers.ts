@@ -3,7 +3,9 @@
 export const EXAMPLES: Record<string, object> = {
   numeric: { type: 'numeric' },
   'numeric in tags': { type: 'numeric', extract: 'tag' },
+  mathematics: { type: 'math' },
   exact: { type: 'exact' },
+  programs: { type: 'code' },
   choice: { type: 'choice', labels: ['yes', 'no'] },
   'multiple choice': { type: 'multiple_choice' },
   expression: { type: 'expression' },
