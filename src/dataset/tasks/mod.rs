@@ -337,7 +337,7 @@ impl TaskRows {
         self.len() == 0
     }
 
-    /// Row `index`, counted from 0. Makes it: 1 to 30 microseconds, ten times that where it is held out.
+    /// Row `index`, counted from 0. Makes it anew: draws one problem or two, and ten on average where it is held out.
     pub fn row(&self, index: usize) -> Result<Row, DatasetError> {
         self.set.row(self.split, index)
     }

@@ -72,7 +72,7 @@ fn make(random: &mut Random, difficulty: u8) -> Problem {
         }
     }
     if lines.is_empty() {
-        // Only where all programs grew too large, which none of a thousand does.
+        // Only where all programs grew too large, which was never seen.
         value = random.between(1, LARGEST);
         lines = vec![format!("print({value})")];
     }
