@@ -127,6 +127,9 @@ e^{\pi\sqrt{163}} ~ 262537412640768744
 \sqrt{\frac{x}{y}} ~ \frac{\sqrt{x}}{\sqrt{y}}
 \sqrt{xy} ~ \sqrt{x}\sqrt{y}
 \lfloor x \rfloor ~ x
+(1,2) ~ [1,2
+(0,1) ~ x<1>0
+x! ~ \text{x}
 \ln(x^2) ~ 2\ln x
 |x| ~ x
 \sqrt{2}+\sqrt{3} ~ \sqrt{5}

@@ -229,7 +229,8 @@ impl Judge<'_> {
         let subject =
             |expr: &Expr| matches!(self.arena.node(expr.root), Node::Variable(_) | Node::Apply(..) | Node::Call(..));
         let at = sides.iter().position(|side| self.arena.is_open(*side)).filter(|at| subject(&sides[*at]))?;
-        if sides.len() > 3 || sides.iter().skip(at + 1).any(|side| self.arena.is_open(*side)) {
+        let between = at == 1 || sides.len() == 2;
+        if sides.len() > 3 || !between || sides.iter().skip(at + 1).any(|side| self.arena.is_open(*side)) {
             return None;
         }
         let infinite = End { at: None, closed: false };

@@ -30,10 +30,19 @@ pub fn normal(source: &str) -> Option<String> {
             _ => normal.extend(next.to_lowercase()),
         }
     }
-    let edges = |c: char| c.is_whitespace() || ".,;:!?'()[]".contains(c);
-    let words: Vec<&str> = normal.trim_matches(edges).split_whitespace().collect();
-    let text = words.join(" ");
+    let words: Vec<&str> = normal.split_whitespace().collect();
+    let text = without_edges(&words.join(" ")).to_owned();
     (!text.is_empty() && text.len() <= MAX_TEXT_BYTES).then_some(text)
+}
+
+/// A text without what stands around words and not around formulas: parentheses, where they hold words only, and marks.
+fn without_edges(text: &str) -> &str {
+    const FEWEST_LETTERS: usize = 3;
+    let text = text.trim_matches(|c: char| c.is_whitespace() || ".,;:".contains(c));
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    let text = if letters >= FEWEST_LETTERS { text.trim_end_matches(['!', '?']) } else { text };
+    let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).map(str::trim);
+    inner.filter(|inner| inner.chars().all(|c| c.is_alphabetic() || c == ' ')).unwrap_or(text)
 }
 
 /// The number that English words such as `forty-two` or `three hundred and five` say.
@@ -131,6 +140,9 @@ mod tests {
         assert_eq!(normal("(A)").as_deref(), Some("a"));
         assert_eq!(normal("$\\textbf{(B)}$").as_deref(), Some("b"));
         assert_eq!(normal("The  midpoints").as_deref(), Some("the midpoints"));
+        assert_eq!(normal("Yes!").as_deref(), Some("yes"));
+        assert_eq!(normal("x!").as_deref(), Some("x!"));
+        assert_eq!(normal("[1,2").as_deref(), Some("[1,2"));
         assert_eq!(normal("{}"), None);
         assert_eq!(normal(&"a".repeat(5_000)), None);
     }
