@@ -68,12 +68,25 @@ fn whole(text: &str) -> Part<'_> {
     Part { plain: is_plain(text), ..Part::latex(text) }
 }
 
+/// Where `needle` stands, from the end. Windows are searched forward, which is many times faster than backward.
+fn backward<'h>(hay: &'h [u8], needle: &'h [u8]) -> impl Iterator<Item = usize> + 'h {
+    const WINDOW: usize = 16_384;
+    let finder = memmem::Finder::new(needle);
+    (0..hay.len().div_ceil(WINDOW)).rev().flat_map(move |window| {
+        let start = window * WINDOW;
+        let end = (start + WINDOW + needle.len() - 1).min(hay.len());
+        let mut found: Vec<usize> = finder.find_iter(&hay[start..end]).map(|at| start + at).collect();
+        found.reverse();
+        found
+    })
+}
+
 /// The content of the last closed `\boxed{...}`, and of those before it that are joined to it.
 pub fn boxed(text: &str) -> Option<Candidate<'_>> {
     let bytes = text.as_bytes();
     let mut parts: Candidate<'_> = Vec::new();
     let mut next = 0;
-    for at in memmem::rfind_iter(bytes, b"boxed").take(MAX_TRIES) {
+    for at in backward(bytes, b"boxed").take(MAX_TRIES) {
         if at == 0 || bytes[at - 1] != b'\\' {
             continue;
         }
@@ -143,7 +156,7 @@ fn percent_follows(text: &str) -> bool {
 
 /// What follows the last "answer is" or "answer:".
 pub fn stated(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
-    for at in memmem::rfind_iter(text.as_bytes(), b"nswer").take(MAX_TRIES) {
+    for at in backward(text.as_bytes(), b"nswer").take(MAX_TRIES) {
         let before = at.checked_sub(1).and_then(|at| text.as_bytes().get(at));
         if !matches!(before, Some(b'a' | b'A')) {
             continue;
@@ -165,9 +178,10 @@ pub fn stated(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
 
 /// What follows the last marker on its line.
 pub fn marked<'t>(text: &'t str, marker: &str, writings: Writings) -> Vec<Candidate<'t>> {
-    let Some(at) = memmem::rfind(text.as_bytes(), marker.as_bytes()).filter(|_| !marker.is_empty()) else {
+    if marker.is_empty() {
         return Vec::new();
-    };
+    }
+    let Some(at) = backward(text.as_bytes(), marker.as_bytes()).next() else { return Vec::new() };
     let line = text[at + marker.len()..].trim_start().lines().next().unwrap_or("");
     within(head(line, MAX_SENTENCE_BYTES), writings)
 }
@@ -195,7 +209,7 @@ fn within(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
     candidates
 }
 
-/// Whether a text holds formulas with more between and before them than what joins answers.
+/// Whether a text holds formulas with more around them than what joins answers or is a unit.
 fn is_prose_around(text: &str) -> bool {
     let formulas = scan::items(text, Writings { latex: true, plain: false });
     let mut before = 0;
@@ -205,7 +219,8 @@ fn is_prose_around(text: &str) -> bool {
         }
         before = formula.after;
     }
-    false
+    let behind = text[before..].trim().trim_end_matches('.');
+    !(formulas.is_empty() || joins(behind) || percent_follows(behind) || super::units::is_known(behind))
 }
 
 /// What is expected: what is marked as the answer, otherwise the whole text, and of a solution in words what it ends
@@ -213,7 +228,7 @@ fn is_prose_around(text: &str) -> bool {
 pub fn expected(text: &str) -> Vec<Candidate<'_>> {
     const BOTH: Writings = Writings { latex: true, plain: true };
     const FEWEST_WORDS: usize = 3;
-    if let Some(at) = memmem::rfind(text.as_bytes(), b"####") {
+    if let Some(at) = backward(text.as_bytes(), b"####").next() {
         return vec![vec![whole(head(
             text[at + 4..].trim_start().lines().next().unwrap_or("").trim(),
             MAX_ANSWER_BYTES,

@@ -208,16 +208,7 @@ fn factorial(n: i64) -> Option<Rational> {
 }
 
 fn binomial(n: &Form, k: &Form, budget: &mut Budget) -> Made {
-    const LARGEST: i64 = 1_000;
-    let integers = || Some((n.as_rational()?.as_integer()?, k.as_rational()?.as_integer()?));
-    let Some((n, k)) = integers().filter(|(n, k)| (0..=LARGEST).contains(n) && (0..=*n).contains(k)) else {
-        return Err(Without::Unknown);
-    };
-    let k = k.min(n - k);
-    let product = budget.take(k as usize).and_then(|()| {
-        (0..k).try_fold(Rational::ONE, |product, at| {
-            product.mul(&Rational::integer(n - at))?.div(&Rational::integer(at + 1))
-        })
-    });
+    let integer = |form: &Form| form.as_rational().and_then(|number| number.as_integer());
+    let product = budget.take(100).and_then(|()| Rational::binomial(integer(n)?, integer(k)?));
     made(product.map(Form::rational))
 }

@@ -140,6 +140,17 @@ impl Rational {
         Self::reduced(top.pow(exponent), bottom.pow(exponent))
     }
 
+    /// How many sets of `k` there are of `n`, for `0 <= k <= n`; None where it would be too large.
+    pub fn binomial(n: i64, k: i64) -> Option<Self> {
+        const LARGEST: i64 = 1_000;
+        if !(0..=LARGEST).contains(&n) || !(0..=n).contains(&k) {
+            return None;
+        }
+        // Every partial product is a binomial coefficient itself, and so an integer.
+        let product = (0..k.min(n - k)).fold(BigInt::one(), |product, at| product * (n - at) / (at + 1));
+        Self::reduced(product, BigInt::one())
+    }
+
     pub fn is_zero(&self) -> bool {
         matches!(self, Self::Small(0, _))
     }
@@ -276,6 +287,8 @@ mod tests {
         assert_eq!(Rational::integer(9).pow(387_420_489), None);
         assert_eq!(Rational::integer(2).pow(100).unwrap().to_string(), "1267650600228229401496703205376");
         assert_eq!(Rational::integer(2).pow(-2), Some(of(1, 4)));
+        assert_eq!(Rational::binomial(52, 5), Some(Rational::integer(2_598_960)));
+        assert_eq!(Rational::binomial(5, 6), None);
         assert_eq!(Rational::ZERO.pow(-1), None);
         assert_eq!(Rational::decimal(&"9".repeat(5_000), 0, 0), None);
     }
