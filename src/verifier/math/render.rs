@@ -118,13 +118,14 @@ fn computed(value: Approx) -> Option<String> {
         return Some(format!("{:.14e} + {:.14e} i", value.re.high, value.im.high));
     }
     for bottom in 1..=LARGEST {
+        // Few denominators come near, and only these are looked at closely.
+        let near = value.re.high * f64::from(bottom);
+        if (near - near.round()).abs() > 1e-6 {
+            continue;
+        }
         let scaled = value.mul(Approx::real(super::double::Double::of(f64::from(bottom))));
         if let Some(top) = scaled.as_integer() {
             return Some(Rational::fraction(i128::from(top), i128::from(bottom))?.to_string());
-        }
-        // What is no small fraction is not tried for long.
-        if bottom > 12 && scaled.re.high.abs() > 1e6 {
-            break;
         }
     }
     Some(format!("{:.14e}", value.re.high))
