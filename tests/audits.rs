@@ -76,7 +76,7 @@ fn a_job_that_requires_an_audit_waits_for_one_that_finds_its_verifier_trusted() 
     (spec["dataset"], spec["require_audit"]) = (json!({"train": dataset}), json!(true));
     let mut refusal = |verifier: &Value| {
         spec["verifier"] = verifier.clone();
-        let answer = server().post("/v1/jobs?dry_run=true", &spec);
+        let answer = server().post("/v1/jobs?dry_run=validate", &spec);
         let errors = answer.json()["errors"].clone();
         let detail = errors[0]["detail"].as_str().unwrap_or_default().to_owned();
         (answer.status, errors[0]["pointer"].clone(), errors[0]["code"].clone(), detail)

@@ -156,7 +156,10 @@ fn a_check_names_what_comes_again_and_what_leaks() {
     assert_eq!((&leakage["rows"], &leakage["against"]), (&json!(3), &eval["id"]));
     assert_eq!(leakage["exact"], json!({"rows": 1, "listed": [leak(0, 0)]}));
     assert_eq!(leakage["normalised"], json!({"rows": 2, "listed": [leak(0, 0), leak(1, 1)]}));
-    assert_eq!((&leakage["ngrams"]["rows"], &leakage["ngrams"]["listed"]), (&json!(1), &json!([leak(2, 3)])));
+    assert_eq!(
+        (&leakage["ngrams"]["rows"], &leakage["ngrams"]["listed"]),
+        (&json!(2), &json!([leak(1, 1), leak(2, 3)]))
+    );
     let tokens = &found["tokens"];
     let counted: u64 =
         tokens["prompts"]["buckets"].as_array().unwrap().iter().map(|bucket| bucket["rows"].as_u64().unwrap()).sum();

@@ -54,7 +54,11 @@ fn programs_are_refused_until_the_operator_enables_them() {
     let dataset = server.post_bytes("/v1/datasets?name=programs", rows().as_bytes(), &[]).json()["id"].clone();
     for (path, body, pointer) in [
         ("/v1/verifiers", json!({"config": {"type": "code"}}), "/config/type"),
-        ("/v1/verifiers/test", json!({"config": {"type": "code"}, "completions": []}), "/config/type"),
+        (
+            "/v1/verifiers/test",
+            json!({"config": {"type": "code"}, "completions": [{"completion": "a", "row": {}}]}),
+            "/config/type",
+        ),
         ("/v1/jobs", job(&dataset), "/verifier/type"),
     ] {
         let refused = server.post(path, &body);

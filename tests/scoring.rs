@@ -121,7 +121,7 @@ fn spec(verifier: &Value) -> Value {
     spec["verifier"] = verifier.clone();
     spec["objective"] = json!({"type": "grpo", "group_size": 4});
     spec["train"] = json!({"steps": 2, "prompts_per_step": 8, "micro_batch_tokens": 256});
-    spec["eval"] = json!({"prompts": 4, "samples": 1});
+    spec["eval"] = json!({"prompts": 4, "samples": 1, "pass_at": [1]});
     spec
 }
 

@@ -135,6 +135,8 @@ const NAMES: &[(&str, &str, &[&str], &str)] = &[
             "src/engine/cuda/nccl",
             "src/engine/cuda/emulated",
             "src/store/checksums",
+            "src/verifier/sql/database",
+            "src/verifier/sql/nowhere",
         ],
         "raw memory, instructions, drivers and SQLite's own interface stay where they are",
     ),

@@ -22,7 +22,7 @@ use crate::import;
 use crate::outbound::Guard;
 use crate::push;
 use crate::store::{ProjectLimits, Store, StoreError};
-use crate::verifier::sandbox;
+use crate::verifier::{Outside, sandbox};
 use crate::webhook;
 use crate::worker::supervisor::Orders;
 use crate::worker::supervisor::supervise;
@@ -108,15 +108,7 @@ impl Server {
 
         store.set_default_limits(default_limits(config));
         let verifiers = config.verifiers.clone().of_server(address, readings.len());
-        let settings = ApiSettings {
-            sources: Sources { roots: config.import_roots.clone(), hub: config.hub() },
-            max_upload_bytes: config.max_upload_bytes,
-            allowed_hosts: config.allowed_hosts.clone(),
-            open_without_keys: config.is_local(),
-            webhook_guard: webhook_guard.clone(),
-            push_to: config.hub_push_to.clone(),
-            verifiers: verifiers.clone(),
-        };
+        let settings = settings(config, webhook_guard.clone(), verifiers.clone());
         let service = api::service(store.clone(), settings, shutdown.clone());
         let mut http_shutdown = shutdown.clone();
         let http = tokio::spawn(api::serve(listener, service, async move {
@@ -162,6 +154,18 @@ impl Server {
             Ok(Err(error)) => tracing::warn!(%error, "the database was not closed well, which the next start mends"),
             Err(_) => tracing::info!("the database is still in use; the next start tidies it up"),
         }
+    }
+}
+
+fn settings(config: &Config, webhook_guard: Guard, verifiers: Outside) -> ApiSettings {
+    ApiSettings {
+        sources: Sources { roots: config.import_roots.clone(), hub: config.hub() },
+        max_upload_bytes: config.max_upload_bytes,
+        allowed_hosts: config.allowed_hosts.clone(),
+        open_without_keys: config.is_local(),
+        webhook_guard,
+        push_to: config.hub_push_to.clone(),
+        verifiers,
     }
 }
 

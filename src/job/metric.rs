@@ -290,8 +290,7 @@ pub const METRICS: &[Metric] = &[
         name: "verifier/seconds_p50",
         unit: "seconds",
         when: "the first step on completions that the job sampled, with a verifier",
-        meaning: "The median time that a verdict of that sampling phase took; where several are given by one call, the \
-            time of the call.",
+        meaning: "The median time of a verdict of that phase; where one call gives several, that of the call.",
     },
     Metric {
         name: "verifier/seconds_p95",

@@ -110,10 +110,7 @@ pub async fn resolve(app: &App, pull: Pull, submitted: Value) -> Result<Resoluti
     let group = objective.build(&spec.train).plan().group_size;
     let beside = beside(&spec, (needs, group), held_out.is_some(), kept);
     let estimate = Estimate { shape, beside, machine: resources::machine(store).await? };
-    if spec.train.router_aux_loss_coef > 0.0 && shape.experts == 0 {
-        let detail = "is the weight of a loss over experts, and the model has none; leave it out";
-        errors.push(FieldError::new("/train/router_aux_loss_coef", "invalid_value", detail));
-    }
+    errors.extend(without_experts(&spec, &estimate.shape));
     errors.extend(on_cpu_only(&spec, &estimate.machine));
     let (train, sampling) = (&spec.train, &spec.sampling);
     let (need, savings) = (estimate.need(train, sampling), || estimate.savings(train, sampling));
@@ -230,6 +227,13 @@ impl Resolution {
         let job = NewJob::of(self.submitted, self.attributes, resolved, need.total()).with_base(base);
         NewJob { rollout_set, ..job.with_verifier(self.verifier) }
     }
+}
+
+/// What is asked of experts, where there are none.
+fn without_experts(spec: &JobSpec, shape: &Shape) -> Option<FieldError> {
+    let asked = spec.train.router_aux_loss_coef > 0.0 && shape.experts == 0;
+    let detail = "is the weight of a loss over experts, and the model has none; leave it out";
+    asked.then(|| FieldError::new("/train/router_aux_loss_coef", "invalid_value", detail))
 }
 
 /// What is asked for and only the CPU computes, where jobs run on GPUs.

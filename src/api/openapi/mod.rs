@@ -26,7 +26,13 @@ use super::{App, extract, jobs, routes};
                        streams its events, and ends with a checkpoint to download.\n\nAn answer may gain members, and \
                        sets of names that are marked as open may gain names; nothing else changes under `/v1`."
     ),
-    components(schemas(extract::Order, jobs::metrics::Format, jobs::report::ReportFormat, WebhookMessage))
+    components(schemas(
+        extract::Order,
+        datasets::upload::DatasetDryRun,
+        jobs::metrics::Format,
+        jobs::report::ReportFormat,
+        WebhookMessage
+    ))
 )]
 struct Skeleton;
 

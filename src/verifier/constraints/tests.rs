@@ -1,3 +1,5 @@
+//! Tests of constraints: every family of instructions, and what is refused.
+
 use serde_json::{Map, Value, json};
 
 use crate::verifier::{self, Case, Outside, Score, ScoreStatus};

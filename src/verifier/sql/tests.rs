@@ -1,3 +1,5 @@
+//! Tests of queries: what is the same, what is refused, and what would never end.
+
 use serde_json::{Value, json};
 
 use crate::verifier::{self, Case, Outside, Score, ScoreStatus};

@@ -231,90 +231,44 @@ mod tests {
         }
     }
 
+    /// Thirty names, each of which stands for two of the one before; `N` is a name's number and `M` that of the one before.
+    fn chain(first: &str, definition: &str, between: &str, last: &str) -> String {
+        let of = |n: usize| definition.replace('N', &n.to_string()).replace('M', &(n - 1).to_string());
+        format!("{first}{}{last}", (1..30).map(of).collect::<Vec<_>>().join(between))
+    }
+
     #[test]
     fn names_that_multiply_are_counted_however_they_are_written() {
-        let chain = |definition: &dyn Fn(usize) -> String, between: &str, last: &str| {
-            (1..30).map(definition).collect::<Vec<_>>().join(between) + last
+        let with = |name: &str, definition: &str| {
+            chain(
+                &format!("with {} as (select 1), ", name.replace('N', "0")),
+                definition,
+                ",",
+                &format!(" select 1 from {}", name.replace('N', "29")),
+            )
         };
+        let view = |definition: &str| chain("create view t0 as select 1; ", definition, ";", "; select 1 from t29");
+        let underscores = |n: usize| format!("{}window", "_".repeat(n));
+        let windows = (1..30).map(|n| {
+            let (own, before) = (underscores(n), underscores(n - 1));
+            format!("{own} as (select ')', 1 from {before} a, {before} b)")
+        });
+        let windows = format!(
+            "with window as (select 1), {} select 1 from {}",
+            windows.collect::<Vec<_>>().join(","),
+            underscores(29)
+        );
         for text in [
-            format!(
-                "with t0 as (select 1), {}",
-                chain(&|n| format!("t{n} as (select 1 from t{} a, T{} b)", n - 1, n - 1), ",", " select 1 from t29")
-            ),
-            format!(
-                "with t0 as (select 1), {}",
-                chain(
-                    &|n| format!("[t{n}](x) as not materialized (select 1 from \"t{}\" join `t{}`)", n - 1, n - 1),
-                    ",",
-                    " select 1 from t29"
-                )
-            ),
-            format!(
-                "with t0 as (select 1), {}",
-                chain(
-                    &|n| format!("t{n} as (select 1 in t{}, (select 1 from (t{}, x)))", n - 1, n - 1),
-                    ",",
-                    " select 1 from t29"
-                )
-            ),
-            format!(
-                "create view t0 as select 1; {}",
-                chain(
-                    &|n| format!("create view t{n} as select 1 from main.t{} a, t{} b", n - 1, n - 1),
-                    ";",
-                    "; select 1 from t29"
-                )
-            ),
-            format!(
-                "with window as (select 1), {}",
-                chain(
-                    &|n| format!(
-                        "{}window as (select ')', 1 from {}window a, {}window b)",
-                        "_".repeat(n),
-                        "_".repeat(n - 1),
-                        "_".repeat(n - 1)
-                    ),
-                    ",",
-                    &format!(" select 1 from {}window", "_".repeat(29))
-                )
-            ),
-            format!(
-                "with \"select\"\"0\" as (select 1), {}",
-                chain(
-                    &|n| format!(
-                        "\"select\"\"{n}\" as (select 1 from \"select\"\"{}\" a, [select\"{}] b)",
-                        n - 1,
-                        n - 1
-                    ),
-                    ",",
-                    " select 1 from \"select\"\"29\""
-                )
-            ),
-            format!(
-                "with t\u{a0}0 as (select 1), {}",
-                chain(
-                    &|n| format!("t\u{a0}{n} as (select 1 from t\u{a0}{} a, t\u{a0}{} b)", n - 1, n - 1),
-                    ",",
-                    " select 1 from t\u{a0}29"
-                )
-            ),
+            with("tN", "tN as (select 1 from tM a, TM b)"),
+            with("tN", "[tN](x) as not materialized (select 1 from \"tM\" join `tM`)"),
+            with("tN", "tN as (select 1 in tM, (select 1 from (tM, x)))"),
+            with("\"select\"\"N\"", "\"select\"\"N\" as (select 1 from \"select\"\"M\" a, [select\"M] b)"),
+            with("t\u{a0}N", "t\u{a0}N as (select 1 from t\u{a0}M a, t\u{a0}M b)"),
+            with("tN", "tN as (select 1 from tM window, tM b)"),
+            view("create view tN as select 1 from main.tM a, tM b"),
+            view("create view tN as select 1 in main.tM, 2 in main.tM"),
+            windows,
             String::from("create view v as select 1; with v as (select 1 from main.v a, main.v b) select 1 from v"),
-            format!(
-                "create view t0 as select 1; {}",
-                chain(
-                    &|n| format!("create view t{n} as select 1 in main.t{}, 2 in main.t{}", n - 1, n - 1),
-                    ";",
-                    "; select 1 from t29"
-                )
-            ),
-            format!(
-                "with t0 as (select 1), {}",
-                chain(
-                    &|n| format!("t{n} as (select 1 from t{} window, t{} b)", n - 1, n - 1),
-                    ",",
-                    " select 1 from t29"
-                )
-            ),
             String::from("with a as (select 1 from b), b as (select 1 from a) select 1 from a"),
         ] {
             assert!(unfolded(&text) > MOST, "{text}: {}", unfolded(&text));

@@ -8,6 +8,7 @@ It has one capability, to mount the work directory anew; what it forks gives tha
 import atexit
 import base64
 import ctypes
+import fcntl
 import gc
 import importlib
 import json
@@ -77,9 +78,8 @@ def place(fds):
     away = []
     for fd in fds:
         fd = os.open("/dev/null", os.O_RDWR) if fd is None else fd
-        high = 200 + len(away)
-        os.dup2(fd, high)
-        away.append(high)
+        # Above all of the places, and below any limit on open files.
+        away.append(fcntl.fcntl(fd, fcntl.F_DUPFD, 16))
     for number, fd in enumerate(away):
         os.dup2(fd, number, inheritable=True)
     os.closerange(len(fds), 4096)
