@@ -79,8 +79,7 @@ fn page(pairs: &[(Pair, bool)]) -> String {
     let right = |of: fn(&(Pair, bool)) -> bool| pairs.iter().filter(|pair| of(pair) == pair.0.same).count();
     let false_positives = |of: fn(&(Pair, bool)) -> bool| pairs.iter().filter(|pair| of(pair) && !pair.0.same).count();
     let mut page = format!("{INTRODUCTION}\n| of {} pairs | `math` | math-verify |\n|---|---|---|\n", pairs.len());
-    let (ours, theirs): (fn(&(Pair, bool)) -> bool, fn(&(Pair, bool)) -> bool) =
-        (|pair| pair.1, |pair| pair.0.math_verify);
+    let (ours, theirs): (Verdict, Verdict) = (|pair| pair.1, |pair| pair.0.math_verify);
     let _ = writeln!(page, "| right | {} | {} |", right(ours), right(theirs));
     let _ = writeln!(page, "| taken for right and not | {} | {} |", false_positives(ours), false_positives(theirs));
     let _ = writeln!(page, "\nThey differ on {differ}:\n");
@@ -96,6 +95,8 @@ fn page(pairs: &[(Pair, bool)]) -> String {
     }
     page
 }
+
+type Verdict = fn(&(Pair, bool)) -> bool;
 
 #[test]
 fn no_pair_is_the_same_that_was_made_to_differ() {

@@ -121,9 +121,9 @@ mod tests {
             held(&more)
         );
         assert!(few.iter().zip(&more).all(|(few, more)| *few == Split::Train || *more == Split::Eval));
-        for i in 0..200 {
+        for (i, side) in more.iter().enumerate().take(200) {
             let alike = format!("{{\"prompt\":\"  what is {i}+{}\"}}", i + 1);
-            assert_eq!(rule(0.2, None).side(&row(&alike)), more[i]);
+            assert_eq!(rule(0.2, None).side(&row(&alike)), *side);
         }
         let by = sides(&rule(0.2, Some("id")));
         assert!(by.chunks(4).all(|group| group.iter().all(|side| *side == group[0])));

@@ -44,7 +44,7 @@ fn words_of(characters: impl Iterator<Item = char>, length: usize) -> String {
         // A hyphen between letters only separates.
         let counts = is_sign && !(character == '-' && before.is_alphabetic() && behind().is_alphabetic());
         if joins || counts {
-            if !(joins && inside) && !words.is_empty() {
+            if !(words.is_empty() || joins && inside) {
                 words.push(' ');
             }
             words.push(character);

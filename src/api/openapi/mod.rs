@@ -28,7 +28,7 @@ use super::{App, extract, jobs, routes};
     ),
     components(schemas(
         extract::Order,
-        datasets::upload::DatasetDryRun,
+        super::datasets::upload::DatasetDryRun,
         jobs::metrics::Format,
         jobs::report::ReportFormat,
         WebhookMessage

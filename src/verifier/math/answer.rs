@@ -323,7 +323,7 @@ impl Parser<'_, '_> {
         let braced = self.ahead(2).is('{');
         let base = self.ahead(if braced { 3 } else { 2 });
         let base: u32 = if base.kind == Kind::Number { base.text.parse().ok()? } else { return None };
-        let fits = |digit: char| digit.to_digit(base.clamp(2, 36)).is_some();
+        let fits = |digit: char| digit.is_digit(base.clamp(2, 36));
         if !(2..=36).contains(&base) || !digits.text.chars().all(fits) || (braced && !self.ahead(4).is('}')) {
             return None;
         }

@@ -118,7 +118,7 @@ impl Sum {
     /// The sum of terms in any order.
     fn collected(mut terms: Vec<Term>) -> Option<Self> {
         if terms.len() > 1 {
-            terms.sort_unstable_by(|a, b| a.product.cmp(&b.product));
+            terms.sort_unstable_by_key(|term| term.product);
         }
         let mut sum: Vec<Term> = Vec::with_capacity(terms.len());
         for term in terms {

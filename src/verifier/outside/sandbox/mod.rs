@@ -96,7 +96,8 @@ pub fn missing(outside: &Outside, language: &str) -> Option<Missing> {
     }
     // Of the settings only those of programs count; others, such as this server's own address, differ from caller to caller.
     type Asked = (bool, BTreeMap<String, Language>, Option<PathBuf>, String);
-    static KNOWN: LazyLock<Mutex<Vec<(Asked, Instant, Option<Missing>)>>> = LazyLock::new(Mutex::default);
+    type Tried = (Asked, Instant, Option<Missing>);
+    static KNOWN: LazyLock<Mutex<Vec<Tried>>> = LazyLock::new(Mutex::default);
     let asked = (outside.code, outside.languages.clone(), outside.cgroup.clone(), language.to_owned());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     known.retain(|(_, at, missing)| missing.is_none() || at.elapsed() < TRIED);
