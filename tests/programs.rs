@@ -102,7 +102,7 @@ fn a_key_needs_the_scope_for_programs_and_for_nothing_else() {
 }
 
 #[test]
-fn programs_are_tried_audited_and_learnt_from() {
+fn programs_are_tried_audited_and_judged_in_a_worker() {
     let data = data_dir();
     let server = enabled(data.path());
     let row = json!({"prompt": "p", "answer": "def add(a, b):\n    return a + b", "entry_point": "add",
@@ -129,8 +129,15 @@ fn programs_are_tried_audited_and_learnt_from() {
     assert_eq!(audit.json()["passed"], 6, "{}", audit.json());
 
     let dataset = server.post_bytes("/v1/datasets?name=programs", rows().as_bytes(), &[]).json()["id"].clone();
-    let ended = server.wait(&server.submit(&job(&dataset)));
+    let spec = json!({"model": "builtin:arith-tiny", "dataset": {"train": dataset}, "prompts": 4, "group_size": 4,
+                      "verifier": {"type": "code", "reward": "fraction"}, "sampling": {"max_new_tokens": 6}});
+    let set = server.post("/v1/rollout-sets", &spec).json();
+    let ended = server.wait(set["job"].as_str().unwrap_or_else(|| panic!("{set}")));
     assert_eq!(ended["status"], "succeeded", "{ended}");
+    let lines = server.get(&format!("/v1/rollout-sets/{}/rollouts?limit=100", set["id"].as_str().unwrap())).json();
+    for line in lines["data"].as_array().unwrap() {
+        assert!(line["reward"].is_number() && line["detail"].is_string(), "{line}");
+    }
 }
 
 #[test]

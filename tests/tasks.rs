@@ -61,7 +61,7 @@ fn a_job_keeps_the_name_of_its_set_and_a_wrong_one_is_refused_by_its_parameter()
     };
     let job = server.submit(&spec("builtin:chain-sums?seed=7&difficulty=2", json!({"type": "numeric"})));
     let job = server.job(&job);
-    assert_eq!(job["spec"]["dataset"]["train"], "builtin:chain-sums?difficulty=2&seed=7");
+    assert_eq!(job["spec_resolved"]["dataset"]["train"], "builtin:chain-sums?difficulty=2&seed=7");
     for (train, code) in [
         ("builtin:chain-sums?seed=x", "invalid_dataset_parameter"),
         ("builtin:arithmetic?seed=1", "invalid_dataset_parameter"),

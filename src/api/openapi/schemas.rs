@@ -295,6 +295,10 @@ fn name_alternatives(schemas: &mut Map<String, Value>) {
                 let Some((name, inner)) = properties.filter(|p| p.len() == 1).and_then(|p| p.iter_mut().next()) else {
                     continue;
                 };
+                // What only says which alternative it is has no other name.
+                if inner.get("const").is_some() {
+                    continue;
+                }
                 let component = format!("{parent}{}", pascal(name));
                 if inner.get("properties").is_some() {
                     let settings = format!("{component}Settings");
