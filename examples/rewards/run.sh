@@ -13,8 +13,8 @@ usage() {
   exit 2
 }
 case ${1:-} in
-  math) rows=${2:-} folder=${3:-$root/target/rewards} settings= ;;
-  code) rows=$here/functions.jsonl folder=${2:-$root/target/rewards} settings=$here/code.toml ;;
+  math) rows=${2:-} folder=${3:-$root/target/rewards} settings= columns=() ;;
+  code) rows=$here/functions.jsonl folder=${2:-$root/target/rewards} settings=$here/code.toml columns=(--prompt-column text) ;;
   *) usage ;;
 esac
 kind=$1
@@ -40,7 +40,7 @@ done
 export ANNEAL_SERVER=$base
 
 echo "== data set"
-dataset=$("$anneal" datasets upload "$rows" --name "rewards-$kind" | grep -o -m 1 'ds_[0-9a-f]*')
+dataset=$("$anneal" datasets upload "$rows" "${columns[@]}" --name "rewards-$kind" | grep -o -m 1 'ds_[0-9a-f]*')
 
 echo "== job"
 sed "s/MODEL/$model/; s/DATASET/$dataset/" "$here/$kind.json" >"$folder/$kind.json"

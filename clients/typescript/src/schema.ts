@@ -357,6 +357,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/dataset-pulls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * See how far data sets of the hub are
+         * @description What requests with `source` are waiting for, the oldest first. A pull that is over is in the list no more.
+         */
+        get: operations["list_dataset_pulls"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/dataset-versions/{id}": {
         parameters: {
             query?: never;
@@ -368,6 +388,28 @@ export interface paths {
         get: operations["get_dataset_version"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/dataset-versions/{id}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a version of a data set
+         * @description Finds prompts that come again, to the letter and by their words, with those that have different answers; held-out
+         *     prompts that are also trained on, to the letter, by their words, and by words in a row; and how many tokens rows have.
+         *     Reads all rows, and holds hashes of them only. Send `{}` for the defaults.
+         */
+        post: operations["check_dataset_version"];
         delete?: never;
         options?: never;
         head?: never;
@@ -389,6 +431,27 @@ export interface paths {
         get: operations["download_dataset_version"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/dataset-versions/{id}/filter": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Filter a version of a data set
+         * @description Makes the next version of its data set with those rows that are kept, as they are and in their order. The version says
+         *     what it was made of (`parent`) and how (`made`), and is split in the same way, so that each row stays on its side.
+         */
+        post: operations["filter_dataset_version"];
         delete?: never;
         options?: never;
         head?: never;
@@ -447,11 +510,35 @@ export interface paths {
         put?: never;
         /**
          * Upload a data set
-         * @description The body is JSON Lines: one JSON object per line. It is streamed to disk and checked on the way; an error names
-         *     the row, and nothing is kept of a file with a broken one. A large file is better sent in parts (`/v1/uploads`), which can
-         *     be sent again one by one, and named here when it is complete; it can be deleted then.
+         * @description The body is JSON Lines, a JSON array, CSV, TSV or Parquet, also packed with gzip or zstd. It is checked on the way to the
+         *     disk and stored as JSON Lines; an error names the row, and nothing is kept of a file with a broken one. A large file is
+         *     better sent in parts (`/v1/uploads`), which can be sent again one by one, and named here when it is complete; it can be
+         *     deleted then. With `source`, the server brings the rows from the hub, and answers when it has them. With
+         *     `dry_run=preview` nothing is stored.
          */
         post: operations["create_dataset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/datasets/builtins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List built-in data sets
+         * @description The data sets that are part of the program, with the verifiers that judge them and a few rows. Those of tasks are made
+         *     by rule and take parameters behind their names: `difficulty` (1 to 10; 1), `seed` (0) and `rows` (1 to 1000000 to train
+         *     on; 10000; a tenth as many are held out). Name one with its parameters to see its rows.
+         */
+        get: operations["list_builtin_datasets"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -491,8 +578,9 @@ export interface paths {
         put?: never;
         /**
          * Append rows to a data set
-         * @description Makes a version with the rows of the newest one and those of the body behind them, read with the same columns. An
-         *     error names the row of the body, and nothing is kept of a body with a broken one. Of several appends at the same
+         * @description Makes a version with the rows of the newest one and those of the body behind them, read with the same columns and split
+         *     in the same way. An error names the row of the body, and nothing is kept of a body with a broken one. Form, layout and map
+         *     are those of a new data set; the columns cannot be named anew. Of several appends at the same
          *     time none loses its rows. The whole may not become larger than an upload.
          */
         post: operations["append_to_dataset"];
@@ -514,7 +602,8 @@ export interface paths {
         put?: never;
         /**
          * Upload a new version of a data set
-         * @description Jobs that named the data set keep the version they were submitted with; later ones get this one.
+         * @description Jobs that named the data set keep the version they were submitted with; later ones get this one. Forms, layouts and maps are
+         *     those of a new data set.
          */
         post: operations["create_dataset_version"];
         delete?: never;
@@ -1944,8 +2033,11 @@ export interface paths {
         /**
          * Audit a verifier
          * @description Runs the verifier on a data set's own completions, or where there are none on the expected answers as if a model had
-         *     written nothing else, and says how many of them pass. What fails here would punish a model for being right. Looks at
-         *     the first rows, for at most ten seconds.
+         *     written nothing else, and says how many of them pass. What fails here would punish a model for being right. On the first
+         *     100 rows it also tries what no model should be rewarded for: the answers of other rows, nothing, the prompt, many answers
+         *     at once; texts that are far too long; and the same text again. The verdict `trusted` or `suspicious` is kept for that
+         *     configuration and those rows, and a job with `"require_audit": true` is refused without the first. Looks at the first
+         *     rows, for at most ten seconds.
          */
         post: operations["audit_verifier"];
         delete?: never;
@@ -2609,7 +2701,7 @@ export interface components {
             first_id?: string | null;
             last_id?: string | null;
         };
-        /** @description A row that did not pass. */
+        /** @description A text that was judged otherwise than it should be. */
         AuditExample: {
             /** @description Its number, counted from 0. */
             row: number;
@@ -2628,6 +2720,45 @@ export interface components {
             found?: string | null;
             detail?: string | null;
         };
+        /** @description How long verdicts took, in seconds. */
+        AuditLatency: {
+            verdicts: number;
+            /** Format: double */
+            p50_seconds?: number | null;
+            /** Format: double */
+            p95_seconds?: number | null;
+            /** Format: double */
+            p99_seconds?: number | null;
+            /** Format: double */
+            max_seconds?: number | null;
+        };
+        /** @description How texts of one kind were judged. */
+        AuditProbe: {
+            /**
+             * @description `other_answer`, `empty`, `echo`, `all_answers`, `long` (the own text behind 64 Ki characters of something else) or
+             *     `repeated` (the own text 50 times).
+             * @example other_answer
+             */
+            name: string;
+            passed: number;
+            failed: number;
+            unparsable: number;
+            errors: number;
+            /** Format: double */
+            pass_rate?: number | null;
+            /** @description The first text that passed or could not be judged. */
+            example?: components["schemas"]["AuditExample"] | null;
+        };
+        /** @description Why a verifier is suspicious. */
+        AuditReason: {
+            /**
+             * @description `right_answers_fail`, `other_answers_pass`, `empty_passes`, `echo_passes`, `all_answers_pass`, `errors`,
+             *     `not_deterministic` or `too_few_rows`.
+             * @example empty_passes
+             */
+            code: string;
+            message: string;
+        };
         /** @description Which rows to audit a verifier with. */
         AuditVerifier: {
             /**
@@ -2643,6 +2774,17 @@ export interface components {
         };
         /** @enum {string} */
         Auto: "auto";
+        /** @description Rows with about as many tokens. */
+        Bucket: {
+            /** Format: int32 */
+            from: number;
+            /**
+             * Format: int32
+             * @description The last number that is counted here.
+             */
+            to: number;
+            rows: number;
+        };
         /** @description A limit on what a job may use, over all of its attempts. */
         BudgetSpec: {
             /**
@@ -2655,6 +2797,46 @@ export interface components {
              * @default pause
              */
             on_exhausted?: components["schemas"]["OnExhausted"];
+        };
+        /** @description A data set that is part of the program. */
+        BuiltinDataset: {
+            /**
+             * @description What specs name it by, with the parameters that differ from the defaults.
+             * @example builtin:countdown
+             */
+            id: string;
+            /** @constant */
+            object: "dataset.builtin";
+            /** @description What is asked. */
+            summary: string;
+            /** @description What grows with the parameter `difficulty`, 1 to 10; null where there are no parameters. */
+            difficulty?: string | null;
+            /** @description The verifier that judges its completions, as a spec writes it. */
+            verifier: components["schemas"]["JsonObject"];
+            /** @description Rows to train on. */
+            train_rows: number;
+            /** @description Rows that are held out; none is among those to train on, under any seed or difficulty. */
+            eval_rows: number;
+            /** @description `sha256:` and the digest of its rows. */
+            digest: string;
+            /** @description The first rows of each split. */
+            examples: components["schemas"]["BuiltinRow"][];
+        };
+        /** @description One page of a list. */
+        BuiltinDatasetList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["BuiltinDataset"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
+        /** @description A row of a built-in data set. */
+        BuiltinRow: {
+            /** @description `train` or `eval`. */
+            split: string;
+            /** @description The whole row. */
+            row: components["schemas"]["JsonObject"];
         };
         /** @description A device as a waiting job sees it. */
         CandidateDevice: {
@@ -2803,6 +2985,30 @@ export interface components {
             user?: string | null;
             /** @description Taken and not used: up to 16 pairs. */
             metadata?: components["schemas"]["Metadata"] | null;
+        };
+        /** @description What to look for. */
+        CheckDataset: {
+            /**
+             * @description Held-out rows to look for: a data set (`ds_...`, its latest version), a version (`dsv_...`) or a built-in; of one that
+             *     is split its held-out part. By default the held-out part of this version, if it is split.
+             */
+            against?: string | null;
+            /**
+             * @description Words in a row that a held-out prompt must share with a prompt that is trained on. Prompts with fewer words, but at
+             *     least 5, are looked for as a whole.
+             * @default 13
+             */
+            ngram?: number;
+            /**
+             * @description Rows that each list names, the first ones; counts are of all.
+             * @default 20
+             */
+            listed?: number;
+            /**
+             * @description A model by whose tokenizer and chat template the tokens of prompts and completions are counted.
+             * @example builtin:arith-tiny
+             */
+            model?: string | null;
         };
         /** @description A complete checkpoint. */
         Checkpoint: {
@@ -3244,6 +3450,21 @@ export interface components {
             metadata: components["schemas"]["Metadata"];
             latest: components["schemas"]["DatasetVersion"];
         };
+        /** @description What was found. Rows are named by their numbers, counted from 0. */
+        DatasetCheck: {
+            /** @constant */
+            object: "dataset.check";
+            version: string;
+            /** @description Rows that were compared; of a version that is split, those to train on. */
+            rows: number;
+            /** @description Whether that were all: reading ends after five minutes. */
+            complete: boolean;
+            duplicates: components["schemas"]["DuplicatesFound"];
+            /** @description Held-out rows that are also trained on; null where there are none to look for. */
+            leakage?: components["schemas"]["LeakageFound"] | null;
+            /** @description How many tokens the rows have; null without a `model`. */
+            tokens?: components["schemas"]["TokenLengths"] | null;
+        };
         /** @description Which column of a file plays which part. */
         DatasetColumns: {
             /**
@@ -3262,11 +3483,62 @@ export interface components {
              */
             completion: string;
         };
+        /**
+         * @description What is done instead of storing.
+         * @enum {string}
+         */
+        DatasetDryRun: "preview";
         /** @description One page of a list. */
         DatasetList: {
             /** @constant */
             object: "list";
             data: components["schemas"]["Dataset"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
+        /** @description How the first rows of a file would be read; nothing was stored. */
+        DatasetPreview: {
+            /** @constant */
+            object: "dataset.preview";
+            /** @description `jsonl`, `json`, `csv`, `tsv` or `parquet`. */
+            form?: string | null;
+            /** @description `plain`, `gzip` or `zstd`. */
+            packing?: string | null;
+            /** @description The layout that was named, or that the first row has. */
+            layout?: string | null;
+            /** @description The first rows, up to 10. */
+            rows: components["schemas"]["PreviewedRow"][];
+            /** @description What ended the preview before that. */
+            error?: components["schemas"]["RowError"] | null;
+        };
+        /** @description A data set that a request waits for. */
+        DatasetPull: {
+            /** @description Its number, which no other pull of this server has. */
+            id: string;
+            /** @constant */
+            object: "dataset.pull";
+            /**
+             * @description As it was asked for.
+             * @example hf:datasets/openai/gsm8k:main/train
+             */
+            source: string;
+            /**
+             * Format: int64
+             * @description Of all files of the split.
+             */
+            bytes: number;
+            /**
+             * Format: int64
+             * @description What has come of them.
+             */
+            bytes_done: number;
+        };
+        /** @description One page of a list. */
+        DatasetPullList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["DatasetPull"][];
             has_more: boolean;
             first_id?: string | null;
             last_id?: string | null;
@@ -3292,11 +3564,16 @@ export interface components {
         /** @description Which rows are used and how they become prompts. */
         DatasetSpec: {
             /**
-             * @description Rows to train on: a data set (`ds_...`, its latest version), a version (`dsv_...`), `builtin:arithmetic`,
-             *     or `builtin:arithmetic-slips` (the same with careless completions, for `sft`).
+             * @description Rows to train on: a data set (`ds_...`, its latest version), a version (`dsv_...`), or a built-in one, such as
+             *     `builtin:arithmetic`, `builtin:arithmetic-slips` (the same with careless completions, for `sft`), or
+             *     `builtin:countdown?difficulty=3&seed=7`. Of data that was split these are the rows that are not
+             *     held out.
              */
             train: string;
-            /** @description Held-out rows for evaluation; without it nothing is evaluated. Built-ins have a split of their own. */
+            /**
+             * @description Held-out rows for evaluation; of data that was split, those that are held out. By default those of `train`, where it
+             *     was split, as built-ins are; otherwise nothing is evaluated.
+             */
             eval?: string | null;
             /**
              * @description How a `prompt` column becomes text for the model.
@@ -3324,6 +3601,32 @@ export interface components {
             max_prompt_tokens?: number | null;
             /** @description What `sft` learns of a row's conversation. */
             train_on?: components["schemas"]["TrainOn"];
+            /** @description The order in which a job that trains goes through the rows. */
+            order?: components["schemas"]["RowOrder"];
+            /** @description The column that `easy_first` goes by: a number in every row, the smaller the easier. */
+            difficulty_column?: string | null;
+            /** @description How often each row comes in a job that samples what it trains on. */
+            sampling?: components["schemas"]["RowSampling"];
+        };
+        /** @description How rows are held out. */
+        DatasetSplit: {
+            /**
+             * Format: double
+             * @description Share of the rows that is held out for evaluation.
+             */
+            eval: number;
+            /** @description The column that says which rows belong together; null where prompts do. */
+            by?: string | null;
+            /**
+             * Format: int64
+             * @description Rows to train on.
+             */
+            train_rows: number;
+            /**
+             * Format: int64
+             * @description Rows that are held out.
+             */
+            eval_rows: number;
         };
         /** @description One immutable version of a data set. */
         DatasetVersion: {
@@ -3364,6 +3667,21 @@ export interface components {
              */
             duplicates: number;
             columns: components["schemas"]["DatasetColumns"];
+            /**
+             * @description What the rows were made of: `form`, `packing`, `layout` and `map`, and of a data set of the hub `source` with its commit,
+             *     `revision` as it was asked for, and `files` with their digests; after an append, of the rows that were added, and
+             *     `appended_to`, the version before. Null for JSON Lines that came as they are.
+             */
+            origin?: components["schemas"]["JsonObject"] | null;
+            /** @description How rows are held out; null where none are. */
+            split?: components["schemas"]["DatasetSplit"] | null;
+            /**
+             * @description The version that it was made of, by appending to it or by filtering it; null for one that was uploaded.
+             * @example dsv_0198f6c2a7d47e0c8f6f0d9f0e6b5a31
+             */
+            parent?: string | null;
+            /** @description How it was made of its parent: `append` or `filter`, with what was asked for. */
+            made?: components["schemas"]["JsonObject"] | null;
         };
         /** @description One page of a list. */
         DatasetVersionList: {
@@ -3533,7 +3851,7 @@ export interface components {
          * @description What is wrong with a job.
          * @enum {string}
          */
-        DiagnosisCode: "learning_rate_too_high" | "kl_spike" | "gradient_spike" | "low_ess" | "no_spread" | "truncated" | "entropy_collapse" | "length_without_reward" | "special_tokens" | "verifier_errors";
+        DiagnosisCode: "learning_rate_too_high" | "kl_spike" | "gradient_spike" | "low_ess" | "no_spread" | "truncated" | "entropy_collapse" | "length_without_reward" | "special_tokens" | "verifier_errors" | "reward_follows_length" | "one_answer" | "passed_without_answer";
         /** @description A number that a diagnosis rests on. */
         DiagnosisEvidence: {
             /** @example completion/truncated */
@@ -3571,6 +3889,24 @@ export interface components {
          * @enum {string}
          */
         DryRun: "validate" | "preflight";
+        /** @description Rows with the same prompt. */
+        DuplicateRows: {
+            /** @description Rows that repeat an earlier one. */
+            rows: number;
+            /** @description Prompts that several rows have. */
+            prompts: number;
+            /** @description Of these, prompts with different answers. */
+            conflicts: number;
+            /** @description The first groups, each with its first ten rows. */
+            groups: number[][];
+        };
+        /** @description Prompts that come again. Of a version that is checked against its own held-out part these are of both parts. */
+        DuplicatesFound: {
+            /** @description To the letter. */
+            exact: components["schemas"]["DuplicateRows"];
+            /** @description The same words, whatever their case, punctuation and form of characters. */
+            normalised: components["schemas"]["DuplicateRows"];
+        };
         /**
          * @description Which of its two factors the old average has in the update.
          *
@@ -3738,6 +4074,8 @@ export interface components {
             status?: string | null;
             /** Format: double */
             reward: number;
+            /** @description The reason of the verdict in a sentence, where the verifier gave one. */
+            detail?: string | null;
         };
         /** @description Held-out accuracy was measured. */
         EvaluationEvent: {
@@ -3943,7 +4281,7 @@ export interface components {
             model: string;
             /** @description The held-out rows: a data set (`ds_...`, its latest version), a version (`dsv_...`) or a built-in. */
             dataset: string;
-            /** @description The part of a built-in data set; `eval` by default. Uploaded data sets have no parts. */
+            /** @description The part of a data set that is split, as built-ins are; `eval` by default. Others have no parts. */
             split?: components["schemas"]["EvaluationSplit"] | null;
             /**
              * @description How a `prompt` column becomes text for the model, as `dataset.format` of a job.
@@ -4026,7 +4364,7 @@ export interface components {
             metadata?: components["schemas"]["Metadata"];
         };
         /**
-         * @description Which part of a built-in data set.
+         * @description Which part of a data set that is split.
          * @enum {string}
          */
         EvaluationSplit: "train" | "eval";
@@ -4231,6 +4569,15 @@ export interface components {
             has_more: boolean;
             first_id?: string | null;
             last_id?: string | null;
+        };
+        /** @description Which rows to keep. Everything that is given must hold. */
+        FilterDataset: {
+            /** @description What columns must hold. */
+            where?: components["schemas"]["RowCondition"][];
+            /** @description How often a model solves the rows. */
+            pass_rate?: components["schemas"]["PassRateRange"] | null;
+            /** @description Keep one of the rows with the same prompt, the first: `exact`, the same to the letter, or `normalised`, the same words. */
+            unique?: components["schemas"]["UniqueBy"] | null;
         };
         /** @description A model that a job made. */
         FineTuningCheckpoint: {
@@ -4614,6 +4961,26 @@ export interface components {
             status: "ok";
             version: string;
         };
+        /** @description Numbers of tokens. */
+        Histogram: {
+            /** Format: int32 */
+            min: number;
+            /** Format: double */
+            mean: number;
+            /** Format: int32 */
+            median: number;
+            /**
+             * Format: int32
+             * @description Of 100 rows 90 have no more.
+             */
+            p90: number;
+            /** Format: int32 */
+            p99: number;
+            /** Format: int32 */
+            max: number;
+            /** @description By powers of two, from the shortest to the longest. */
+            buckets: components["schemas"]["Bucket"][];
+        };
         /** @description A model to import: one of `path`, `source` and `files`. */
         ImportModel: {
             /** @description A Hugging Face directory, or a GGUF file, on the server's disk below one of its import roots. */
@@ -4884,8 +5251,15 @@ export interface components {
              * @description Null without a verifier.
              */
             reward?: number | null;
-            /** @description Why there is no ordinary verdict, in one sentence. */
+            /** @description The reason of the verdict in a sentence, where the verifier gave one. */
             detail?: string | null;
+            /** @description The verdicts that it is made of, such as those of the members of a `multi` verifier. */
+            parts: components["schemas"]["RolloutPart"][];
+            /**
+             * Format: double
+             * @description How long the verdict took; null without a verifier, and in a finished rollout set, whose `verify_seconds.json` has it.
+             */
+            verify_seconds?: number | null;
             /** @description The text of each token; null where all completions are kept, which the model's tokenizer tells of. */
             pieces?: string[] | null;
             /** @description Entropy at each token, in nats; null where all completions are kept. */
@@ -4924,6 +5298,8 @@ export interface components {
             dataset: components["schemas"]["DatasetSpec"];
             /** @description A stored verifier (`vf_...`) or an inline one. */
             verifier?: string | components["schemas"]["VerifierSpec"] | null;
+            /** @description Refuse the job unless the last audit of the verifier on the training rows has found it trusted. */
+            require_audit?: boolean;
             objective: components["schemas"]["ObjectiveSpec"];
             /** @description Train an adapter beside the frozen model, in the place of all its weights (`null`). */
             adapter?: components["schemas"]["AdapterSpec"] | null;
@@ -5117,6 +5493,50 @@ export interface components {
             train_rows: number;
             /** @description Whether these were all. */
             complete: boolean;
+        };
+        /** @description Held-out rows that are also trained on. */
+        LeakageFound: {
+            /** @description The version or the built-in that was looked for; null for the held-out part of this one. */
+            against?: string | null;
+            /** @description Held-out rows. */
+            rows: number;
+            /** @description The same prompt to the letter. */
+            exact: components["schemas"]["LeakedRows"];
+            /** @description The same words. */
+            normalised: components["schemas"]["LeakedRows"];
+            /** @description Words in a row. */
+            ngrams: components["schemas"]["LeakedNgrams"];
+        };
+        /** @description Held-out rows that share words in a row with rows that are trained on. */
+        LeakedNgrams: {
+            /** @description Words in a row. */
+            n: number;
+            rows: number;
+            /** @description Of these, rows of which at least half stands in rows that are trained on. */
+            half: number;
+            listed: components["schemas"]["LeakedRow"][];
+            /** @description Runs of words that more than ten held-out rows share, as instructions are; they do not count. */
+            common: number;
+            /**
+             * Format: double
+             * @description Share of the runs that was looked for; below 1 where held-out rows have more than 8 million.
+             */
+            looked_for: number;
+        };
+        /** @description A held-out row, and the first row with it in it. */
+        LeakedRow: {
+            row: number;
+            train_row: number;
+            /**
+             * Format: double
+             * @description Share of the held-out row's runs of words that stand in any row that is trained on.
+             */
+            overlap: number;
+        };
+        /** @description Held-out rows that were found. */
+        LeakedRows: {
+            rows: number;
+            listed: components["schemas"]["LeakedRow"][];
         };
         /**
          * @description How the learning rate moves after the warm-up.
@@ -5858,6 +6278,31 @@ export interface components {
              */
             half_width: number;
         };
+        /** @description How often a model solves a row: the share of its completions with a reward of at least 0.5. */
+        PassRateRange: {
+            /**
+             * @description Completions of a model for rows of this version, or of one that it was appended to, with rewards.
+             * @example rs_0198f6c2a7d47e0c8f6f0d9f0e6b5a31
+             */
+            rollout_set: string;
+            /**
+             * Format: double
+             * @default 0
+             */
+            min?: number;
+            /**
+             * Format: double
+             * @default 1
+             */
+            max?: number;
+            /** @description Also keep the rows that the set has no completions for. */
+            keep_unsampled?: boolean;
+            /**
+             * @description Write 1 minus the pass rate into this column of each row that has one, for jobs with `dataset.order` "easy_first".
+             * @example difficulty
+             */
+            difficulty_column?: string | null;
+        };
         /** @description The job entered another phase. */
         PhaseChange: {
             phase: components["schemas"]["JobPhase"];
@@ -6026,6 +6471,20 @@ export interface components {
              */
             code: string;
             detail: string;
+        };
+        /** @description A row as it came and as it would be stored. */
+        PreviewedRow: {
+            /**
+             * Format: int64
+             * @description Its number in the file, counted from 1.
+             */
+            row: number;
+            /** @description As it came. */
+            source: unknown;
+            /** @description As it would be stored; null where it cannot be made. */
+            mapped?: unknown;
+            /** @description Why it would be refused. */
+            error?: components["schemas"]["RowError"] | null;
         };
         /**
          * @description The body of an error.
@@ -6388,6 +6847,10 @@ export interface components {
              * @description Null without a verifier.
              */
             reward?: number | null;
+            /** @description The reason of the verdict in a sentence, where the verifier gave one. */
+            detail?: string | null;
+            /** @description The verdicts that it is made of, such as those of the members of a `multi` verifier. */
+            parts: components["schemas"]["RolloutPart"][];
         };
         /** @description What another verifier says of the completions of a prompt. */
         RolloutJudgement: {
@@ -6405,6 +6868,18 @@ export interface components {
             has_more: boolean;
             first_id?: string | null;
             last_id?: string | null;
+        };
+        /** @description One of the verdicts that the verdict on a completion is made of. */
+        RolloutPart: {
+            name: string;
+            /** @description As that of the whole, or `error` or `timeout`. */
+            status: string;
+            /**
+             * Format: double
+             * @description Null where it could not be judged.
+             */
+            reward?: number | null;
+            detail?: string | null;
         };
         /** @description A rollout set. */
         RolloutSet: {
@@ -6627,6 +7102,45 @@ export interface components {
             /** @description Fill a share of every step from a stored rollout set. */
             mix?: components["schemas"]["MixSpec"] | null;
         };
+        /** @description What a column must hold. A row without a value there is not kept, unless `present` is false. */
+        RowCondition: {
+            /** @example level */
+            column: string;
+            /** @description Exactly this value. */
+            is?: unknown;
+            /** @description One of these values. */
+            any_of?: unknown[] | null;
+            /** @description None of these values. */
+            none_of?: unknown[] | null;
+            /**
+             * Format: double
+             * @description A number of at least this.
+             */
+            at_least?: number | null;
+            /**
+             * Format: double
+             * @description A number of at most this.
+             */
+            at_most?: number | null;
+            /** @description True: any value but null. False: none. */
+            present?: boolean | null;
+        };
+        /** @description What is wrong with a row or a file. */
+        RowError: {
+            /** @description Stable, machine-readable reason. */
+            code: string;
+            /** @description What happened and what to do about it. */
+            detail: string;
+        };
+        /**
+         * @description The order in which rows are gone through.
+         *
+         *     - `shuffled`: In random order, in another one on each pass.
+         *     - `file`: As they stand in the file, on every pass.
+         *     - `easy_first`: On the first pass by `difficulty_column`, the smallest number first and equal ones as they stand in the file; later passes are shuffled.
+         * @enum {string}
+         */
+        RowOrder: "shuffled" | "file" | "easy_first";
         /** @description A row as a model reads it. */
         RowPrompt: {
             /** @constant */
@@ -6649,6 +7163,14 @@ export interface components {
             first_id?: string | null;
             last_id?: string | null;
         };
+        /**
+         * @description How often each row comes.
+         *
+         *     - `uniform`: Each once before any comes again.
+         *     - `adaptive`: Rows that the policy now solves sometimes come more often than those that it always or never solves, which come again now and then, for the policy changes.
+         * @enum {string}
+         */
+        RowSampling: "uniform" | "adaptive";
         /** @description A grader and what it shall judge. */
         RunGrader: {
             grader: components["schemas"]["JsonObject"];
@@ -6721,6 +7243,8 @@ export interface components {
              */
             cache?: components["schemas"]["SampledCache"] | null;
         };
+        /** @description The scores that can be given, from the lowest to the highest; rewards are their places in it, from 0 to 1. */
+        ScoreRange: number[];
         /** @description Who makes a request, and what they may do. */
         Session: {
             /** @constant */
@@ -6841,9 +7365,9 @@ export interface components {
             status: string;
             /** @description What was compared. */
             answer?: string | null;
-            /** @description One sentence when there is no ordinary verdict. */
+            /** @description The reason in a sentence; always there when there is no ordinary verdict. */
             detail?: string | null;
-            /** @description What the members of a `multi` verifier say; empty for others. */
+            /** @description The verdicts that this one is made of, such as those of the members of a `multi` verifier; empty for others. */
             members: components["schemas"]["MemberVerdict"][];
         };
         /** @description Completions to judge. */
@@ -6853,6 +7377,23 @@ export interface components {
         };
         /** @description One text, or several. */
         Texts: string | string[];
+        /** @description How many tokens rows have. */
+        TokenLengths: {
+            /** @description The model by whose tokenizer and chat template they were counted. */
+            model: string;
+            /** @description Rows that were counted, from all over the file: at most 20,000. */
+            rows: number;
+            /** @description Of these, rows that no prompt can be made of. */
+            failed: number;
+            /** @description Rows with as many tokens as the model's context has, or more. */
+            over_context: number;
+            /** @description Tokens of the model's context. */
+            context: number;
+            /** @description With the chat template around them, if the model has one. */
+            prompts: components["schemas"]["Histogram"];
+            /** @description Null where no row has a completion. */
+            completions?: components["schemas"]["Histogram"] | null;
+        };
         /** @description A token and its log-probability. */
         TokenLogprob: {
             token: string;
@@ -6945,6 +7486,17 @@ export interface components {
             /** @description Up to 100. */
             completions: components["schemas"]["TestCompletion"][];
         };
+        /**
+         * @description When two rows are the same.
+         * @enum {string}
+         */
+        UniqueBy: "exact" | "normalised";
+        /**
+         * @description - `words`: What stands between white space.
+         *     - `characters`: Unicode code points.
+         * @enum {string}
+         */
+        Unit: "words" | "characters";
         /** @description What to change; what is left out stays. */
         UpdateJob: {
             /** @description Null removes it. */
@@ -7055,12 +7607,16 @@ export interface components {
              */
             created_at: number;
         };
-        /** @description How a verifier judges a data set's own answers. */
+        /** @description What a verifier makes of a data set's own answers, and of texts that no model should be rewarded for. */
         VerifierAudit: {
             /** @constant */
             object: "verifier.audit";
             verifier: string;
             dataset: string;
+            /** @description `trusted` or `suspicious`: what a job asks for with `"require_audit": true`. */
+            verdict: string;
+            /** @description Why it is suspicious; empty where it is trusted. */
+            reasons: components["schemas"]["AuditReason"][];
             /** @description Rows that were looked at. */
             rows: number;
             /** @description Rows with neither a completion nor an answer, which could not be judged. */
@@ -7081,7 +7637,408 @@ export interface components {
             pass_rate?: number | null;
             /** @description The first rows that did not pass, at most 10. */
             examples: components["schemas"]["AuditExample"][];
+            /** @description Texts that were tried in the place of the rows' own, on the first 100 rows. */
+            probes: components["schemas"]["AuditProbe"][];
+            /** @description Rows whose own text got another verdict when it was judged again. */
+            unstable: number;
+            latency: components["schemas"]["AuditLatency"];
         };
+        /** @description The one label out of a list that the completion names is the expected one. */
+        VerifierChoice: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "choice";
+            /** @description The labels that there are. */
+            labels: string[];
+            /**
+             * @description Where the label is looked for.
+             * @default anywhere
+             */
+            extract?: components["schemas"]["VerifierChoiceExtract"];
+            /**
+             * @description Begins the part that is looked at when `extract` is `tag`.
+             * @default <answer>
+             */
+            open_tag?: string;
+            /**
+             * @description Ends the part that is looked at when `extract` is `tag`.
+             * @default </answer>
+             */
+            close_tag?: string;
+            /**
+             * @description Which label counts when several are named.
+             * @default refuse
+             */
+            several?: components["schemas"]["VerifierChoiceSeveral"];
+            /**
+             * @description Upper and lower case are the same.
+             * @default true
+             */
+            ignore_case?: boolean;
+            /**
+             * @description The labels stand in their order, such as marks: a wrong one earns the more the nearer it is, the one at the other
+             *     end nothing.
+             * @default false
+             */
+            ordered?: boolean;
+            /**
+             * @description The column of the expected label; by default the data set's answer column.
+             * @default null
+             */
+            answer_column?: string | null;
+            /**
+             * Format: double
+             * @description Seconds one verification may take.
+             * @default 10
+             */
+            time_limit_seconds?: number;
+        };
+        /**
+         * @description - `anywhere`: Anywhere in the completion.
+         *     - `last_line`: In the last line that is not empty.
+         *     - `tag`: Between the last pair of tags.
+         *     - `boxed`: In the last `\boxed{}`.
+         *     - `all`: The completion is a label and nothing else, but for white space and punctuation around it.
+         * @enum {string}
+         */
+        VerifierChoiceExtract: "anywhere" | "last_line" | "tag" | "boxed" | "all";
+        /**
+         * @description - `refuse`: None: the completion has not decided.
+         * @enum {string}
+         */
+        VerifierChoiceSeveral: "first" | "last" | "refuse";
+        /** @description The completion is a program that passes the row's tests, run in a sandbox. */
+        VerifierCode: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "code";
+            /**
+             * @description The language of programs: `python`, or one that the server's operator lists.
+             * @default python
+             */
+            language?: string;
+            /**
+             * @description How rows say what is tested.
+             * @default auto
+             */
+            format?: components["schemas"]["VerifierCodeFormat"];
+            /**
+             * @description Columns under other names than the format has them.
+             * @default {
+             *       "tests": null,
+             *       "setup": null,
+             *       "entry_point": null,
+             *       "prompt": null,
+             *       "stdin": null,
+             *       "stdout": null
+             *     }
+             */
+            columns?: components["schemas"]["VerifierCodeColumns"];
+            /**
+             * @description What of the tests counts.
+             * @default all
+             */
+            reward?: components["schemas"]["VerifierCodeReward"];
+            /**
+             * Format: double
+             * @description Seconds of wall-clock time that one test may take.
+             * @default 5
+             */
+            test_seconds?: number;
+            /**
+             * Format: uint
+             * @description The most tests of a row that are run; the first ones.
+             * @default 100
+             */
+            most_tests?: number;
+            /**
+             * Format: double
+             * @description How far numbers with a fraction may lie from expected ones, absolutely or relative to them.
+             * @default 0.000001
+             */
+            float_tolerance?: number;
+            /**
+             * Format: double
+             * @description Seconds one verification may take; three quarters of it are for the programs.
+             * @default 30
+             */
+            time_limit_seconds?: number;
+        };
+        /** @description Columns under other names than the format has them. */
+        VerifierCodeColumns: {
+            /**
+             * @description The tests, whatever the format calls them.
+             * @default null
+             */
+            tests?: string | null;
+            /**
+             * @description What comes before the tests.
+             * @default null
+             */
+            setup?: string | null;
+            /**
+             * @description The name that the tests call.
+             * @default null
+             */
+            entry_point?: string | null;
+            /**
+             * @description The beginning of the program, which a completion may go on.
+             * @default null
+             */
+            prompt?: string | null;
+            /**
+             * @description Inputs of the program.
+             * @default null
+             */
+            stdin?: string | null;
+            /**
+             * @description Outputs that they are to give.
+             * @default null
+             */
+            stdout?: string | null;
+        };
+        /**
+         * @description How rows say what is tested.
+         *
+         *     - `auto`: By the columns that a row has.
+         *     - `tests`: `tests` in Python, with `setup` and `entry_point`.
+         *     - `stdio`: `stdin` and the `stdout` that it is to give.
+         *     - `humaneval`: HumanEval: `prompt`, `test`, `entry_point`.
+         *     - `evalplus`: HumanEval+ and MBPP+ as EvalPlus has them.
+         *     - `mbpp`: MBPP: `test_list`, with what comes before it.
+         *     - `livecodebench`: LiveCodeBench: `public_test_cases` and `private_test_cases`.
+         *     - `apps`: APPS: `input_output`.
+         * @enum {string}
+         */
+        VerifierCodeFormat: "auto" | "tests" | "stdio" | "humaneval" | "evalplus" | "mbpp" | "livecodebench" | "apps";
+        /**
+         * @description What of the tests counts.
+         *
+         *     - `all`: 1 if all pass and 0 otherwise; the first that fails is the last that runs.
+         *     - `fraction`: The share of those that pass.
+         * @enum {string}
+         */
+        VerifierCodeReward: "all" | "fraction";
+        /** @description A program of the operator's gives the reward: it reads and writes lines of JSON. */
+        VerifierCommand: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "command";
+            /** @description The program, by its name in the operator's settings. */
+            command: string;
+            /**
+             * @description Columns of the row to send; by default the whole row.
+             * @default null
+             */
+            columns?: string[] | null;
+            /**
+             * @description The column of the expected answer to send; by default the data set's answer column, if it has one.
+             * @default null
+             */
+            answer_column?: string | null;
+            /**
+             * @description Sent with every case, for a program that scores in several ways; at most 64 KiB.
+             * @default {}
+             */
+            parameters?: components["schemas"]["JsonObject"];
+            /**
+             * @description The scores that the program gives, from the lowest to the highest, which become rewards from 0 to 1; by default
+             *     its scores are the rewards.
+             * @default null
+             */
+            score_range?: components["schemas"]["ScoreRange"] | null;
+            /**
+             * Format: uint
+             * @description Most cases that a process is given before their verdicts are awaited.
+             * @default 16
+             */
+            batch_size?: number;
+            /**
+             * Format: double
+             * @description Seconds one verification may take, which is all cases of its batch, and the start of the program.
+             * @default 60
+             */
+            time_limit_seconds?: number;
+        };
+        /** @description The completion follows instructions on length, words, layout, case and language (the families of IFEval). */
+        VerifierConstraints: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "constraints";
+            /**
+             * @description Instructions for all rows, each with its `id` and arguments.
+             * @default []
+             */
+            instructions?: components["schemas"]["VerifierConstraintsInstruction"][];
+            /**
+             * @description The column with the list of a row's instruction ids, in IFEval's rows `instruction_id_list`.
+             * @default null
+             */
+            ids_column?: string | null;
+            /**
+             * @description The column with the list of their arguments, in IFEval's rows `kwargs`; arguments that are null are left out.
+             * @default null
+             */
+            kwargs_column?: string | null;
+            /**
+             * @description The reward: the share of instructions that are followed, or 1 only if all are.
+             * @default share
+             */
+            reward?: components["schemas"]["VerifierConstraintsReward"];
+            /**
+             * @description An instruction also counts as followed where it is without the first line, the last line or both, or without
+             *     asterisks: what chat models put around their answers.
+             * @default false
+             */
+            loose?: boolean;
+            /**
+             * Format: double
+             * @description Seconds one verification may take.
+             * @default 10
+             */
+            time_limit_seconds?: number;
+        };
+        /** @description One instruction: `id` is its family as IFEval names it, the other fields are its arguments. */
+        VerifierConstraintsInstruction: {
+            /** @constant */
+            id: "keywords:existence";
+            keywords: string[];
+        } | {
+            /** @constant */
+            id: "keywords:frequency";
+            keyword: string;
+            /** Format: int64 */
+            frequency: number;
+            /** @default at least */
+            relation?: components["schemas"]["VerifierConstraintsRelation"];
+        } | {
+            /** @constant */
+            id: "keywords:forbidden_words";
+            forbidden_words: string[];
+        } | {
+            /** @constant */
+            id: "keywords:letter_frequency";
+            letter: string;
+            /** Format: int64 */
+            let_frequency: number;
+            /** @default at least */
+            let_relation?: components["schemas"]["VerifierConstraintsRelation"];
+        } | {
+            /** @constant */
+            id: "language:response_language";
+            language: string;
+        } | {
+            /** @constant */
+            id: "length_constraints:number_sentences";
+            /** Format: int64 */
+            num_sentences: number;
+            /** @default at least */
+            relation?: components["schemas"]["VerifierConstraintsRelation"];
+        } | {
+            /** @constant */
+            id: "length_constraints:number_paragraphs";
+            /** Format: int64 */
+            num_paragraphs: number;
+        } | {
+            /** @constant */
+            id: "length_constraints:number_words";
+            /** Format: int64 */
+            num_words: number;
+            /** @default at least */
+            relation?: components["schemas"]["VerifierConstraintsRelation"];
+        } | {
+            /** @constant */
+            id: "length_constraints:nth_paragraph_first_word";
+            /** Format: int64 */
+            num_paragraphs: number;
+            /** Format: int64 */
+            nth_paragraph: number;
+            first_word: string;
+        } | {
+            /** @constant */
+            id: "detectable_content:number_placeholders";
+            /** Format: int64 */
+            num_placeholders: number;
+        } | {
+            /** @constant */
+            id: "detectable_content:postscript";
+            postscript_marker: string;
+        } | {
+            /** @constant */
+            id: "detectable_format:number_bullet_lists";
+            /** Format: int64 */
+            num_bullets: number;
+        } | {
+            /** @constant */
+            id: "detectable_format:constrained_response";
+        } | {
+            /** @constant */
+            id: "detectable_format:number_highlighted_sections";
+            /** Format: int64 */
+            num_highlights: number;
+        } | {
+            /** @constant */
+            id: "detectable_format:multiple_sections";
+            /** @description The word; IFEval spells the argument so. */
+            section_spliter: string;
+            /** Format: int64 */
+            num_sections: number;
+        } | {
+            /** @constant */
+            id: "detectable_format:json_format";
+        } | {
+            /** @constant */
+            id: "detectable_format:title";
+        } | {
+            /** @constant */
+            id: "combination:two_responses";
+        } | {
+            /** @constant */
+            id: "combination:repeat_prompt";
+            prompt_to_repeat: string;
+        } | {
+            /** @constant */
+            id: "startend:end_checker";
+            end_phrase: string;
+        } | {
+            /** @constant */
+            id: "startend:quotation";
+        } | {
+            /** @constant */
+            id: "change_case:capital_word_frequency";
+            /** Format: int64 */
+            capital_frequency: number;
+            /** @default at least */
+            capital_relation?: components["schemas"]["VerifierConstraintsRelation"];
+        } | {
+            /** @constant */
+            id: "change_case:english_capital";
+        } | {
+            /** @constant */
+            id: "change_case:english_lowercase";
+        } | {
+            /** @constant */
+            id: "punctuation:no_comma";
+        };
+        /**
+         * @description How a count compares with the one that is asked for.
+         * @enum {string}
+         */
+        VerifierConstraintsRelation: "at least" | "less than" | "at most" | "exactly";
+        /**
+         * @description - `share`: The share of instructions that are followed.
+         *     - `all`: 1 if all are followed, else 0.
+         * @enum {string}
+         */
+        VerifierConstraintsReward: "share" | "all";
         /** @description The completion, or its part between two tags, equals the expected answer. */
         VerifierExact: {
             /**
@@ -7137,6 +8094,145 @@ export interface components {
          * @enum {string}
          */
         VerifierExactExtract: "all" | "tag";
+        /** @description The expression of the completion uses the row's numbers, each once, and equals its target. */
+        VerifierExpression: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "expression";
+            /**
+             * @description Where the expression stands in the completion.
+             * @default tag
+             */
+            extract?: components["schemas"]["VerifierExpressionExtract"];
+            /**
+             * @description Begins the expression when `extract` is `tag`.
+             * @default <answer>
+             */
+            open_tag?: string;
+            /**
+             * @description Ends the expression when `extract` is `tag`.
+             * @default </answer>
+             */
+            close_tag?: string;
+            /**
+             * @description The column of the numbers: a list of whole numbers from 0, or a text with them.
+             * @default numbers
+             */
+            numbers_column?: string;
+            /**
+             * @description The column of the value that the expression must have: a whole number, or a text such as `1/2`.
+             * @default target
+             */
+            target_column?: string;
+            /**
+             * @description How often the numbers are to be used.
+             * @default all
+             */
+            uses?: components["schemas"]["VerifierExpressionUses"];
+            /**
+             * Format: double
+             * @description The reward of an expression that reaches the target as it should.
+             * @default 1
+             */
+            correct_reward?: number;
+            /**
+             * Format: double
+             * @description The reward of another expression. A completion without one is unparsable and earns 0.
+             * @default 0
+             */
+            wrong_reward?: number;
+            /**
+             * Format: double
+             * @description Seconds one verification may take.
+             * @default 10
+             */
+            time_limit_seconds?: number;
+        };
+        /**
+         * @description - `all`: The whole completion.
+         *     - `tag`: Between the last pair of tags.
+         *     - `last_line`: The last line that is not blank.
+         *     - `boxed`: In the last complete `\boxed{...}`.
+         * @enum {string}
+         */
+        VerifierExpressionExtract: "all" | "tag" | "last_line" | "boxed";
+        /**
+         * @description - `all`: Each number exactly as often as the row gives it.
+         *     - `some`: Each number at most as often as the row gives it.
+         * @enum {string}
+         */
+        VerifierExpressionUses: "all" | "some";
+        /** @description A scoring service gives the reward: cases are posted to it as JSON, signed and in batches. */
+        VerifierHttp: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "http";
+            /**
+             * @description The service, by its name in the operator's settings, which have its address and its secrets.
+             * @default null
+             */
+            service?: string | null;
+            /**
+             * @description Or a public https address, to which requests go unsigned.
+             * @default null
+             */
+            url?: string | null;
+            /**
+             * @description Columns of the row to send; by default the whole row.
+             * @default null
+             */
+            columns?: string[] | null;
+            /**
+             * @description The column of the expected answer to send; by default the data set's answer column, if it has one.
+             * @default null
+             */
+            answer_column?: string | null;
+            /**
+             * @description Sent with every request, for a service that scores in several ways; at most 64 KiB.
+             * @default {}
+             */
+            parameters?: components["schemas"]["JsonObject"];
+            /**
+             * @description The scores that the service gives, from the lowest to the highest, which become rewards from 0 to 1; by default
+             *     its scores are the rewards.
+             * @default null
+             */
+            score_range?: components["schemas"]["ScoreRange"] | null;
+            /**
+             * Format: uint
+             * @description Most cases in one request.
+             * @default 16
+             */
+            batch_size?: number;
+            /**
+             * Format: uint
+             * @description Most requests at a time; the operator's limit for the service holds as well.
+             * @default 4
+             */
+            concurrency?: number;
+            /**
+             * Format: uint32
+             * @description How often a request is made again that got no answer, or one that says to try again (408, 425, 429, 5xx).
+             * @default 2
+             */
+            retries?: number;
+            /**
+             * Format: double
+             * @description Seconds one request may take.
+             * @default 20
+             */
+            request_seconds?: number;
+            /**
+             * Format: double
+             * @description Seconds one verification may take, which is all requests for its batch.
+             * @default 60
+             */
+            time_limit_seconds?: number;
+        };
         /** @description The JSON value that a completion ends on equals the expected one, wholly or member by member. */
         VerifierJson: {
             /**
@@ -7178,6 +8274,102 @@ export interface components {
          * @enum {string}
          */
         VerifierJsonExtract: "last" | "all";
+        /** @description The JSON value that a completion ends on is valid by a JSON Schema, wholly or by its share of required members. */
+        VerifierJsonSchema: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "json_schema";
+            /**
+             * @description The JSON Schema of all rows; either this or `schema_column`.
+             * @default null
+             */
+            schema?: components["schemas"]["JsonObject"] | null;
+            /**
+             * @description The column with the schema of each row, as JSON or as a text that holds JSON.
+             * @default null
+             */
+            schema_column?: string | null;
+            /**
+             * @description Which part of the completion is read.
+             * @default last
+             */
+            extract?: components["schemas"]["VerifierJsonSchemaExtract"];
+            /**
+             * @description A value that is not valid earns the share of the schema's `required` members that are there and valid, and always
+             *     less than 1.
+             * @default false
+             */
+            partial?: boolean;
+            /**
+             * @description `format`, such as `date` and `email`, is checked.
+             * @default true
+             */
+            formats?: boolean;
+            /**
+             * Format: double
+             * @description Seconds one verification may take.
+             * @default 10
+             */
+            time_limit_seconds?: number;
+        };
+        /**
+         * @description - `last`: The completion if it is JSON, otherwise its last complete object or list, whatever stands around it.
+         *     - `all`: The whole completion, which must be JSON and nothing else, alone or in one code fence.
+         * @enum {string}
+         */
+        VerifierJsonSchemaExtract: "last" | "all";
+        /** @description The length of the completion in words or characters: at a target, within a limit, or punished beyond one as DAPO does. */
+        VerifierLength: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "length";
+            /**
+             * @description What the reward is for.
+             * @default at_most
+             */
+            rule?: components["schemas"]["VerifierLengthRule"];
+            /**
+             * @description What is counted.
+             * @default words
+             */
+            unit?: components["schemas"]["Unit"];
+            /**
+             * Format: uint64
+             * @description The length that `rule` speaks of, in units; either this or `length_column`.
+             * @default null
+             */
+            length?: number | null;
+            /**
+             * @description The column with the length for each row.
+             * @default null
+             */
+            length_column?: string | null;
+            /**
+             * Format: uint64
+             * @description Over how many units the reward falls; with 0 it falls at once.
+             * @default 0
+             */
+            buffer?: number;
+            /**
+             * Format: double
+             * @description Seconds one verification may take.
+             * @default 10
+             */
+            time_limit_seconds?: number;
+        };
+        /**
+         * @description - `target`: 1 at `length`, falling to 0 where it is `buffer` units away.
+         *     - `at_most`: 1 up to `length`, falling to 0 over the next `buffer` units.
+         *     - `at_least`: 1 from `length` on, falling to 0 where `buffer` units are missing.
+         *     - `soft_overlong`: 0 until `buffer` units before `length`, falling to -1 at `length`: the punishment of DAPO, to be added to a reward.
+         *     - `ratio`: The length divided by `length`, for formulas.
+         * @enum {string}
+         */
+        VerifierLengthRule: "target" | "at_most" | "at_least" | "soft_overlong" | "ratio";
         /** @description One page of a list. */
         VerifierList: {
             /** @constant */
@@ -7187,7 +8379,187 @@ export interface components {
             first_id?: string | null;
             last_id?: string | null;
         };
-        /** @description A formula over the rewards of several verifiers (OpenAI's grader). */
+        /** @description The mathematical answer a completion ends on, in LaTeX or plain text, equals the expected one. */
+        VerifierMath: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "math";
+            /**
+             * @description Where the answer is looked for, in this order; the first place that holds one that can be read is taken.
+             * @default [
+             *       "boxed",
+             *       "final_answer",
+             *       "marker",
+             *       "last"
+             *     ]
+             */
+            extract?: components["schemas"]["VerifierMathPlace"][];
+            /**
+             * @description What is read as an answer.
+             * @default [
+             *       "latex",
+             *       "plain",
+             *       "text"
+             *     ]
+             */
+            read?: components["schemas"]["VerifierMathWriting"][];
+            /**
+             * @description Stands before the answer where `extract` holds `marker`.
+             * @default ####
+             */
+            marker?: string;
+            /**
+             * @description The column of the expected answer; by default the data set's answer column.
+             * @default null
+             */
+            answer_column?: string | null;
+            /**
+             * Format: uint32
+             * @description Decimals, and below 1 significant digits, to which numbers with a decimal point are compared.
+             * @default 6
+             */
+            precision?: number;
+            /**
+             * @description Whether the names of variables matter, and the order of tuples.
+             * @default true
+             */
+            strict?: boolean;
+            /**
+             * @description Whether an inequality such as `1 < x < 2` may be given where an interval is expected. The other way round it may
+             *     always be.
+             * @default false
+             */
+            allow_set_relation_comp?: boolean;
+            /**
+             * @description Whether some of several expected answers earn their share of the reward, with one answer too many counted
+             *     against it.
+             * @default false
+             */
+            partial?: boolean;
+            /**
+             * Format: double
+             * @description The reward of the expected answer.
+             * @default 1
+             */
+            correct_reward?: number;
+            /**
+             * Format: double
+             * @description The reward of another answer. A completion without one is unparsable and earns 0.
+             * @default 0
+             */
+            wrong_reward?: number;
+            /**
+             * Format: double
+             * @description Seconds one verification may take.
+             * @default 10
+             */
+            time_limit_seconds?: number;
+        };
+        /**
+         * @description A place where answers stand.
+         *
+         *     - `boxed`: In the last closed `\boxed{...}`, with those joined to it by a comma or `and`.
+         *     - `final_answer`: After the last "answer is" or "answer:", to the end of the sentence.
+         *     - `marker`: After the last marker, to the end of the line.
+         *     - `last`: The last formula or number of the text.
+         * @enum {string}
+         */
+        VerifierMathPlace: "boxed" | "final_answer" | "marker" | "last";
+        /**
+         * @description A way to write answers.
+         *
+         *     - `latex`: Formulas between `$`, `$$`, `\(`, `\[` or in `\boxed{...}`.
+         *     - `plain`: Numbers and expressions in plain text.
+         *     - `text`: Words, such as a name or the letter of a choice.
+         * @enum {string}
+         */
+        VerifierMathWriting: "latex" | "plain" | "text";
+        /** @description A language model judges by a rubric: a score in a range, or how probable its yes is. */
+        VerifierModel: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "model";
+            /** @description The endpoint with its model, by its name in the operator's settings. */
+            endpoint: string;
+            /**
+             * @description What the judge is asked, with places such as `{{ sample.output_text }}` and `{{ item.answer }}`. How to answer is
+             *     added to it.
+             */
+            rubric: string;
+            /**
+             * @description What the judge is told before it, as the system's message.
+             * @default null
+             */
+            system?: string | null;
+            /**
+             * @description What the reward is.
+             * @default score
+             */
+            mode?: components["schemas"]["VerifierModelMode"];
+            /**
+             * @description With `score`: the lowest and the highest score, which become the rewards 0 and 1.
+             * @default [
+             *       0,
+             *       10
+             *     ]
+             */
+            score_range?: components["schemas"]["ScoreRange"];
+            /**
+             * Format: double
+             * @description With `yes_logprob`: how probable yes and no must be together, so that the answer is one of them at all.
+             * @default 0.5
+             */
+            least_mass?: number;
+            /**
+             * Format: uint32
+             * @description With `score`: the longest answer in tokens.
+             * @default 512
+             */
+            max_tokens?: number;
+            /**
+             * Format: double
+             * @description With `score`: the temperature of the judge.
+             * @default 0
+             */
+            temperature?: number;
+            /**
+             * Format: uint32
+             * @description How often a request is made again that failed, and how often a judge is asked again whose answer is no score.
+             * @default 2
+             */
+            retries?: number;
+            /**
+             * Format: uint
+             * @description Most requests at a time; the operator's limit for the endpoint holds as well.
+             * @default 4
+             */
+            concurrency?: number;
+            /**
+             * Format: double
+             * @description Seconds one request may take.
+             * @default 60
+             */
+            request_seconds?: number;
+            /**
+             * Format: double
+             * @description Seconds one verification may take.
+             * @default 180
+             */
+            time_limit_seconds?: number;
+        };
+        /**
+         * @description What the reward is.
+         *
+         *     - `score`: The number that the judge writes, as its place in the range.
+         *     - `yes_logprob`: How probable the judge's yes is beside its no, from the log-probabilities of its first token.
+         * @enum {string}
+         */
+        VerifierModelMode: "score" | "yes_logprob";
+        /** @description One reward of several verifiers: a formula (OpenAI's grader) or a rule with weights, behind gates. */
         VerifierMulti: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -7207,9 +8579,41 @@ export interface components {
             };
             /**
              * @description The reward, for example `0.8 * right + 0.2 * max(brief, 0.5)`; operators are `+ - * / ^`, functions are `min`,
-             *     `max`, `abs`, `floor`, `ceil`, `exp`, `sqrt` and `log`.
+             *     `max`, `abs`, `floor`, `ceil`, `exp`, `sqrt` and `log`. Either this or `combine`.
+             * @default null
              */
-            calculate_output: string;
+            calculate_output?: string | null;
+            /**
+             * @description How the reward is made of those of the members where there is no formula.
+             * @default null
+             */
+            combine?: components["schemas"]["VerifierMultiCombine"] | null;
+            /**
+             * @description The weights of members in `weighted_mean` and `sum`; 1 for those that are not named.
+             * @default {}
+             */
+            weights?: {
+                [key: string]: number;
+            };
+            /**
+             * Format: double
+             * @description The reward from which on a member counts as passed in `all` and `any`.
+             * @default 1
+             */
+            pass?: number;
+            /**
+             * @description Members that must give at least this reward before the others are asked.
+             * @default {}
+             */
+            gates?: {
+                [key: string]: number;
+            };
+            /**
+             * Format: double
+             * @description The reward where a gate is closed.
+             * @default 0
+             */
+            closed_reward?: number;
             /**
              * Format: double
              * @description Seconds one verification may take.
@@ -7217,6 +8621,86 @@ export interface components {
              */
             time_limit_seconds?: number;
         };
+        /**
+         * @description - `weighted_mean`: The mean by `weights`.
+         *     - `sum`: The sum by `weights`.
+         *     - `all`: 1 where every member passes, else 0.
+         *     - `any`: 1 where some member passes, else 0.
+         * @enum {string}
+         */
+        VerifierMultiCombine: "product" | "min" | "max" | "weighted_mean" | "sum" | "all" | "any";
+        /** @description The option that the completion decides for, by letter or in words, is the expected one. */
+        VerifierMultipleChoice: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "multiple_choice";
+            /**
+             * Format: uint
+             * @description How many options there are, lettered from A, where no column has them.
+             * @default 10
+             */
+            options?: number;
+            /**
+             * @description The column with the options of a row, so that they are found in words as well: a list of texts, an object from
+             *     letters to texts, or an object with the lists `label` and `text`.
+             * @default null
+             */
+            options_column?: string | null;
+            /**
+             * @description What the expected answer is written as.
+             * @default letter
+             */
+            answer?: components["schemas"]["VerifierMultipleChoiceAnswer"];
+            /**
+             * Format: uint
+             * @description The number of the first option when `answer` is `index`.
+             * @default 0
+             */
+            first_index?: number;
+            /**
+             * @description Where the decision is looked for.
+             * @default auto
+             */
+            extract?: components["schemas"]["VerifierMultipleChoiceExtract"];
+            /**
+             * @description Begins the decision.
+             * @default <answer>
+             */
+            open_tag?: string;
+            /**
+             * @description Ends the decision.
+             * @default </answer>
+             */
+            close_tag?: string;
+            /**
+             * @description The column of the expected answer; by default the data set's answer column.
+             * @default null
+             */
+            answer_column?: string | null;
+            /**
+             * Format: double
+             * @description Seconds one verification may take.
+             * @default 10
+             */
+            time_limit_seconds?: number;
+        };
+        /**
+         * @description - `letter`: The letter or label of the right option, such as `B` or `(b)`.
+         *     - `index`: Its number, from `first_index` on.
+         *     - `text`: Its words.
+         * @enum {string}
+         */
+        VerifierMultipleChoiceAnswer: "letter" | "index" | "text";
+        /**
+         * @description - `auto`: Wherever completions decide.
+         *     - `boxed`: In the last `\boxed{}` only.
+         *     - `tag`: Between the last pair of tags only.
+         *     - `all`: The completion is the option and nothing else.
+         * @enum {string}
+         */
+        VerifierMultipleChoiceExtract: "auto" | "boxed" | "tag" | "all";
         /** @description The number a completion ends on equals the expected number within a tolerance. */
         VerifierNumeric: {
             /**
@@ -7347,8 +8831,111 @@ export interface components {
          * @enum {string}
          */
         VerifierRegexMust: "match" | "full_match";
+        /** @description 1 where nothing in the completion repeats itself, falling with the share of repeated n-grams. */
+        VerifierRepetition: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "repetition";
+            /**
+             * @description What n-grams are made of.
+             * @default words
+             */
+            unit?: components["schemas"]["Unit"];
+            /**
+             * Format: uint
+             * @description How many units are one n-gram.
+             * @default 3
+             */
+            n?: number;
+            /**
+             * Format: double
+             * @description The share of repeated n-grams that costs nothing. Beyond it the reward falls, to 0 where all are repeated.
+             * @default 0
+             */
+            tolerated?: number;
+            /**
+             * @description Upper and lower case are the same.
+             * @default true
+             */
+            ignore_case?: boolean;
+            /**
+             * Format: double
+             * @description Seconds one verification may take.
+             * @default 10
+             */
+            time_limit_seconds?: number;
+        };
         /** @description How completions are scored; `type` says by which rule. */
-        VerifierSpec: components["schemas"]["VerifierExact"] | components["schemas"]["VerifierJson"] | components["schemas"]["VerifierNumeric"] | components["schemas"]["VerifierRegex"] | components["schemas"]["VerifierStringCheck"] | components["schemas"]["VerifierTextSimilarity"] | components["schemas"]["VerifierMulti"];
+        VerifierSpec: components["schemas"]["VerifierCode"] | components["schemas"]["VerifierCommand"] | components["schemas"]["VerifierExact"] | components["schemas"]["VerifierExpression"] | components["schemas"]["VerifierChoice"] | components["schemas"]["VerifierMultipleChoice"] | components["schemas"]["VerifierMath"] | components["schemas"]["VerifierHttp"] | components["schemas"]["VerifierModel"] | components["schemas"]["VerifierNumeric"] | components["schemas"]["VerifierRegex"] | components["schemas"]["VerifierJson"] | components["schemas"]["VerifierJsonSchema"] | components["schemas"]["VerifierSql"] | components["schemas"]["VerifierConstraints"] | components["schemas"]["VerifierLength"] | components["schemas"]["VerifierRepetition"] | components["schemas"]["VerifierStringCheck"] | components["schemas"]["VerifierTextSimilarity"] | components["schemas"]["VerifierMulti"];
+        /** @description The SQL query that a completion ends on gives the expected rows, on an in-memory SQLite database made for it. */
+        VerifierSql: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "sql";
+            /**
+             * @description Statements that make the tables and rows that all queries ask, in SQLite's SQL.
+             * @default null
+             */
+            setup?: string | null;
+            /**
+             * @description The column with statements for each row, which run behind those of `setup`: a text, or a list of texts.
+             * @default null
+             */
+            setup_column?: string | null;
+            /**
+             * @description What the expected answer is.
+             * @default query
+             */
+            expected?: components["schemas"]["VerifierSqlExpected"];
+            /**
+             * @description Whether the order of the rows counts; that of the columns always does, and their names never do.
+             * @default as_expected
+             */
+            order?: components["schemas"]["VerifierSqlOrder"];
+            /**
+             * @description No rows may be expected. Otherwise that is an error, for any query that finds nothing gives them, also a wrong one.
+             * @default false
+             */
+            allow_empty?: boolean;
+            /**
+             * Format: uint
+             * @description The most rows of a result; a query that gives more is wrong.
+             * @default 1000
+             */
+            max_rows?: number;
+            /**
+             * Format: uint64
+             * @description The most steps of SQLite's virtual machine, for the setup and for each query; a million take about 10 ms.
+             * @default 10000000
+             */
+            max_steps?: number;
+            /**
+             * @description The column of the expected answer; by default the data set's answer column.
+             * @default null
+             */
+            answer_column?: string | null;
+            /**
+             * Format: double
+             * @description Seconds one verification may take.
+             * @default 10
+             */
+            time_limit_seconds?: number;
+        };
+        /**
+         * @description - `query`: A query that gives the right rows.
+         *     - `rows`: The rows themselves, as a JSON list of lists.
+         * @enum {string}
+         */
+        VerifierSqlExpected: "query" | "rows";
+        /**
+         * @description - `as_expected`: It counts where the expected query ends on an `order by`.
+         * @enum {string}
+         */
+        VerifierSqlOrder: "kept" | "ignored" | "as_expected";
         /** @description A text made of the completion and columns equals or contains another (OpenAI's grader). */
         VerifierStringCheck: {
             /**
@@ -8758,6 +10345,32 @@ export interface operations {
             507: components["responses"]["StorageFull"];
         };
     };
+    list_dataset_pulls: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetPullList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     get_dataset_version: {
         parameters: {
             query?: never;
@@ -8796,6 +10409,81 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    check_dataset_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The version */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CheckDataset"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetCheck"];
+                };
+            };
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such version. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is invalid, or there is no such data set or model. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
         };
     };
     download_dataset_version: {
@@ -8883,6 +10571,97 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    filter_dataset_version: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
+                 * @example nightly-2026-01-31
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The version */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FilterDataset"];
+            };
+        };
+        responses: {
+            /** @description Made */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetVersion"];
+                };
+            };
+            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such version. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is invalid, the rollout set is of other rows, or no row is kept. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. Codes: `storage_full` */
+            507: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     list_row_prompts: {
@@ -9063,24 +10842,70 @@ export interface operations {
                  * @example file-0198f6c2a7d47e0c8f6f0d9f0e6b5a31
                  */
                 file?: string;
+                /**
+                 * @description A data set of the hub, whose rows they are; there is no body then.
+                 * @example hf:datasets/openai/gsm8k:main/train
+                 */
+                source?: string;
+                /**
+                 * @description How the rows are written: `jsonl`, `json` (one array), `csv`, `tsv` or `parquet`. By default what `Content-Type`
+                 *     says, else the end of `filename`, else the first bytes. That a file is packed with gzip or zstd is always seen.
+                 * @example csv
+                 */
+                form?: string;
+                /**
+                 * @description The name of the file, whose end says its form.
+                 * @example train.csv.gz
+                 */
+                filename?: string;
+                /**
+                 * @description How the columns make rows: `rows` (as they are), `chat`, `sharegpt`, `alpaca` or `gsm8k`. By default the first row says
+                 *     it where it cannot be mistaken.
+                 * @example alpaca
+                 */
+                layout?: string;
+                /**
+                 * @description What the columns of a row are made of, as a JSON object: names, templates such as `{question}`, or lists and objects of
+                 *     templates. `"*": "*"` keeps the others.
+                 * @example {"prompt": "{question}\nAnswer with a number.", "answer": "answer.value"}
+                 */
+                map?: string;
                 /** @description Column with the prompt: text, or an array of `{role, content}`. Default `prompt`, or else `messages`. */
                 prompt_column?: string;
                 /** @description Column with the expected answer. Default `answer`. */
                 answer_column?: string;
                 /** @description Column with a completion to learn from (`sft`). Default `completion`. */
                 completion_column?: string;
+                /**
+                 * @description Rows to hold out: `eval:0.05`, by the words of their prompts, or `eval:0.05,by:COLUMN`. A row stays on its side in all
+                 *     versions. By default as in the newest version; `eval:0` holds out none.
+                 * @example eval:0.05
+                 */
+                split?: string;
+                /** @description `preview` stores nothing, and answers how the first rows would be read. */
+                dry_run?: components["schemas"]["DatasetDryRun"];
             };
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** @description JSON Lines; none with `file` */
+        /** @description The file; none with `file` or `source` */
         requestBody?: {
             content: {
                 "application/jsonl": string;
             };
         };
         responses: {
+            /** @description What `dry_run` shows */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetPreview"];
+                };
+            };
             /** @description Made */
             201: {
                 headers: {
@@ -9130,7 +10955,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No such file. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            /** @description No such file, or no such repository of the hub. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
             404: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9160,9 +10985,34 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            429: components["responses"]["TooManyRequests"];
+            /** @description The hub asks for fewer requests, or the project stores as much as it may. Codes: `rate_limited`, `quota_exceeded`, `inference_queue_full` */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    "x-ratelimit-limit-requests": components["headers"]["RateLimitLimit"];
+                    "x-ratelimit-remaining-requests": components["headers"]["RateLimitRemaining"];
+                    "x-ratelimit-reset-requests": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            /** @description The hub cannot be reached. Codes: `database_damaged`, `shutting_down`, `database_unavailable`, `overloaded`, `too_many_streams`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The disk is full. Codes: `storage_full` */
             507: {
                 headers: {
@@ -9173,6 +11023,58 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+        };
+    };
+    list_builtin_datasets: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only this one, with its parameters if it has any.
+                 * @example builtin:countdown?difficulty=3&seed=7
+                 */
+                name?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BuiltinDatasetList"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such data set, or it has no such parameter. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_dataset: {
@@ -9354,7 +11256,45 @@ export interface operations {
     };
     append_to_dataset: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description How the rows are written: `jsonl`, `json` (one array), `csv`, `tsv` or `parquet`. By default what `Content-Type`
+                 *     says, else the end of `filename`, else the first bytes. That a file is packed with gzip or zstd is always seen.
+                 * @example csv
+                 */
+                form?: string;
+                /**
+                 * @description The name of the file, whose end says its form.
+                 * @example train.csv.gz
+                 */
+                filename?: string;
+                /**
+                 * @description How the columns make rows: `rows` (as they are), `chat`, `sharegpt`, `alpaca` or `gsm8k`. By default the first row says
+                 *     it where it cannot be mistaken.
+                 * @example alpaca
+                 */
+                layout?: string;
+                /**
+                 * @description What the columns of a row are made of, as a JSON object: names, templates such as `{question}`, or lists and objects of
+                 *     templates. `"*": "*"` keeps the others.
+                 * @example {"prompt": "{question}\nAnswer with a number.", "answer": "answer.value"}
+                 */
+                map?: string;
+                /** @description Column with the prompt: text, or an array of `{role, content}`. Default `prompt`, or else `messages`. */
+                prompt_column?: string;
+                /** @description Column with the expected answer. Default `answer`. */
+                answer_column?: string;
+                /** @description Column with a completion to learn from (`sft`). Default `completion`. */
+                completion_column?: string;
+                /**
+                 * @description Rows to hold out: `eval:0.05`, by the words of their prompts, or `eval:0.05,by:COLUMN`. A row stays on its side in all
+                 *     versions. By default as in the newest version; `eval:0` holds out none.
+                 * @example eval:0.05
+                 */
+                split?: string;
+                /** @description `preview` stores nothing, and answers how the first rows would be read. */
+                dry_run?: components["schemas"]["DatasetDryRun"];
+            };
             header?: never;
             path: {
                 /** @description The data set */
@@ -9362,13 +11302,23 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description JSON Lines */
+        /** @description The file with the rows */
         requestBody: {
             content: {
                 "application/jsonl": string;
             };
         };
         responses: {
+            /** @description What `dry_run` shows */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetPreview"];
+                };
+            };
             /** @description Made */
             201: {
                 headers: {
@@ -9379,7 +11329,7 @@ export interface operations {
                     "application/json": components["schemas"]["DatasetVersion"];
                 };
             };
-            /** @description The upload was cut off. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is unknown, or the upload was cut off. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9507,12 +11457,48 @@ export interface operations {
     create_dataset_version: {
         parameters: {
             query?: {
+                /**
+                 * @description A data set of the hub, whose rows they are; there is no body then.
+                 * @example hf:datasets/openai/gsm8k:main/train
+                 */
+                source?: string;
+                /**
+                 * @description How the rows are written: `jsonl`, `json` (one array), `csv`, `tsv` or `parquet`. By default what `Content-Type`
+                 *     says, else the end of `filename`, else the first bytes. That a file is packed with gzip or zstd is always seen.
+                 * @example csv
+                 */
+                form?: string;
+                /**
+                 * @description The name of the file, whose end says its form.
+                 * @example train.csv.gz
+                 */
+                filename?: string;
+                /**
+                 * @description How the columns make rows: `rows` (as they are), `chat`, `sharegpt`, `alpaca` or `gsm8k`. By default the first row says
+                 *     it where it cannot be mistaken.
+                 * @example alpaca
+                 */
+                layout?: string;
+                /**
+                 * @description What the columns of a row are made of, as a JSON object: names, templates such as `{question}`, or lists and objects of
+                 *     templates. `"*": "*"` keeps the others.
+                 * @example {"prompt": "{question}\nAnswer with a number.", "answer": "answer.value"}
+                 */
+                map?: string;
                 /** @description Column with the prompt: text, or an array of `{role, content}`. Default `prompt`, or else `messages`. */
                 prompt_column?: string;
                 /** @description Column with the expected answer. Default `answer`. */
                 answer_column?: string;
                 /** @description Column with a completion to learn from (`sft`). Default `completion`. */
                 completion_column?: string;
+                /**
+                 * @description Rows to hold out: `eval:0.05`, by the words of their prompts, or `eval:0.05,by:COLUMN`. A row stays on its side in all
+                 *     versions. By default as in the newest version; `eval:0` holds out none.
+                 * @example eval:0.05
+                 */
+                split?: string;
+                /** @description `preview` stores nothing, and answers how the first rows would be read. */
+                dry_run?: components["schemas"]["DatasetDryRun"];
             };
             header?: never;
             path: {
@@ -9521,13 +11507,23 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description JSON Lines */
-        requestBody: {
+        /** @description The file; none with `source` */
+        requestBody?: {
             content: {
                 "application/jsonl": string;
             };
         };
         responses: {
+            /** @description What `dry_run` shows */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetPreview"];
+                };
+            };
             /** @description Made */
             201: {
                 headers: {
@@ -9538,7 +11534,7 @@ export interface operations {
                     "application/json": components["schemas"]["DatasetVersion"];
                 };
             };
-            /** @description The upload was cut off. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is unknown, or the upload was cut off. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9550,7 +11546,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No such data set. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            /** @description No such data set, or no such repository of the hub. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
             404: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9581,9 +11577,34 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            429: components["responses"]["TooManyRequests"];
+            /** @description The hub asks for fewer requests, or the project stores as much as it may. Codes: `rate_limited`, `quota_exceeded`, `inference_queue_full` */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    "x-ratelimit-limit-requests": components["headers"]["RateLimitLimit"];
+                    "x-ratelimit-remaining-requests": components["headers"]["RateLimitRemaining"];
+                    "x-ratelimit-reset-requests": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            /** @description The hub cannot be reached. Codes: `database_damaged`, `shutting_down`, `database_unavailable`, `overloaded`, `too_many_streams`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The disk is full. Codes: `storage_full` */
             507: {
                 headers: {

@@ -21,9 +21,16 @@ from .attempt_list import AttemptList
 from .audit_entry import AuditEntry
 from .audit_entry_list import AuditEntryList
 from .audit_example import AuditExample
+from .audit_latency import AuditLatency
+from .audit_probe import AuditProbe
+from .audit_reason import AuditReason
 from .audit_verifier import AuditVerifier
 from .auto import Auto
+from .bucket import Bucket
 from .budget_spec import BudgetSpec
+from .builtin_dataset import BuiltinDataset
+from .builtin_dataset_list import BuiltinDatasetList
+from .builtin_row import BuiltinRow
 from .candidate_device import CandidateDevice
 from .chat_choice import ChatChoice
 from .chat_completion import ChatCompletion
@@ -34,6 +41,7 @@ from .chat_delta import ChatDelta
 from .chat_logprobs import ChatLogprobs
 from .chat_message import ChatMessage
 from .chat_request import ChatRequest
+from .check_dataset import CheckDataset
 from .checkpoint import Checkpoint
 from .checkpoint_added import CheckpointAdded
 from .checkpoint_event import CheckpointEvent
@@ -62,11 +70,17 @@ from .create_upload import CreateUpload
 from .create_verifier import CreateVerifier
 from .create_webhook_endpoint import CreateWebhookEndpoint
 from .dataset import Dataset
+from .dataset_check import DatasetCheck
 from .dataset_columns import DatasetColumns
+from .dataset_dry_run import DatasetDryRun
 from .dataset_list import DatasetList
+from .dataset_preview import DatasetPreview
+from .dataset_pull import DatasetPull
+from .dataset_pull_list import DatasetPullList
 from .dataset_row import DatasetRow
 from .dataset_row_list import DatasetRowList
 from .dataset_spec import DatasetSpec
+from .dataset_split import DatasetSplit
 from .dataset_version import DatasetVersion
 from .dataset_version_list import DatasetVersionList
 from .deleted import Deleted
@@ -83,6 +97,8 @@ from .diagnosis_list import DiagnosisList
 from .diagnosis_suggestion import DiagnosisSuggestion
 from .diagnosis_suggestion_patch_item import DiagnosisSuggestionPatchItem
 from .dry_run import DryRun
+from .duplicate_rows import DuplicateRows
+from .duplicates_found import DuplicatesFound
 from .ema_convention import EmaConvention
 from .entropy_scale import EntropyScale
 from .eval_spec import EvalSpec
@@ -110,6 +126,7 @@ from .fade_schedule import FadeSchedule
 from .field_problem import FieldProblem
 from .file_object import FileObject
 from .file_object_list import FileObjectList
+from .filter_dataset import FilterDataset
 from .fine_tuning_checkpoint import FineTuningCheckpoint
 from .fine_tuning_checkpoint_list import FineTuningCheckpointList
 from .fine_tuning_error import FineTuningError
@@ -136,6 +153,7 @@ from .grader_metadata_scores import GraderMetadataScores
 from .grader_run import GraderRun
 from .grader_run_sub_rewards import GraderRunSubRewards
 from .health import Health
+from .histogram import Histogram
 from .import_model import ImportModel
 from .import_model_files_type_0 import ImportModelFilesType0
 from .job import Job
@@ -159,6 +177,10 @@ from .judge_rollouts import JudgeRollouts
 from .judged_rollout import JudgedRollout
 from .last_metric import LastMetric
 from .leakage import Leakage
+from .leakage_found import LeakageFound
+from .leaked_ngrams import LeakedNgrams
+from .leaked_row import LeakedRow
+from .leaked_rows import LeakedRows
 from .learning_rate_schedule import LearningRateSchedule
 from .limits import Limits
 from .list_order import ListOrder
@@ -203,6 +225,7 @@ from .on_exhausted import OnExhausted
 from .optimizer_kind import OptimizerKind
 from .optimizer_spec import OptimizerSpec
 from .pass_rate import PassRate
+from .pass_rate_range import PassRateRange
 from .phase_change import PhaseChange
 from .phase_event import PhaseEvent
 from .phase_progress import PhaseProgress
@@ -212,6 +235,7 @@ from .preflight_memory import PreflightMemory
 from .preflight_plan import PreflightPlan
 from .preflight_rows import PreflightRows
 from .preflight_warning import PreflightWarning
+from .previewed_row import PreviewedRow
 from .problem import Problem
 from .problem_error import ProblemError
 from .progress_event import ProgressEvent
@@ -236,6 +260,7 @@ from .role import Role
 from .rollout import Rollout
 from .rollout_judgement import RolloutJudgement
 from .rollout_list import RolloutList
+from .rollout_part import RolloutPart
 from .rollout_set import RolloutSet
 from .rollout_set_added import RolloutSetAdded
 from .rollout_set_event import RolloutSetEvent
@@ -244,8 +269,12 @@ from .rollout_set_spec import RolloutSetSpec
 from .rollout_set_status import RolloutSetStatus
 from .rollout_set_summary import RolloutSetSummary
 from .rollout_spec import RolloutSpec
+from .row_condition import RowCondition
+from .row_error import RowError
+from .row_order import RowOrder
 from .row_prompt import RowPrompt
 from .row_prompt_list import RowPromptList
+from .row_sampling import RowSampling
 from .run_grader import RunGrader
 from .sampled_weights import SampledWeights
 from .sampling_spec import SamplingSpec
@@ -261,11 +290,14 @@ from .table import Table
 from .test_completion import TestCompletion
 from .test_verdict import TestVerdict
 from .test_verifier import TestVerifier
+from .token_lengths import TokenLengths
 from .token_logprob import TokenLogprob
 from .top_logprob import TopLogprob
 from .train_on import TrainOn
 from .train_spec import TrainSpec
 from .try_verifier import TryVerifier
+from .unique_by import UniqueBy
+from .unit import Unit
 from .update_job import UpdateJob
 from .update_job_metadata_type_0 import UpdateJobMetadataType0
 from .update_labels import UpdateLabels
@@ -276,19 +308,78 @@ from .usage import Usage
 from .verdict import Verdict
 from .verifier import Verifier
 from .verifier_audit import VerifierAudit
+from .verifier_choice import VerifierChoice
+from .verifier_choice_extract import VerifierChoiceExtract
+from .verifier_choice_several import VerifierChoiceSeveral
+from .verifier_code import VerifierCode
+from .verifier_code_columns import VerifierCodeColumns
+from .verifier_code_format import VerifierCodeFormat
+from .verifier_code_reward import VerifierCodeReward
+from .verifier_command import VerifierCommand
+from .verifier_constraints import VerifierConstraints
+from .verifier_constraints_instruction_type_0 import VerifierConstraintsInstructionType0
+from .verifier_constraints_instruction_type_1 import VerifierConstraintsInstructionType1
+from .verifier_constraints_instruction_type_10 import VerifierConstraintsInstructionType10
+from .verifier_constraints_instruction_type_11 import VerifierConstraintsInstructionType11
+from .verifier_constraints_instruction_type_12 import VerifierConstraintsInstructionType12
+from .verifier_constraints_instruction_type_13 import VerifierConstraintsInstructionType13
+from .verifier_constraints_instruction_type_14 import VerifierConstraintsInstructionType14
+from .verifier_constraints_instruction_type_15 import VerifierConstraintsInstructionType15
+from .verifier_constraints_instruction_type_16 import VerifierConstraintsInstructionType16
+from .verifier_constraints_instruction_type_17 import VerifierConstraintsInstructionType17
+from .verifier_constraints_instruction_type_18 import VerifierConstraintsInstructionType18
+from .verifier_constraints_instruction_type_19 import VerifierConstraintsInstructionType19
+from .verifier_constraints_instruction_type_2 import VerifierConstraintsInstructionType2
+from .verifier_constraints_instruction_type_20 import VerifierConstraintsInstructionType20
+from .verifier_constraints_instruction_type_21 import VerifierConstraintsInstructionType21
+from .verifier_constraints_instruction_type_22 import VerifierConstraintsInstructionType22
+from .verifier_constraints_instruction_type_23 import VerifierConstraintsInstructionType23
+from .verifier_constraints_instruction_type_24 import VerifierConstraintsInstructionType24
+from .verifier_constraints_instruction_type_3 import VerifierConstraintsInstructionType3
+from .verifier_constraints_instruction_type_4 import VerifierConstraintsInstructionType4
+from .verifier_constraints_instruction_type_5 import VerifierConstraintsInstructionType5
+from .verifier_constraints_instruction_type_6 import VerifierConstraintsInstructionType6
+from .verifier_constraints_instruction_type_7 import VerifierConstraintsInstructionType7
+from .verifier_constraints_instruction_type_8 import VerifierConstraintsInstructionType8
+from .verifier_constraints_instruction_type_9 import VerifierConstraintsInstructionType9
+from .verifier_constraints_relation import VerifierConstraintsRelation
+from .verifier_constraints_reward import VerifierConstraintsReward
 from .verifier_exact import VerifierExact
 from .verifier_exact_extract import VerifierExactExtract
+from .verifier_expression import VerifierExpression
+from .verifier_expression_extract import VerifierExpressionExtract
+from .verifier_expression_uses import VerifierExpressionUses
+from .verifier_http import VerifierHttp
 from .verifier_json import VerifierJson
 from .verifier_json_extract import VerifierJsonExtract
+from .verifier_json_schema import VerifierJsonSchema
+from .verifier_json_schema_extract import VerifierJsonSchemaExtract
+from .verifier_length import VerifierLength
+from .verifier_length_rule import VerifierLengthRule
 from .verifier_list import VerifierList
+from .verifier_math import VerifierMath
+from .verifier_math_place import VerifierMathPlace
+from .verifier_math_writing import VerifierMathWriting
+from .verifier_model import VerifierModel
+from .verifier_model_mode import VerifierModelMode
 from .verifier_multi import VerifierMulti
+from .verifier_multi_combine import VerifierMultiCombine
+from .verifier_multi_gates import VerifierMultiGates
 from .verifier_multi_graders import VerifierMultiGraders
 from .verifier_multi_graders_additional_property import VerifierMultiGradersAdditionalProperty
+from .verifier_multi_weights import VerifierMultiWeights
+from .verifier_multiple_choice import VerifierMultipleChoice
+from .verifier_multiple_choice_answer import VerifierMultipleChoiceAnswer
+from .verifier_multiple_choice_extract import VerifierMultipleChoiceExtract
 from .verifier_numeric import VerifierNumeric
 from .verifier_numeric_extract import VerifierNumericExtract
 from .verifier_numeric_percent import VerifierNumericPercent
 from .verifier_regex import VerifierRegex
 from .verifier_regex_must import VerifierRegexMust
+from .verifier_repetition import VerifierRepetition
+from .verifier_sql import VerifierSql
+from .verifier_sql_expected import VerifierSqlExpected
+from .verifier_sql_order import VerifierSqlOrder
 from .verifier_string_check import VerifierStringCheck
 from .verifier_string_check_operation import VerifierStringCheckOperation
 from .verifier_test import VerifierTest
@@ -325,9 +416,16 @@ __all__ = (
     "AuditEntry",
     "AuditEntryList",
     "AuditExample",
+    "AuditLatency",
+    "AuditProbe",
+    "AuditReason",
     "AuditVerifier",
     "Auto",
+    "Bucket",
     "BudgetSpec",
+    "BuiltinDataset",
+    "BuiltinDatasetList",
+    "BuiltinRow",
     "CandidateDevice",
     "ChatChoice",
     "ChatCompletion",
@@ -338,6 +436,7 @@ __all__ = (
     "ChatLogprobs",
     "ChatMessage",
     "ChatRequest",
+    "CheckDataset",
     "Checkpoint",
     "CheckpointAdded",
     "CheckpointEvent",
@@ -366,11 +465,17 @@ __all__ = (
     "CreateVerifier",
     "CreateWebhookEndpoint",
     "Dataset",
+    "DatasetCheck",
     "DatasetColumns",
+    "DatasetDryRun",
     "DatasetList",
+    "DatasetPreview",
+    "DatasetPull",
+    "DatasetPullList",
     "DatasetRow",
     "DatasetRowList",
     "DatasetSpec",
+    "DatasetSplit",
     "DatasetVersion",
     "DatasetVersionList",
     "Deleted",
@@ -387,6 +492,8 @@ __all__ = (
     "DiagnosisSuggestion",
     "DiagnosisSuggestionPatchItem",
     "DryRun",
+    "DuplicateRows",
+    "DuplicatesFound",
     "EmaConvention",
     "EntropyScale",
     "EvalSpec",
@@ -414,6 +521,7 @@ __all__ = (
     "FieldProblem",
     "FileObject",
     "FileObjectList",
+    "FilterDataset",
     "FineTuningCheckpoint",
     "FineTuningCheckpointList",
     "FineTuningError",
@@ -440,6 +548,7 @@ __all__ = (
     "GraderRun",
     "GraderRunSubRewards",
     "Health",
+    "Histogram",
     "ImportModel",
     "ImportModelFilesType0",
     "Job",
@@ -463,6 +572,10 @@ __all__ = (
     "JudgeRollouts",
     "LastMetric",
     "Leakage",
+    "LeakageFound",
+    "LeakedNgrams",
+    "LeakedRow",
+    "LeakedRows",
     "LearningRateSchedule",
     "Limits",
     "ListOrder",
@@ -507,6 +620,7 @@ __all__ = (
     "OptimizerKind",
     "OptimizerSpec",
     "PassRate",
+    "PassRateRange",
     "PhaseChange",
     "PhaseEvent",
     "PhaseProgress",
@@ -516,6 +630,7 @@ __all__ = (
     "PreflightPlan",
     "PreflightRows",
     "PreflightWarning",
+    "PreviewedRow",
     "Problem",
     "ProblemError",
     "ProgressEvent",
@@ -540,6 +655,7 @@ __all__ = (
     "Rollout",
     "RolloutJudgement",
     "RolloutList",
+    "RolloutPart",
     "RolloutSet",
     "RolloutSetAdded",
     "RolloutSetEvent",
@@ -548,8 +664,12 @@ __all__ = (
     "RolloutSetStatus",
     "RolloutSetSummary",
     "RolloutSpec",
+    "RowCondition",
+    "RowError",
+    "RowOrder",
     "RowPrompt",
     "RowPromptList",
+    "RowSampling",
     "RunGrader",
     "SampledWeights",
     "SamplingSpec",
@@ -565,11 +685,14 @@ __all__ = (
     "TestCompletion",
     "TestVerdict",
     "TestVerifier",
+    "TokenLengths",
     "TokenLogprob",
     "TopLogprob",
     "TrainOn",
     "TrainSpec",
     "TryVerifier",
+    "UniqueBy",
+    "Unit",
     "UpdateJob",
     "UpdateJobMetadataType0",
     "UpdateLabels",
@@ -580,19 +703,78 @@ __all__ = (
     "Verdict",
     "Verifier",
     "VerifierAudit",
+    "VerifierChoice",
+    "VerifierChoiceExtract",
+    "VerifierChoiceSeveral",
+    "VerifierCode",
+    "VerifierCodeColumns",
+    "VerifierCodeFormat",
+    "VerifierCodeReward",
+    "VerifierCommand",
+    "VerifierConstraints",
+    "VerifierConstraintsInstructionType0",
+    "VerifierConstraintsInstructionType1",
+    "VerifierConstraintsInstructionType10",
+    "VerifierConstraintsInstructionType11",
+    "VerifierConstraintsInstructionType12",
+    "VerifierConstraintsInstructionType13",
+    "VerifierConstraintsInstructionType14",
+    "VerifierConstraintsInstructionType15",
+    "VerifierConstraintsInstructionType16",
+    "VerifierConstraintsInstructionType17",
+    "VerifierConstraintsInstructionType18",
+    "VerifierConstraintsInstructionType19",
+    "VerifierConstraintsInstructionType2",
+    "VerifierConstraintsInstructionType20",
+    "VerifierConstraintsInstructionType21",
+    "VerifierConstraintsInstructionType22",
+    "VerifierConstraintsInstructionType23",
+    "VerifierConstraintsInstructionType24",
+    "VerifierConstraintsInstructionType3",
+    "VerifierConstraintsInstructionType4",
+    "VerifierConstraintsInstructionType5",
+    "VerifierConstraintsInstructionType6",
+    "VerifierConstraintsInstructionType7",
+    "VerifierConstraintsInstructionType8",
+    "VerifierConstraintsInstructionType9",
+    "VerifierConstraintsRelation",
+    "VerifierConstraintsReward",
     "VerifierExact",
     "VerifierExactExtract",
+    "VerifierExpression",
+    "VerifierExpressionExtract",
+    "VerifierExpressionUses",
+    "VerifierHttp",
     "VerifierJson",
     "VerifierJsonExtract",
+    "VerifierJsonSchema",
+    "VerifierJsonSchemaExtract",
+    "VerifierLength",
+    "VerifierLengthRule",
     "VerifierList",
+    "VerifierMath",
+    "VerifierMathPlace",
+    "VerifierMathWriting",
+    "VerifierModel",
+    "VerifierModelMode",
     "VerifierMulti",
+    "VerifierMultiCombine",
+    "VerifierMultiGates",
     "VerifierMultiGraders",
     "VerifierMultiGradersAdditionalProperty",
+    "VerifierMultipleChoice",
+    "VerifierMultipleChoiceAnswer",
+    "VerifierMultipleChoiceExtract",
+    "VerifierMultiWeights",
     "VerifierNumeric",
     "VerifierNumericExtract",
     "VerifierNumericPercent",
     "VerifierRegex",
     "VerifierRegexMust",
+    "VerifierRepetition",
+    "VerifierSql",
+    "VerifierSqlExpected",
+    "VerifierSqlOrder",
     "VerifierStringCheck",
     "VerifierStringCheckOperation",
     "VerifierTest",

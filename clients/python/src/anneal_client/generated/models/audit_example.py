@@ -15,7 +15,7 @@ T = TypeVar("T", bound="AuditExample")
 
 @_attrs_define
 class AuditExample:
-    """ A row that did not pass.
+    """ A text that was judged otherwise than it should be.
 
         Attributes:
             row (int): Its number, counted from 0.

@@ -9,6 +9,8 @@ from attrs import field as _attrs_field
 from ..types import UNSET, Unset
 
 from ..models.prompt_format import PromptFormat
+from ..models.row_order import RowOrder
+from ..models.row_sampling import RowSampling
 from ..models.train_on import TrainOn
 from ..types import UNSET, Unset
 from typing import cast
@@ -20,11 +22,14 @@ class DatasetSpec:
     """ Which rows are used and how they become prompts.
 
         Attributes:
-            train (str): Rows to train on: a data set (`ds_...`, its latest version), a version (`dsv_...`),
-                `builtin:arithmetic`,
-                or `builtin:arithmetic-slips` (the same with careless completions, for `sft`).
-            eval_ (None | str | Unset): Held-out rows for evaluation; without it nothing is evaluated. Built-ins have a
-                split of their own.
+            train (str): Rows to train on: a data set (`ds_...`, its latest version), a version (`dsv_...`), or a built-in
+                one, such as
+                `builtin:arithmetic`, `builtin:arithmetic-slips` (the same with careless completions, for `sft`), or
+                `builtin:countdown?difficulty=3&seed=7`. Of data that was split these are the rows that are not
+                held out.
+            eval_ (None | str | Unset): Held-out rows for evaluation; of data that was split, those that are held out. By
+                default those of `train`, where it
+                was split, as built-ins are; otherwise nothing is evaluated.
             format_ (PromptFormat | Unset): How a row's prompt becomes text for the model.
 
                 - `auto`: `chat` when the model has a chat template, otherwise `text`.
@@ -46,6 +51,19 @@ class DatasetSpec:
 
                 - `last`: The completion, which answers the last message.
                 - `all_assistant`: Every message of the assistant, and the completion.
+            order (RowOrder | Unset): The order in which rows are gone through.
+
+                - `shuffled`: In random order, in another one on each pass.
+                - `file`: As they stand in the file, on every pass.
+                - `easy_first`: On the first pass by `difficulty_column`, the smallest number first and equal ones as they stand
+                in the file; later passes are shuffled.
+            difficulty_column (None | str | Unset): The column that `easy_first` goes by: a number in every row, the smaller
+                the easier.
+            sampling (RowSampling | Unset): How often each row comes.
+
+                - `uniform`: Each once before any comes again.
+                - `adaptive`: Rows that the policy now solves sometimes come more often than those that it always or never
+                solves, which come again now and then, for the policy changes.
      """
 
     train: str
@@ -57,6 +75,9 @@ class DatasetSpec:
     thinking: bool | None | Unset = UNSET
     max_prompt_tokens: int | None | Unset = UNSET
     train_on: TrainOn | Unset = UNSET
+    order: RowOrder | Unset = UNSET
+    difficulty_column: None | str | Unset = UNSET
+    sampling: RowSampling | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         train = self.train
@@ -105,6 +126,20 @@ class DatasetSpec:
         if not isinstance(self.train_on, Unset):
             train_on = self.train_on.value
 
+        order: str | Unset = UNSET
+        if not isinstance(self.order, Unset):
+            order = self.order.value
+
+        difficulty_column: None | str | Unset
+        if isinstance(self.difficulty_column, Unset):
+            difficulty_column = UNSET
+        else:
+            difficulty_column = self.difficulty_column
+
+        sampling: str | Unset = UNSET
+        if not isinstance(self.sampling, Unset):
+            sampling = self.sampling.value
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update({
@@ -126,6 +161,12 @@ class DatasetSpec:
             field_dict["max_prompt_tokens"] = max_prompt_tokens
         if train_on is not UNSET:
             field_dict["train_on"] = train_on
+        if order is not UNSET:
+            field_dict["order"] = order
+        if difficulty_column is not UNSET:
+            field_dict["difficulty_column"] = difficulty_column
+        if sampling is not UNSET:
+            field_dict["sampling"] = sampling
 
         return field_dict
 
@@ -202,6 +243,29 @@ class DatasetSpec:
         else:
             train_on = TrainOn(_train_on)
 
+        _order = d.pop("order", UNSET)
+        order: RowOrder | Unset
+        if isinstance(_order,  Unset):
+            order = UNSET
+        else:
+            order = RowOrder(_order)
+
+        def _parse_difficulty_column(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        difficulty_column = _parse_difficulty_column(d.pop("difficulty_column", UNSET))
+
+        _sampling = d.pop("sampling", UNSET)
+        sampling: RowSampling | Unset
+        if isinstance(_sampling,  Unset):
+            sampling = UNSET
+        else:
+            sampling = RowSampling(_sampling)
+
         dataset_spec = cls(
             train=train,
             eval_=eval_,
@@ -212,6 +276,9 @@ class DatasetSpec:
             thinking=thinking,
             max_prompt_tokens=max_prompt_tokens,
             train_on=train_on,
+            order=order,
+            difficulty_column=difficulty_column,
+            sampling=sampling,
         )
 
         return dataset_spec

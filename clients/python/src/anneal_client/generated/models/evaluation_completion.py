@@ -25,6 +25,7 @@ class EvaluationCompletion:
             reward (float):
             answer (None | str | Unset): What the verifier compared; null where it took nothing out of the completion.
             status (None | str | Unset): `ok` or `unparsable`; null without a verifier.
+            detail (None | str | Unset): The reason of the verdict in a sentence, where the verifier gave one.
      """
 
     sample: int
@@ -34,6 +35,7 @@ class EvaluationCompletion:
     reward: float
     answer: None | str | Unset = UNSET
     status: None | str | Unset = UNSET
+    detail: None | str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -59,6 +61,12 @@ class EvaluationCompletion:
         else:
             status = self.status
 
+        detail: None | str | Unset
+        if isinstance(self.detail, Unset):
+            detail = UNSET
+        else:
+            detail = self.detail
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({
@@ -72,6 +80,8 @@ class EvaluationCompletion:
             field_dict["answer"] = answer
         if status is not UNSET:
             field_dict["status"] = status
+        if detail is not UNSET:
+            field_dict["detail"] = detail
 
         return field_dict
 
@@ -106,6 +116,15 @@ class EvaluationCompletion:
 
         status = _parse_status(d.pop("status", UNSET))
 
+        def _parse_detail(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        detail = _parse_detail(d.pop("detail", UNSET))
+
         evaluation_completion = cls(
             sample=sample,
             completion=completion,
@@ -114,6 +133,7 @@ class EvaluationCompletion:
             reward=reward,
             answer=answer,
             status=status,
+            detail=detail,
         )
 
         evaluation_completion.additional_properties = d

@@ -18,11 +18,24 @@ if TYPE_CHECKING:
   from ..models.metadata import Metadata
   from ..models.resource_spec import ResourceSpec
   from ..models.sampling_spec import SamplingSpec
+  from ..models.verifier_choice import VerifierChoice
+  from ..models.verifier_code import VerifierCode
+  from ..models.verifier_command import VerifierCommand
+  from ..models.verifier_constraints import VerifierConstraints
   from ..models.verifier_exact import VerifierExact
+  from ..models.verifier_expression import VerifierExpression
+  from ..models.verifier_http import VerifierHttp
   from ..models.verifier_json import VerifierJson
+  from ..models.verifier_json_schema import VerifierJsonSchema
+  from ..models.verifier_length import VerifierLength
+  from ..models.verifier_math import VerifierMath
+  from ..models.verifier_model import VerifierModel
   from ..models.verifier_multi import VerifierMulti
+  from ..models.verifier_multiple_choice import VerifierMultipleChoice
   from ..models.verifier_numeric import VerifierNumeric
   from ..models.verifier_regex import VerifierRegex
+  from ..models.verifier_repetition import VerifierRepetition
+  from ..models.verifier_sql import VerifierSql
   from ..models.verifier_string_check import VerifierStringCheck
   from ..models.verifier_text_similarity import VerifierTextSimilarity
 
@@ -38,11 +51,13 @@ class EvaluationSpec:
                 or a built-in.
             dataset (str): The held-out rows: a data set (`ds_...`, its latest version), a version (`dsv_...`) or a built-
                 in.
-            verifier (str | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex |
-                VerifierStringCheck | VerifierTextSimilarity): A stored verifier (`vf_...`) or an inline one.
+            verifier (str | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact |
+                VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath |
+                VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition |
+                VerifierSql | VerifierStringCheck | VerifierTextSimilarity): A stored verifier (`vf_...`) or an inline one.
             name (None | str | Unset): A name for people; need not be unique.
-            split (EvaluationSplit | None | Unset): The part of a built-in data set; `eval` by default. Uploaded data sets
-                have no parts.
+            split (EvaluationSplit | None | Unset): The part of a data set that is split, as built-ins are; `eval` by
+                default. Others have no parts.
             format_ (PromptFormat | Unset): How a row's prompt becomes text for the model.
 
                 - `auto`: `chat` when the model has a chat template, otherwise `text`.
@@ -76,7 +91,7 @@ class EvaluationSpec:
 
     model: str
     dataset: str
-    verifier: str | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity
+    verifier: str | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity
     name: None | str | Unset = UNSET
     split: EvaluationSplit | None | Unset = UNSET
     format_: PromptFormat | Unset = UNSET
@@ -99,11 +114,24 @@ class EvaluationSpec:
         from ..models.metadata import Metadata # noqa: PLC0415
         from ..models.resource_spec import ResourceSpec # noqa: PLC0415
         from ..models.sampling_spec import SamplingSpec # noqa: PLC0415
+        from ..models.verifier_choice import VerifierChoice # noqa: PLC0415
+        from ..models.verifier_code import VerifierCode # noqa: PLC0415
+        from ..models.verifier_command import VerifierCommand # noqa: PLC0415
+        from ..models.verifier_constraints import VerifierConstraints # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_expression import VerifierExpression # noqa: PLC0415
+        from ..models.verifier_http import VerifierHttp # noqa: PLC0415
         from ..models.verifier_json import VerifierJson # noqa: PLC0415
+        from ..models.verifier_json_schema import VerifierJsonSchema # noqa: PLC0415
+        from ..models.verifier_length import VerifierLength # noqa: PLC0415
+        from ..models.verifier_math import VerifierMath # noqa: PLC0415
+        from ..models.verifier_model import VerifierModel # noqa: PLC0415
         from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
+        from ..models.verifier_multiple_choice import VerifierMultipleChoice # noqa: PLC0415
         from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
         from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
+        from ..models.verifier_repetition import VerifierRepetition # noqa: PLC0415
+        from ..models.verifier_sql import VerifierSql # noqa: PLC0415
         from ..models.verifier_string_check import VerifierStringCheck # noqa: PLC0415
         from ..models.verifier_text_similarity import VerifierTextSimilarity # noqa: PLC0415
         model = self.model
@@ -111,13 +139,39 @@ class EvaluationSpec:
         dataset = self.dataset
 
         verifier: dict[str, Any] | str
-        if isinstance(self.verifier, VerifierExact):
+        if isinstance(self.verifier, VerifierCode):
             verifier = self.verifier.to_dict()
-        elif isinstance(self.verifier, VerifierJson):
+        elif isinstance(self.verifier, VerifierCommand):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierExact):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierExpression):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierChoice):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierMultipleChoice):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierMath):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierHttp):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierModel):
             verifier = self.verifier.to_dict()
         elif isinstance(self.verifier, VerifierNumeric):
             verifier = self.verifier.to_dict()
         elif isinstance(self.verifier, VerifierRegex):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierJson):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierJsonSchema):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierSql):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierConstraints):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierLength):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierRepetition):
             verifier = self.verifier.to_dict()
         elif isinstance(self.verifier, VerifierStringCheck):
             verifier = self.verifier.to_dict()
@@ -258,11 +312,24 @@ class EvaluationSpec:
         from ..models.metadata import Metadata # noqa: PLC0415
         from ..models.resource_spec import ResourceSpec # noqa: PLC0415
         from ..models.sampling_spec import SamplingSpec # noqa: PLC0415
+        from ..models.verifier_choice import VerifierChoice # noqa: PLC0415
+        from ..models.verifier_code import VerifierCode # noqa: PLC0415
+        from ..models.verifier_command import VerifierCommand # noqa: PLC0415
+        from ..models.verifier_constraints import VerifierConstraints # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_expression import VerifierExpression # noqa: PLC0415
+        from ..models.verifier_http import VerifierHttp # noqa: PLC0415
         from ..models.verifier_json import VerifierJson # noqa: PLC0415
+        from ..models.verifier_json_schema import VerifierJsonSchema # noqa: PLC0415
+        from ..models.verifier_length import VerifierLength # noqa: PLC0415
+        from ..models.verifier_math import VerifierMath # noqa: PLC0415
+        from ..models.verifier_model import VerifierModel # noqa: PLC0415
         from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
+        from ..models.verifier_multiple_choice import VerifierMultipleChoice # noqa: PLC0415
         from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
         from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
+        from ..models.verifier_repetition import VerifierRepetition # noqa: PLC0415
+        from ..models.verifier_sql import VerifierSql # noqa: PLC0415
         from ..models.verifier_string_check import VerifierStringCheck # noqa: PLC0415
         from ..models.verifier_text_similarity import VerifierTextSimilarity # noqa: PLC0415
         d = dict(src_dict)
@@ -270,11 +337,11 @@ class EvaluationSpec:
 
         dataset = d.pop("dataset")
 
-        def _parse_verifier(data: object) -> str | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity:
+        def _parse_verifier(data: object) -> str | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_0 = VerifierExact.from_dict(data)
+                componentsschemas_verifier_spec_type_0 = VerifierCode.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_0
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -282,7 +349,7 @@ class EvaluationSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_1 = VerifierJson.from_dict(data)
+                componentsschemas_verifier_spec_type_1 = VerifierCommand.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_1
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -290,7 +357,7 @@ class EvaluationSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_2 = VerifierNumeric.from_dict(data)
+                componentsschemas_verifier_spec_type_2 = VerifierExact.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_2
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -298,7 +365,7 @@ class EvaluationSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_3 = VerifierRegex.from_dict(data)
+                componentsschemas_verifier_spec_type_3 = VerifierExpression.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_3
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -306,7 +373,7 @@ class EvaluationSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_4 = VerifierStringCheck.from_dict(data)
+                componentsschemas_verifier_spec_type_4 = VerifierChoice.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_4
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -314,7 +381,7 @@ class EvaluationSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_5 = VerifierTextSimilarity.from_dict(data)
+                componentsschemas_verifier_spec_type_5 = VerifierMultipleChoice.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_5
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -322,12 +389,116 @@ class EvaluationSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_6 = VerifierMulti.from_dict(data)
+                componentsschemas_verifier_spec_type_6 = VerifierMath.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_6
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
-            return cast(str | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity, data)
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_7 = VerifierHttp.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_7
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_8 = VerifierModel.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_8
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_9 = VerifierNumeric.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_9
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_10 = VerifierRegex.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_10
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_11 = VerifierJson.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_11
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_12 = VerifierJsonSchema.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_12
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_13 = VerifierSql.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_13
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_14 = VerifierConstraints.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_14
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_15 = VerifierLength.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_15
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_16 = VerifierRepetition.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_16
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_17 = VerifierStringCheck.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_17
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_18 = VerifierTextSimilarity.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_18
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_19 = VerifierMulti.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_19
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(str | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity, data)
 
         verifier = _parse_verifier(d.pop("verifier"))
 

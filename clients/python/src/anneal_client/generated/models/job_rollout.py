@@ -12,6 +12,9 @@ from ..types import UNSET, Unset
 from typing import cast
 from typing import Literal, cast
 
+if TYPE_CHECKING:
+  from ..models.rollout_part import RolloutPart
+
 T = TypeVar("T", bound="JobRollout")
 
 @_attrs_define
@@ -33,10 +36,13 @@ class JobRollout:
             logprobs (list[float]): Log-probability of each token under the distribution it was drawn from.
             entropy_sum (float): Entropy of the model's distribution at temperature 1, in nats, summed over the tokens.
             finish (str): `stop` or `length`.
+            parts (list[RolloutPart]): The verdicts that it is made of, such as those of the members of a `multi` verifier.
             answer (None | str | Unset): What the verifier compared; null where it took nothing out of the completion.
             status (None | str | Unset): `ok` or `unparsable`; null without a verifier.
             reward (float | None | Unset): Null without a verifier.
-            detail (None | str | Unset): Why there is no ordinary verdict, in one sentence.
+            detail (None | str | Unset): The reason of the verdict in a sentence, where the verifier gave one.
+            verify_seconds (float | None | Unset): How long the verdict took; null without a verifier, and in a finished
+                rollout set, whose `verify_seconds.json` has it.
             pieces (list[str] | None | Unset): The text of each token; null where all completions are kept, which the
                 model's tokenizer tells of.
             entropies (list[float] | None | Unset): Entropy at each token, in nats; null where all completions are kept.
@@ -62,10 +68,12 @@ class JobRollout:
     logprobs: list[float]
     entropy_sum: float
     finish: str
+    parts: list[RolloutPart]
     answer: None | str | Unset = UNSET
     status: None | str | Unset = UNSET
     reward: float | None | Unset = UNSET
     detail: None | str | Unset = UNSET
+    verify_seconds: float | None | Unset = UNSET
     pieces: list[str] | None | Unset = UNSET
     entropies: list[float] | None | Unset = UNSET
     reference_logprobs: list[float] | None | Unset = UNSET
@@ -75,6 +83,7 @@ class JobRollout:
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
+        from ..models.rollout_part import RolloutPart # noqa: PLC0415
         object_ = self.object_
 
         id = self.id
@@ -103,6 +112,11 @@ class JobRollout:
 
         finish = self.finish
 
+        parts = []
+        for parts_item_data in self.parts:
+            parts_item = parts_item_data.to_dict()
+            parts.append(parts_item)
+
         answer: None | str | Unset
         if isinstance(self.answer, Unset):
             answer = UNSET
@@ -126,6 +140,12 @@ class JobRollout:
             detail = UNSET
         else:
             detail = self.detail
+
+        verify_seconds: float | None | Unset
+        if isinstance(self.verify_seconds, Unset):
+            verify_seconds = UNSET
+        else:
+            verify_seconds = self.verify_seconds
 
         pieces: list[str] | None | Unset
         if isinstance(self.pieces, Unset):
@@ -195,6 +215,7 @@ class JobRollout:
             "logprobs": logprobs,
             "entropy_sum": entropy_sum,
             "finish": finish,
+            "parts": parts,
         })
         if answer is not UNSET:
             field_dict["answer"] = answer
@@ -204,6 +225,8 @@ class JobRollout:
             field_dict["reward"] = reward
         if detail is not UNSET:
             field_dict["detail"] = detail
+        if verify_seconds is not UNSET:
+            field_dict["verify_seconds"] = verify_seconds
         if pieces is not UNSET:
             field_dict["pieces"] = pieces
         if entropies is not UNSET:
@@ -221,6 +244,7 @@ class JobRollout:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.rollout_part import RolloutPart # noqa: PLC0415
         d = dict(src_dict)
         object_ = cast(Literal['job.rollout'] , d.pop("object"))
         if object_ != 'job.rollout':
@@ -251,6 +275,13 @@ class JobRollout:
         entropy_sum = d.pop("entropy_sum")
 
         finish = d.pop("finish")
+
+        parts = []
+        _parts = d.pop("parts")
+        for parts_item_data in (_parts):
+            parts_item = RolloutPart.from_dict(parts_item_data)
+
+            parts.append(parts_item)
 
         def _parse_answer(data: object) -> None | str | Unset:
             if data is None:
@@ -287,6 +318,15 @@ class JobRollout:
             return cast(None | str | Unset, data)
 
         detail = _parse_detail(d.pop("detail", UNSET))
+
+        def _parse_verify_seconds(data: object) -> float | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(float | None | Unset, data)
+
+        verify_seconds = _parse_verify_seconds(d.pop("verify_seconds", UNSET))
 
         def _parse_pieces(data: object) -> list[str] | None | Unset:
             if data is None:
@@ -397,10 +437,12 @@ class JobRollout:
             logprobs=logprobs,
             entropy_sum=entropy_sum,
             finish=finish,
+            parts=parts,
             answer=answer,
             status=status,
             reward=reward,
             detail=detail,
+            verify_seconds=verify_seconds,
             pieces=pieces,
             entropies=entropies,
             reference_logprobs=reference_logprobs,

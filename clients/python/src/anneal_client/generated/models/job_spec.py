@@ -31,11 +31,24 @@ if TYPE_CHECKING:
   from ..models.rollout_spec import RolloutSpec
   from ..models.sampling_spec import SamplingSpec
   from ..models.train_spec import TrainSpec
+  from ..models.verifier_choice import VerifierChoice
+  from ..models.verifier_code import VerifierCode
+  from ..models.verifier_command import VerifierCommand
+  from ..models.verifier_constraints import VerifierConstraints
   from ..models.verifier_exact import VerifierExact
+  from ..models.verifier_expression import VerifierExpression
+  from ..models.verifier_http import VerifierHttp
   from ..models.verifier_json import VerifierJson
+  from ..models.verifier_json_schema import VerifierJsonSchema
+  from ..models.verifier_length import VerifierLength
+  from ..models.verifier_math import VerifierMath
+  from ..models.verifier_model import VerifierModel
   from ..models.verifier_multi import VerifierMulti
+  from ..models.verifier_multiple_choice import VerifierMultipleChoice
   from ..models.verifier_numeric import VerifierNumeric
   from ..models.verifier_regex import VerifierRegex
+  from ..models.verifier_repetition import VerifierRepetition
+  from ..models.verifier_sql import VerifierSql
   from ..models.verifier_string_check import VerifierStringCheck
   from ..models.verifier_text_similarity import VerifierTextSimilarity
 
@@ -54,8 +67,13 @@ class JobSpec:
             objective (ObjectiveBolt | ObjectiveFade | ObjectiveGrpo | ObjectiveP3O | ObjectivePolicyGradient | ObjectiveSft
                 | ObjectiveVopd): What is optimised; `type` says by which rule.
             name (None | str | Unset): A name for people; need not be unique.
-            verifier (None | str | Unset | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex |
-                VerifierStringCheck | VerifierTextSimilarity): A stored verifier (`vf_...`) or an inline one.
+            verifier (None | str | Unset | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints |
+                VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength |
+                VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex |
+                VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity): A stored verifier (`vf_...`)
+                or an inline one.
+            require_audit (bool | Unset): Refuse the job unless the last audit of the verifier on the training rows has
+                found it trusted.
             adapter (AdapterSpec | None | Unset): Train an adapter beside the frozen model, in the place of all its weights
                 (`null`).
             sampling (SamplingSpec | Unset): How completions are sampled.
@@ -78,7 +96,8 @@ class JobSpec:
     dataset: DatasetSpec
     objective: ObjectiveBolt | ObjectiveFade | ObjectiveGrpo | ObjectiveP3O | ObjectivePolicyGradient | ObjectiveSft | ObjectiveVopd
     name: None | str | Unset = UNSET
-    verifier: None | str | Unset | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity = UNSET
+    verifier: None | str | Unset | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity = UNSET
+    require_audit: bool | Unset = UNSET
     adapter: AdapterSpec | None | Unset = UNSET
     sampling: SamplingSpec | Unset = UNSET
     optimizer: OptimizerSpec | Unset = UNSET
@@ -113,11 +132,24 @@ class JobSpec:
         from ..models.rollout_spec import RolloutSpec # noqa: PLC0415
         from ..models.sampling_spec import SamplingSpec # noqa: PLC0415
         from ..models.train_spec import TrainSpec # noqa: PLC0415
+        from ..models.verifier_choice import VerifierChoice # noqa: PLC0415
+        from ..models.verifier_code import VerifierCode # noqa: PLC0415
+        from ..models.verifier_command import VerifierCommand # noqa: PLC0415
+        from ..models.verifier_constraints import VerifierConstraints # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_expression import VerifierExpression # noqa: PLC0415
+        from ..models.verifier_http import VerifierHttp # noqa: PLC0415
         from ..models.verifier_json import VerifierJson # noqa: PLC0415
+        from ..models.verifier_json_schema import VerifierJsonSchema # noqa: PLC0415
+        from ..models.verifier_length import VerifierLength # noqa: PLC0415
+        from ..models.verifier_math import VerifierMath # noqa: PLC0415
+        from ..models.verifier_model import VerifierModel # noqa: PLC0415
         from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
+        from ..models.verifier_multiple_choice import VerifierMultipleChoice # noqa: PLC0415
         from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
         from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
+        from ..models.verifier_repetition import VerifierRepetition # noqa: PLC0415
+        from ..models.verifier_sql import VerifierSql # noqa: PLC0415
         from ..models.verifier_string_check import VerifierStringCheck # noqa: PLC0415
         from ..models.verifier_text_similarity import VerifierTextSimilarity # noqa: PLC0415
         model = self.model
@@ -149,13 +181,39 @@ class JobSpec:
         verifier: dict[str, Any] | None | str | Unset
         if isinstance(self.verifier, Unset):
             verifier = UNSET
+        elif isinstance(self.verifier, VerifierCode):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierCommand):
+            verifier = self.verifier.to_dict()
         elif isinstance(self.verifier, VerifierExact):
             verifier = self.verifier.to_dict()
-        elif isinstance(self.verifier, VerifierJson):
+        elif isinstance(self.verifier, VerifierExpression):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierChoice):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierMultipleChoice):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierMath):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierHttp):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierModel):
             verifier = self.verifier.to_dict()
         elif isinstance(self.verifier, VerifierNumeric):
             verifier = self.verifier.to_dict()
         elif isinstance(self.verifier, VerifierRegex):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierJson):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierJsonSchema):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierSql):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierConstraints):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierLength):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierRepetition):
             verifier = self.verifier.to_dict()
         elif isinstance(self.verifier, VerifierStringCheck):
             verifier = self.verifier.to_dict()
@@ -165,6 +223,8 @@ class JobSpec:
             verifier = self.verifier.to_dict()
         else:
             verifier = self.verifier
+
+        require_audit = self.require_audit
 
         adapter: dict[str, Any] | None | Unset
         if isinstance(self.adapter, Unset):
@@ -237,6 +297,8 @@ class JobSpec:
             field_dict["name"] = name
         if verifier is not UNSET:
             field_dict["verifier"] = verifier
+        if require_audit is not UNSET:
+            field_dict["require_audit"] = require_audit
         if adapter is not UNSET:
             field_dict["adapter"] = adapter
         if sampling is not UNSET:
@@ -287,11 +349,24 @@ class JobSpec:
         from ..models.rollout_spec import RolloutSpec # noqa: PLC0415
         from ..models.sampling_spec import SamplingSpec # noqa: PLC0415
         from ..models.train_spec import TrainSpec # noqa: PLC0415
+        from ..models.verifier_choice import VerifierChoice # noqa: PLC0415
+        from ..models.verifier_code import VerifierCode # noqa: PLC0415
+        from ..models.verifier_command import VerifierCommand # noqa: PLC0415
+        from ..models.verifier_constraints import VerifierConstraints # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
+        from ..models.verifier_expression import VerifierExpression # noqa: PLC0415
+        from ..models.verifier_http import VerifierHttp # noqa: PLC0415
         from ..models.verifier_json import VerifierJson # noqa: PLC0415
+        from ..models.verifier_json_schema import VerifierJsonSchema # noqa: PLC0415
+        from ..models.verifier_length import VerifierLength # noqa: PLC0415
+        from ..models.verifier_math import VerifierMath # noqa: PLC0415
+        from ..models.verifier_model import VerifierModel # noqa: PLC0415
         from ..models.verifier_multi import VerifierMulti # noqa: PLC0415
+        from ..models.verifier_multiple_choice import VerifierMultipleChoice # noqa: PLC0415
         from ..models.verifier_numeric import VerifierNumeric # noqa: PLC0415
         from ..models.verifier_regex import VerifierRegex # noqa: PLC0415
+        from ..models.verifier_repetition import VerifierRepetition # noqa: PLC0415
+        from ..models.verifier_sql import VerifierSql # noqa: PLC0415
         from ..models.verifier_string_check import VerifierStringCheck # noqa: PLC0415
         from ..models.verifier_text_similarity import VerifierTextSimilarity # noqa: PLC0415
         d = dict(src_dict)
@@ -365,7 +440,7 @@ class JobSpec:
 
         name = _parse_name(d.pop("name", UNSET))
 
-        def _parse_verifier(data: object) -> None | str | Unset | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity:
+        def _parse_verifier(data: object) -> None | str | Unset | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity:
             if data is None:
                 return data
             if isinstance(data, Unset):
@@ -373,7 +448,7 @@ class JobSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_0 = VerifierExact.from_dict(data)
+                componentsschemas_verifier_spec_type_0 = VerifierCode.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_0
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -381,7 +456,7 @@ class JobSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_1 = VerifierJson.from_dict(data)
+                componentsschemas_verifier_spec_type_1 = VerifierCommand.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_1
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -389,7 +464,7 @@ class JobSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_2 = VerifierNumeric.from_dict(data)
+                componentsschemas_verifier_spec_type_2 = VerifierExact.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_2
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -397,7 +472,7 @@ class JobSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_3 = VerifierRegex.from_dict(data)
+                componentsschemas_verifier_spec_type_3 = VerifierExpression.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_3
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -405,7 +480,7 @@ class JobSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_4 = VerifierStringCheck.from_dict(data)
+                componentsschemas_verifier_spec_type_4 = VerifierChoice.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_4
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -413,7 +488,7 @@ class JobSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_5 = VerifierTextSimilarity.from_dict(data)
+                componentsschemas_verifier_spec_type_5 = VerifierMultipleChoice.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_5
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -421,14 +496,120 @@ class JobSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_6 = VerifierMulti.from_dict(data)
+                componentsschemas_verifier_spec_type_6 = VerifierMath.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_6
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
-            return cast(None | str | Unset | VerifierExact | VerifierJson | VerifierMulti | VerifierNumeric | VerifierRegex | VerifierStringCheck | VerifierTextSimilarity, data)
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_7 = VerifierHttp.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_7
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_8 = VerifierModel.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_8
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_9 = VerifierNumeric.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_9
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_10 = VerifierRegex.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_10
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_11 = VerifierJson.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_11
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_12 = VerifierJsonSchema.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_12
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_13 = VerifierSql.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_13
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_14 = VerifierConstraints.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_14
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_15 = VerifierLength.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_15
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_16 = VerifierRepetition.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_16
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_17 = VerifierStringCheck.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_17
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_18 = VerifierTextSimilarity.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_18
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_19 = VerifierMulti.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_19
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | str | Unset | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity, data)
 
         verifier = _parse_verifier(d.pop("verifier", UNSET))
+
+        require_audit = d.pop("require_audit", UNSET)
 
         def _parse_adapter(data: object) -> AdapterSpec | None | Unset:
             if data is None:
@@ -547,6 +728,7 @@ class JobSpec:
             objective=objective,
             name=name,
             verifier=verifier,
+            require_audit=require_audit,
             adapter=adapter,
             sampling=sampling,
             optimizer=optimizer,

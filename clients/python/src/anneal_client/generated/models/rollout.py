@@ -12,6 +12,9 @@ from ..types import UNSET, Unset
 from typing import cast
 from typing import Literal, cast
 
+if TYPE_CHECKING:
+  from ..models.rollout_part import RolloutPart
+
 T = TypeVar("T", bound="Rollout")
 
 @_attrs_define
@@ -32,9 +35,11 @@ class Rollout:
             logprobs (list[float]): Log-probability of each token under the distribution it was drawn from.
             entropy_sum (float): Entropy of the model's distribution at temperature 1, in nats, summed over the tokens.
             finish (str): `stop` or `length`.
+            parts (list[RolloutPart]): The verdicts that it is made of, such as those of the members of a `multi` verifier.
             answer (None | str | Unset): What the verifier compared; null where it took nothing out of the completion.
             status (None | str | Unset): `ok` or `unparsable`; null without a verifier.
             reward (float | None | Unset): Null without a verifier.
+            detail (None | str | Unset): The reason of the verdict in a sentence, where the verifier gave one.
      """
 
     object_: Literal['rollout']
@@ -50,12 +55,15 @@ class Rollout:
     logprobs: list[float]
     entropy_sum: float
     finish: str
+    parts: list[RolloutPart]
     answer: None | str | Unset = UNSET
     status: None | str | Unset = UNSET
     reward: float | None | Unset = UNSET
+    detail: None | str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
+        from ..models.rollout_part import RolloutPart # noqa: PLC0415
         object_ = self.object_
 
         line = self.line
@@ -82,6 +90,11 @@ class Rollout:
 
         finish = self.finish
 
+        parts = []
+        for parts_item_data in self.parts:
+            parts_item = parts_item_data.to_dict()
+            parts.append(parts_item)
+
         answer: None | str | Unset
         if isinstance(self.answer, Unset):
             answer = UNSET
@@ -100,6 +113,12 @@ class Rollout:
         else:
             reward = self.reward
 
+        detail: None | str | Unset
+        if isinstance(self.detail, Unset):
+            detail = UNSET
+        else:
+            detail = self.detail
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({
@@ -116,6 +135,7 @@ class Rollout:
             "logprobs": logprobs,
             "entropy_sum": entropy_sum,
             "finish": finish,
+            "parts": parts,
         })
         if answer is not UNSET:
             field_dict["answer"] = answer
@@ -123,11 +143,14 @@ class Rollout:
             field_dict["status"] = status
         if reward is not UNSET:
             field_dict["reward"] = reward
+        if detail is not UNSET:
+            field_dict["detail"] = detail
 
         return field_dict
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.rollout_part import RolloutPart # noqa: PLC0415
         d = dict(src_dict)
         object_ = cast(Literal['rollout'] , d.pop("object"))
         if object_ != 'rollout':
@@ -157,6 +180,13 @@ class Rollout:
 
         finish = d.pop("finish")
 
+        parts = []
+        _parts = d.pop("parts")
+        for parts_item_data in (_parts):
+            parts_item = RolloutPart.from_dict(parts_item_data)
+
+            parts.append(parts_item)
+
         def _parse_answer(data: object) -> None | str | Unset:
             if data is None:
                 return data
@@ -184,6 +214,15 @@ class Rollout:
 
         reward = _parse_reward(d.pop("reward", UNSET))
 
+        def _parse_detail(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        detail = _parse_detail(d.pop("detail", UNSET))
+
         rollout = cls(
             object_=object_,
             line=line,
@@ -198,9 +237,11 @@ class Rollout:
             logprobs=logprobs,
             entropy_sum=entropy_sum,
             finish=finish,
+            parts=parts,
             answer=answer,
             status=status,
             reward=reward,
+            detail=detail,
         )
 
         rollout.additional_properties = d

@@ -21,10 +21,11 @@ class TestVerdict:
     """
         Attributes:
             status (str): `ok`, `unparsable` (nothing to judge; the reward counts), `error` or `timeout`.
-            members (list[MemberVerdict]): What the members of a `multi` verifier say; empty for others.
+            members (list[MemberVerdict]): The verdicts that this one is made of, such as those of the members of a `multi`
+                verifier; empty for others.
             reward (float | None | Unset): Null where there is none.
             answer (None | str | Unset): What was compared.
-            detail (None | str | Unset): One sentence when there is no ordinary verdict.
+            detail (None | str | Unset): The reason in a sentence; always there when there is no ordinary verdict.
      """
 
     status: str

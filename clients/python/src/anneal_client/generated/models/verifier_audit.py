@@ -14,17 +14,22 @@ from typing import Literal, cast
 
 if TYPE_CHECKING:
   from ..models.audit_example import AuditExample
+  from ..models.audit_latency import AuditLatency
+  from ..models.audit_probe import AuditProbe
+  from ..models.audit_reason import AuditReason
 
 T = TypeVar("T", bound="VerifierAudit")
 
 @_attrs_define
 class VerifierAudit:
-    """ How a verifier judges a data set's own answers.
+    """ What a verifier makes of a data set's own answers, and of texts that no model should be rewarded for.
 
         Attributes:
             object_ (Literal['verifier.audit']):
             verifier (str):
             dataset (str):
+            verdict (str): `trusted` or `suspicious`: what a job asks for with `"require_audit": true`.
+            reasons (list[AuditReason]): Why it is suspicious; empty where it is trusted.
             rows (int): Rows that were looked at.
             skipped (int): Rows with neither a completion nor an answer, which could not be judged.
             from_completion (int): Judged rows whose text was the row's completion; that of the others was its answer.
@@ -33,6 +38,9 @@ class VerifierAudit:
             unparsable (int): Held nothing to judge.
             errors (int): Could not be judged.
             examples (list[AuditExample]): The first rows that did not pass, at most 10.
+            probes (list[AuditProbe]): Texts that were tried in the place of the rows' own, on the first 100 rows.
+            unstable (int): Rows whose own text got another verdict when it was judged again.
+            latency (AuditLatency): How long verdicts took, in seconds.
             pass_rate (float | None | Unset): Share of the judged rows that pass; null when none was judged. A verifier that
                 fails right answers is broken.
      """
@@ -40,6 +48,8 @@ class VerifierAudit:
     object_: Literal['verifier.audit']
     verifier: str
     dataset: str
+    verdict: str
+    reasons: list[AuditReason]
     rows: int
     skipped: int
     from_completion: int
@@ -48,16 +58,29 @@ class VerifierAudit:
     unparsable: int
     errors: int
     examples: list[AuditExample]
+    probes: list[AuditProbe]
+    unstable: int
+    latency: AuditLatency
     pass_rate: float | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.audit_example import AuditExample # noqa: PLC0415
+        from ..models.audit_latency import AuditLatency # noqa: PLC0415
+        from ..models.audit_probe import AuditProbe # noqa: PLC0415
+        from ..models.audit_reason import AuditReason # noqa: PLC0415
         object_ = self.object_
 
         verifier = self.verifier
 
         dataset = self.dataset
+
+        verdict = self.verdict
+
+        reasons = []
+        for reasons_item_data in self.reasons:
+            reasons_item = reasons_item_data.to_dict()
+            reasons.append(reasons_item)
 
         rows = self.rows
 
@@ -78,6 +101,15 @@ class VerifierAudit:
             examples_item = examples_item_data.to_dict()
             examples.append(examples_item)
 
+        probes = []
+        for probes_item_data in self.probes:
+            probes_item = probes_item_data.to_dict()
+            probes.append(probes_item)
+
+        unstable = self.unstable
+
+        latency = self.latency.to_dict()
+
         pass_rate: float | None | Unset
         if isinstance(self.pass_rate, Unset):
             pass_rate = UNSET
@@ -90,6 +122,8 @@ class VerifierAudit:
             "object": object_,
             "verifier": verifier,
             "dataset": dataset,
+            "verdict": verdict,
+            "reasons": reasons,
             "rows": rows,
             "skipped": skipped,
             "from_completion": from_completion,
@@ -98,6 +132,9 @@ class VerifierAudit:
             "unparsable": unparsable,
             "errors": errors,
             "examples": examples,
+            "probes": probes,
+            "unstable": unstable,
+            "latency": latency,
         })
         if pass_rate is not UNSET:
             field_dict["pass_rate"] = pass_rate
@@ -107,6 +144,9 @@ class VerifierAudit:
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         from ..models.audit_example import AuditExample # noqa: PLC0415
+        from ..models.audit_latency import AuditLatency # noqa: PLC0415
+        from ..models.audit_probe import AuditProbe # noqa: PLC0415
+        from ..models.audit_reason import AuditReason # noqa: PLC0415
         d = dict(src_dict)
         object_ = cast(Literal['verifier.audit'] , d.pop("object"))
         if object_ != 'verifier.audit':
@@ -115,6 +155,15 @@ class VerifierAudit:
         verifier = d.pop("verifier")
 
         dataset = d.pop("dataset")
+
+        verdict = d.pop("verdict")
+
+        reasons = []
+        _reasons = d.pop("reasons")
+        for reasons_item_data in (_reasons):
+            reasons_item = AuditReason.from_dict(reasons_item_data)
+
+            reasons.append(reasons_item)
 
         rows = d.pop("rows")
 
@@ -137,6 +186,17 @@ class VerifierAudit:
 
             examples.append(examples_item)
 
+        probes = []
+        _probes = d.pop("probes")
+        for probes_item_data in (_probes):
+            probes_item = AuditProbe.from_dict(probes_item_data)
+
+            probes.append(probes_item)
+
+        unstable = d.pop("unstable")
+
+        latency = AuditLatency.from_dict(d.pop("latency"))
+
         def _parse_pass_rate(data: object) -> float | None | Unset:
             if data is None:
                 return data
@@ -150,6 +210,8 @@ class VerifierAudit:
             object_=object_,
             verifier=verifier,
             dataset=dataset,
+            verdict=verdict,
+            reasons=reasons,
             rows=rows,
             skipped=skipped,
             from_completion=from_completion,
@@ -158,6 +220,9 @@ class VerifierAudit:
             unparsable=unparsable,
             errors=errors,
             examples=examples,
+            probes=probes,
+            unstable=unstable,
+            latency=latency,
             pass_rate=pass_rate,
         )
 

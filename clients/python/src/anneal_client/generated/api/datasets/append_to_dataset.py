@@ -8,9 +8,12 @@ from ...client import AuthenticatedClient, Client
 from ...types import Response, UNSET
 from ... import errors
 
+from ...models.dataset_dry_run import DatasetDryRun
+from ...models.dataset_preview import DatasetPreview
 from ...models.dataset_version import DatasetVersion
 from ...models.problem import Problem
 from ...types import File, FileTypes
+from ...types import UNSET, Unset
 from io import BytesIO
 from typing import cast
 
@@ -18,13 +21,49 @@ def _get_kwargs(
     id: str,
     *,
     body: File,
+    form: str | Unset = UNSET,
+    filename: str | Unset = UNSET,
+    layout: str | Unset = UNSET,
+    map_: str | Unset = UNSET,
+    prompt_column: str | Unset = UNSET,
+    answer_column: str | Unset = UNSET,
+    completion_column: str | Unset = UNSET,
+    split: str | Unset = UNSET,
+    dry_run: DatasetDryRun | Unset = UNSET,
 
 ) -> dict[str, Any]:
     headers: dict[str, Any] = {}
 
+    params: dict[str, Any] = {}
+
+    params["form"] = form
+
+    params["filename"] = filename
+
+    params["layout"] = layout
+
+    params["map"] = map_
+
+    params["prompt_column"] = prompt_column
+
+    params["answer_column"] = answer_column
+
+    params["completion_column"] = completion_column
+
+    params["split"] = split
+
+    json_dry_run: str | Unset = UNSET
+    if not isinstance(dry_run, Unset):
+        json_dry_run = dry_run.value
+
+    params["dry_run"] = json_dry_run
+
+    params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
+
     _kwargs: dict[str, Any] = {
         "method": "post",
         "url": "/v1/datasets/{id}/append".format(id=quote(str(id), safe=""),),
+        "params": params,
     }
 
     _kwargs["content"] = body.payload
@@ -33,7 +72,12 @@ def _get_kwargs(
     _kwargs["headers"] = headers
     return _kwargs
 
-def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> DatasetVersion | Problem | None:
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> DatasetPreview | DatasetVersion | Problem | None:
+    if response.status_code == 200:
+        response_200 = DatasetPreview.from_dict(response.json())
+
+        return response_200
+
     if response.status_code == 201:
         response_201 = DatasetVersion.from_dict(response.json())
 
@@ -99,7 +143,7 @@ def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Res
     else:
         return None
 
-def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[DatasetVersion | Problem]:
+def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[DatasetPreview | DatasetVersion | Problem]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -112,18 +156,37 @@ def sync_detailed(
     *,
     client: AuthenticatedClient | Client,
     body: File,
+    form: str | Unset = UNSET,
+    filename: str | Unset = UNSET,
+    layout: str | Unset = UNSET,
+    map_: str | Unset = UNSET,
+    prompt_column: str | Unset = UNSET,
+    answer_column: str | Unset = UNSET,
+    completion_column: str | Unset = UNSET,
+    split: str | Unset = UNSET,
+    dry_run: DatasetDryRun | Unset = UNSET,
 
-) -> Response[DatasetVersion | Problem]:
+) -> Response[DatasetPreview | DatasetVersion | Problem]:
     """ Append rows to a data set
 
      Makes a version with the rows of the newest one and those of the body behind them, read with the
-    same columns. An
-    error names the row of the body, and nothing is kept of a body with a broken one. Of several appends
-    at the same
+    same columns and split
+    in the same way. An error names the row of the body, and nothing is kept of a body with a broken
+    one. Form, layout and map
+    are those of a new data set; the columns cannot be named anew. Of several appends at the same
     time none loses its rows. The whole may not become larger than an upload.
 
     Args:
         id (str):
+        form (str | Unset):
+        filename (str | Unset):
+        layout (str | Unset):
+        map_ (str | Unset):
+        prompt_column (str | Unset):
+        answer_column (str | Unset):
+        completion_column (str | Unset):
+        split (str | Unset):
+        dry_run (DatasetDryRun | Unset): What is done instead of storing.
         body (File):
 
     Raises:
@@ -131,12 +194,21 @@ def sync_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[DatasetVersion | Problem]
+        Response[DatasetPreview | DatasetVersion | Problem]
      """
 
     kwargs = _get_kwargs(
         id=id,
 body=body,
+form=form,
+filename=filename,
+layout=layout,
+map_=map_,
+prompt_column=prompt_column,
+answer_column=answer_column,
+completion_column=completion_column,
+split=split,
+dry_run=dry_run,
 
     )
 
@@ -151,18 +223,37 @@ def sync(
     *,
     client: AuthenticatedClient | Client,
     body: File,
+    form: str | Unset = UNSET,
+    filename: str | Unset = UNSET,
+    layout: str | Unset = UNSET,
+    map_: str | Unset = UNSET,
+    prompt_column: str | Unset = UNSET,
+    answer_column: str | Unset = UNSET,
+    completion_column: str | Unset = UNSET,
+    split: str | Unset = UNSET,
+    dry_run: DatasetDryRun | Unset = UNSET,
 
-) -> DatasetVersion | Problem | None:
+) -> DatasetPreview | DatasetVersion | Problem | None:
     """ Append rows to a data set
 
      Makes a version with the rows of the newest one and those of the body behind them, read with the
-    same columns. An
-    error names the row of the body, and nothing is kept of a body with a broken one. Of several appends
-    at the same
+    same columns and split
+    in the same way. An error names the row of the body, and nothing is kept of a body with a broken
+    one. Form, layout and map
+    are those of a new data set; the columns cannot be named anew. Of several appends at the same
     time none loses its rows. The whole may not become larger than an upload.
 
     Args:
         id (str):
+        form (str | Unset):
+        filename (str | Unset):
+        layout (str | Unset):
+        map_ (str | Unset):
+        prompt_column (str | Unset):
+        answer_column (str | Unset):
+        completion_column (str | Unset):
+        split (str | Unset):
+        dry_run (DatasetDryRun | Unset): What is done instead of storing.
         body (File):
 
     Raises:
@@ -170,13 +261,22 @@ def sync(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        DatasetVersion | Problem
+        DatasetPreview | DatasetVersion | Problem
      """
 
     return sync_detailed(
         id=id,
 client=client,
 body=body,
+form=form,
+filename=filename,
+layout=layout,
+map_=map_,
+prompt_column=prompt_column,
+answer_column=answer_column,
+completion_column=completion_column,
+split=split,
+dry_run=dry_run,
 
     ).parsed
 
@@ -185,18 +285,37 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient | Client,
     body: File,
+    form: str | Unset = UNSET,
+    filename: str | Unset = UNSET,
+    layout: str | Unset = UNSET,
+    map_: str | Unset = UNSET,
+    prompt_column: str | Unset = UNSET,
+    answer_column: str | Unset = UNSET,
+    completion_column: str | Unset = UNSET,
+    split: str | Unset = UNSET,
+    dry_run: DatasetDryRun | Unset = UNSET,
 
-) -> Response[DatasetVersion | Problem]:
+) -> Response[DatasetPreview | DatasetVersion | Problem]:
     """ Append rows to a data set
 
      Makes a version with the rows of the newest one and those of the body behind them, read with the
-    same columns. An
-    error names the row of the body, and nothing is kept of a body with a broken one. Of several appends
-    at the same
+    same columns and split
+    in the same way. An error names the row of the body, and nothing is kept of a body with a broken
+    one. Form, layout and map
+    are those of a new data set; the columns cannot be named anew. Of several appends at the same
     time none loses its rows. The whole may not become larger than an upload.
 
     Args:
         id (str):
+        form (str | Unset):
+        filename (str | Unset):
+        layout (str | Unset):
+        map_ (str | Unset):
+        prompt_column (str | Unset):
+        answer_column (str | Unset):
+        completion_column (str | Unset):
+        split (str | Unset):
+        dry_run (DatasetDryRun | Unset): What is done instead of storing.
         body (File):
 
     Raises:
@@ -204,12 +323,21 @@ async def asyncio_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[DatasetVersion | Problem]
+        Response[DatasetPreview | DatasetVersion | Problem]
      """
 
     kwargs = _get_kwargs(
         id=id,
 body=body,
+form=form,
+filename=filename,
+layout=layout,
+map_=map_,
+prompt_column=prompt_column,
+answer_column=answer_column,
+completion_column=completion_column,
+split=split,
+dry_run=dry_run,
 
     )
 
@@ -224,18 +352,37 @@ async def asyncio(
     *,
     client: AuthenticatedClient | Client,
     body: File,
+    form: str | Unset = UNSET,
+    filename: str | Unset = UNSET,
+    layout: str | Unset = UNSET,
+    map_: str | Unset = UNSET,
+    prompt_column: str | Unset = UNSET,
+    answer_column: str | Unset = UNSET,
+    completion_column: str | Unset = UNSET,
+    split: str | Unset = UNSET,
+    dry_run: DatasetDryRun | Unset = UNSET,
 
-) -> DatasetVersion | Problem | None:
+) -> DatasetPreview | DatasetVersion | Problem | None:
     """ Append rows to a data set
 
      Makes a version with the rows of the newest one and those of the body behind them, read with the
-    same columns. An
-    error names the row of the body, and nothing is kept of a body with a broken one. Of several appends
-    at the same
+    same columns and split
+    in the same way. An error names the row of the body, and nothing is kept of a body with a broken
+    one. Form, layout and map
+    are those of a new data set; the columns cannot be named anew. Of several appends at the same
     time none loses its rows. The whole may not become larger than an upload.
 
     Args:
         id (str):
+        form (str | Unset):
+        filename (str | Unset):
+        layout (str | Unset):
+        map_ (str | Unset):
+        prompt_column (str | Unset):
+        answer_column (str | Unset):
+        completion_column (str | Unset):
+        split (str | Unset):
+        dry_run (DatasetDryRun | Unset): What is done instead of storing.
         body (File):
 
     Raises:
@@ -243,12 +390,21 @@ async def asyncio(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        DatasetVersion | Problem
+        DatasetPreview | DatasetVersion | Problem
      """
 
     return (await asyncio_detailed(
         id=id,
 client=client,
 body=body,
+form=form,
+filename=filename,
+layout=layout,
+map_=map_,
+prompt_column=prompt_column,
+answer_column=answer_column,
+completion_column=completion_column,
+split=split,
+dry_run=dry_run,
 
     )).parsed

@@ -9,6 +9,8 @@ from ...types import Response, UNSET
 from ... import errors
 
 from ...models.dataset import Dataset
+from ...models.dataset_dry_run import DatasetDryRun
+from ...models.dataset_preview import DatasetPreview
 from ...models.problem import Problem
 from ...types import File, FileTypes
 from ...types import UNSET, Unset
@@ -20,9 +22,16 @@ def _get_kwargs(
     body: File | Unset = UNSET,
     name: str | Unset = UNSET,
     file: str | Unset = UNSET,
+    source: str | Unset = UNSET,
+    form: str | Unset = UNSET,
+    filename: str | Unset = UNSET,
+    layout: str | Unset = UNSET,
+    map_: str | Unset = UNSET,
     prompt_column: str | Unset = UNSET,
     answer_column: str | Unset = UNSET,
     completion_column: str | Unset = UNSET,
+    split: str | Unset = UNSET,
+    dry_run: DatasetDryRun | Unset = UNSET,
 
 ) -> dict[str, Any]:
     headers: dict[str, Any] = {}
@@ -33,11 +42,29 @@ def _get_kwargs(
 
     params["file"] = file
 
+    params["source"] = source
+
+    params["form"] = form
+
+    params["filename"] = filename
+
+    params["layout"] = layout
+
+    params["map"] = map_
+
     params["prompt_column"] = prompt_column
 
     params["answer_column"] = answer_column
 
     params["completion_column"] = completion_column
+
+    params["split"] = split
+
+    json_dry_run: str | Unset = UNSET
+    if not isinstance(dry_run, Unset):
+        json_dry_run = dry_run.value
+
+    params["dry_run"] = json_dry_run
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -54,7 +81,12 @@ def _get_kwargs(
     _kwargs["headers"] = headers
     return _kwargs
 
-def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Dataset | Problem | None:
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Dataset | DatasetPreview | Problem | None:
+    if response.status_code == 200:
+        response_200 = DatasetPreview.from_dict(response.json())
+
+        return response_200
+
     if response.status_code == 201:
         response_201 = Dataset.from_dict(response.json())
 
@@ -115,7 +147,7 @@ def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Res
     else:
         return None
 
-def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[Dataset | Problem]:
+def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[Dataset | DatasetPreview | Problem]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -129,25 +161,43 @@ def sync_detailed(
     body: File | Unset = UNSET,
     name: str | Unset = UNSET,
     file: str | Unset = UNSET,
+    source: str | Unset = UNSET,
+    form: str | Unset = UNSET,
+    filename: str | Unset = UNSET,
+    layout: str | Unset = UNSET,
+    map_: str | Unset = UNSET,
     prompt_column: str | Unset = UNSET,
     answer_column: str | Unset = UNSET,
     completion_column: str | Unset = UNSET,
+    split: str | Unset = UNSET,
+    dry_run: DatasetDryRun | Unset = UNSET,
 
-) -> Response[Dataset | Problem]:
+) -> Response[Dataset | DatasetPreview | Problem]:
     """ Upload a data set
 
-     The body is JSON Lines: one JSON object per line. It is streamed to disk and checked on the way; an
-    error names
-    the row, and nothing is kept of a file with a broken one. A large file is better sent in parts
-    (`/v1/uploads`), which can
-    be sent again one by one, and named here when it is complete; it can be deleted then.
+     The body is JSON Lines, a JSON array, CSV, TSV or Parquet, also packed with gzip or zstd. It is
+    checked on the way to the
+    disk and stored as JSON Lines; an error names the row, and nothing is kept of a file with a broken
+    one. A large file is
+    better sent in parts (`/v1/uploads`), which can be sent again one by one, and named here when it is
+    complete; it can be
+    deleted then. With `source`, the server brings the rows from the hub, and answers when it has them.
+    With
+    `dry_run=preview` nothing is stored.
 
     Args:
         name (str | Unset):
         file (str | Unset):
+        source (str | Unset):
+        form (str | Unset):
+        filename (str | Unset):
+        layout (str | Unset):
+        map_ (str | Unset):
         prompt_column (str | Unset):
         answer_column (str | Unset):
         completion_column (str | Unset):
+        split (str | Unset):
+        dry_run (DatasetDryRun | Unset): What is done instead of storing.
         body (File | Unset):
 
     Raises:
@@ -155,16 +205,23 @@ def sync_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[Dataset | Problem]
+        Response[Dataset | DatasetPreview | Problem]
      """
 
     kwargs = _get_kwargs(
         body=body,
 name=name,
 file=file,
+source=source,
+form=form,
+filename=filename,
+layout=layout,
+map_=map_,
 prompt_column=prompt_column,
 answer_column=answer_column,
 completion_column=completion_column,
+split=split,
+dry_run=dry_run,
 
     )
 
@@ -180,25 +237,43 @@ def sync(
     body: File | Unset = UNSET,
     name: str | Unset = UNSET,
     file: str | Unset = UNSET,
+    source: str | Unset = UNSET,
+    form: str | Unset = UNSET,
+    filename: str | Unset = UNSET,
+    layout: str | Unset = UNSET,
+    map_: str | Unset = UNSET,
     prompt_column: str | Unset = UNSET,
     answer_column: str | Unset = UNSET,
     completion_column: str | Unset = UNSET,
+    split: str | Unset = UNSET,
+    dry_run: DatasetDryRun | Unset = UNSET,
 
-) -> Dataset | Problem | None:
+) -> Dataset | DatasetPreview | Problem | None:
     """ Upload a data set
 
-     The body is JSON Lines: one JSON object per line. It is streamed to disk and checked on the way; an
-    error names
-    the row, and nothing is kept of a file with a broken one. A large file is better sent in parts
-    (`/v1/uploads`), which can
-    be sent again one by one, and named here when it is complete; it can be deleted then.
+     The body is JSON Lines, a JSON array, CSV, TSV or Parquet, also packed with gzip or zstd. It is
+    checked on the way to the
+    disk and stored as JSON Lines; an error names the row, and nothing is kept of a file with a broken
+    one. A large file is
+    better sent in parts (`/v1/uploads`), which can be sent again one by one, and named here when it is
+    complete; it can be
+    deleted then. With `source`, the server brings the rows from the hub, and answers when it has them.
+    With
+    `dry_run=preview` nothing is stored.
 
     Args:
         name (str | Unset):
         file (str | Unset):
+        source (str | Unset):
+        form (str | Unset):
+        filename (str | Unset):
+        layout (str | Unset):
+        map_ (str | Unset):
         prompt_column (str | Unset):
         answer_column (str | Unset):
         completion_column (str | Unset):
+        split (str | Unset):
+        dry_run (DatasetDryRun | Unset): What is done instead of storing.
         body (File | Unset):
 
     Raises:
@@ -206,7 +281,7 @@ def sync(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Dataset | Problem
+        Dataset | DatasetPreview | Problem
      """
 
     return sync_detailed(
@@ -214,9 +289,16 @@ def sync(
 body=body,
 name=name,
 file=file,
+source=source,
+form=form,
+filename=filename,
+layout=layout,
+map_=map_,
 prompt_column=prompt_column,
 answer_column=answer_column,
 completion_column=completion_column,
+split=split,
+dry_run=dry_run,
 
     ).parsed
 
@@ -226,25 +308,43 @@ async def asyncio_detailed(
     body: File | Unset = UNSET,
     name: str | Unset = UNSET,
     file: str | Unset = UNSET,
+    source: str | Unset = UNSET,
+    form: str | Unset = UNSET,
+    filename: str | Unset = UNSET,
+    layout: str | Unset = UNSET,
+    map_: str | Unset = UNSET,
     prompt_column: str | Unset = UNSET,
     answer_column: str | Unset = UNSET,
     completion_column: str | Unset = UNSET,
+    split: str | Unset = UNSET,
+    dry_run: DatasetDryRun | Unset = UNSET,
 
-) -> Response[Dataset | Problem]:
+) -> Response[Dataset | DatasetPreview | Problem]:
     """ Upload a data set
 
-     The body is JSON Lines: one JSON object per line. It is streamed to disk and checked on the way; an
-    error names
-    the row, and nothing is kept of a file with a broken one. A large file is better sent in parts
-    (`/v1/uploads`), which can
-    be sent again one by one, and named here when it is complete; it can be deleted then.
+     The body is JSON Lines, a JSON array, CSV, TSV or Parquet, also packed with gzip or zstd. It is
+    checked on the way to the
+    disk and stored as JSON Lines; an error names the row, and nothing is kept of a file with a broken
+    one. A large file is
+    better sent in parts (`/v1/uploads`), which can be sent again one by one, and named here when it is
+    complete; it can be
+    deleted then. With `source`, the server brings the rows from the hub, and answers when it has them.
+    With
+    `dry_run=preview` nothing is stored.
 
     Args:
         name (str | Unset):
         file (str | Unset):
+        source (str | Unset):
+        form (str | Unset):
+        filename (str | Unset):
+        layout (str | Unset):
+        map_ (str | Unset):
         prompt_column (str | Unset):
         answer_column (str | Unset):
         completion_column (str | Unset):
+        split (str | Unset):
+        dry_run (DatasetDryRun | Unset): What is done instead of storing.
         body (File | Unset):
 
     Raises:
@@ -252,16 +352,23 @@ async def asyncio_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[Dataset | Problem]
+        Response[Dataset | DatasetPreview | Problem]
      """
 
     kwargs = _get_kwargs(
         body=body,
 name=name,
 file=file,
+source=source,
+form=form,
+filename=filename,
+layout=layout,
+map_=map_,
 prompt_column=prompt_column,
 answer_column=answer_column,
 completion_column=completion_column,
+split=split,
+dry_run=dry_run,
 
     )
 
@@ -277,25 +384,43 @@ async def asyncio(
     body: File | Unset = UNSET,
     name: str | Unset = UNSET,
     file: str | Unset = UNSET,
+    source: str | Unset = UNSET,
+    form: str | Unset = UNSET,
+    filename: str | Unset = UNSET,
+    layout: str | Unset = UNSET,
+    map_: str | Unset = UNSET,
     prompt_column: str | Unset = UNSET,
     answer_column: str | Unset = UNSET,
     completion_column: str | Unset = UNSET,
+    split: str | Unset = UNSET,
+    dry_run: DatasetDryRun | Unset = UNSET,
 
-) -> Dataset | Problem | None:
+) -> Dataset | DatasetPreview | Problem | None:
     """ Upload a data set
 
-     The body is JSON Lines: one JSON object per line. It is streamed to disk and checked on the way; an
-    error names
-    the row, and nothing is kept of a file with a broken one. A large file is better sent in parts
-    (`/v1/uploads`), which can
-    be sent again one by one, and named here when it is complete; it can be deleted then.
+     The body is JSON Lines, a JSON array, CSV, TSV or Parquet, also packed with gzip or zstd. It is
+    checked on the way to the
+    disk and stored as JSON Lines; an error names the row, and nothing is kept of a file with a broken
+    one. A large file is
+    better sent in parts (`/v1/uploads`), which can be sent again one by one, and named here when it is
+    complete; it can be
+    deleted then. With `source`, the server brings the rows from the hub, and answers when it has them.
+    With
+    `dry_run=preview` nothing is stored.
 
     Args:
         name (str | Unset):
         file (str | Unset):
+        source (str | Unset):
+        form (str | Unset):
+        filename (str | Unset):
+        layout (str | Unset):
+        map_ (str | Unset):
         prompt_column (str | Unset):
         answer_column (str | Unset):
         completion_column (str | Unset):
+        split (str | Unset):
+        dry_run (DatasetDryRun | Unset): What is done instead of storing.
         body (File | Unset):
 
     Raises:
@@ -303,7 +428,7 @@ async def asyncio(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Dataset | Problem
+        Dataset | DatasetPreview | Problem
      """
 
     return (await asyncio_detailed(
@@ -311,8 +436,15 @@ async def asyncio(
 body=body,
 name=name,
 file=file,
+source=source,
+form=form,
+filename=filename,
+layout=layout,
+map_=map_,
 prompt_column=prompt_column,
 answer_column=answer_column,
 completion_column=completion_column,
+split=split,
+dry_run=dry_run,
 
     )).parsed

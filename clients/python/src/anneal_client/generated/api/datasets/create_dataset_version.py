@@ -8,6 +8,8 @@ from ...client import AuthenticatedClient, Client
 from ...types import Response, UNSET
 from ... import errors
 
+from ...models.dataset_dry_run import DatasetDryRun
+from ...models.dataset_preview import DatasetPreview
 from ...models.dataset_version import DatasetVersion
 from ...models.problem import Problem
 from ...types import File, FileTypes
@@ -18,21 +20,46 @@ from typing import cast
 def _get_kwargs(
     id: str,
     *,
-    body: File,
+    body: File | Unset = UNSET,
+    source: str | Unset = UNSET,
+    form: str | Unset = UNSET,
+    filename: str | Unset = UNSET,
+    layout: str | Unset = UNSET,
+    map_: str | Unset = UNSET,
     prompt_column: str | Unset = UNSET,
     answer_column: str | Unset = UNSET,
     completion_column: str | Unset = UNSET,
+    split: str | Unset = UNSET,
+    dry_run: DatasetDryRun | Unset = UNSET,
 
 ) -> dict[str, Any]:
     headers: dict[str, Any] = {}
 
     params: dict[str, Any] = {}
 
+    params["source"] = source
+
+    params["form"] = form
+
+    params["filename"] = filename
+
+    params["layout"] = layout
+
+    params["map"] = map_
+
     params["prompt_column"] = prompt_column
 
     params["answer_column"] = answer_column
 
     params["completion_column"] = completion_column
+
+    params["split"] = split
+
+    json_dry_run: str | Unset = UNSET
+    if not isinstance(dry_run, Unset):
+        json_dry_run = dry_run.value
+
+    params["dry_run"] = json_dry_run
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -42,13 +69,19 @@ def _get_kwargs(
         "params": params,
     }
 
-    _kwargs["content"] = body.payload
+    if not isinstance(body, Unset):
+        _kwargs["content"] = body.payload
     headers["Content-Type"] = "application/jsonl"
 
     _kwargs["headers"] = headers
     return _kwargs
 
-def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> DatasetVersion | Problem | None:
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> DatasetPreview | DatasetVersion | Problem | None:
+    if response.status_code == 200:
+        response_200 = DatasetPreview.from_dict(response.json())
+
+        return response_200
+
     if response.status_code == 201:
         response_201 = DatasetVersion.from_dict(response.json())
 
@@ -114,7 +147,7 @@ def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Res
     else:
         return None
 
-def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[DatasetVersion | Problem]:
+def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[DatasetPreview | DatasetVersion | Problem]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -126,37 +159,60 @@ def sync_detailed(
     id: str,
     *,
     client: AuthenticatedClient | Client,
-    body: File,
+    body: File | Unset = UNSET,
+    source: str | Unset = UNSET,
+    form: str | Unset = UNSET,
+    filename: str | Unset = UNSET,
+    layout: str | Unset = UNSET,
+    map_: str | Unset = UNSET,
     prompt_column: str | Unset = UNSET,
     answer_column: str | Unset = UNSET,
     completion_column: str | Unset = UNSET,
+    split: str | Unset = UNSET,
+    dry_run: DatasetDryRun | Unset = UNSET,
 
-) -> Response[DatasetVersion | Problem]:
+) -> Response[DatasetPreview | DatasetVersion | Problem]:
     """ Upload a new version of a data set
 
      Jobs that named the data set keep the version they were submitted with; later ones get this one.
+    Forms, layouts and maps are
+    those of a new data set.
 
     Args:
         id (str):
+        source (str | Unset):
+        form (str | Unset):
+        filename (str | Unset):
+        layout (str | Unset):
+        map_ (str | Unset):
         prompt_column (str | Unset):
         answer_column (str | Unset):
         completion_column (str | Unset):
-        body (File):
+        split (str | Unset):
+        dry_run (DatasetDryRun | Unset): What is done instead of storing.
+        body (File | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[DatasetVersion | Problem]
+        Response[DatasetPreview | DatasetVersion | Problem]
      """
 
     kwargs = _get_kwargs(
         id=id,
 body=body,
+source=source,
+form=form,
+filename=filename,
+layout=layout,
+map_=map_,
 prompt_column=prompt_column,
 answer_column=answer_column,
 completion_column=completion_column,
+split=split,
+dry_run=dry_run,
 
     )
 
@@ -170,38 +226,61 @@ def sync(
     id: str,
     *,
     client: AuthenticatedClient | Client,
-    body: File,
+    body: File | Unset = UNSET,
+    source: str | Unset = UNSET,
+    form: str | Unset = UNSET,
+    filename: str | Unset = UNSET,
+    layout: str | Unset = UNSET,
+    map_: str | Unset = UNSET,
     prompt_column: str | Unset = UNSET,
     answer_column: str | Unset = UNSET,
     completion_column: str | Unset = UNSET,
+    split: str | Unset = UNSET,
+    dry_run: DatasetDryRun | Unset = UNSET,
 
-) -> DatasetVersion | Problem | None:
+) -> DatasetPreview | DatasetVersion | Problem | None:
     """ Upload a new version of a data set
 
      Jobs that named the data set keep the version they were submitted with; later ones get this one.
+    Forms, layouts and maps are
+    those of a new data set.
 
     Args:
         id (str):
+        source (str | Unset):
+        form (str | Unset):
+        filename (str | Unset):
+        layout (str | Unset):
+        map_ (str | Unset):
         prompt_column (str | Unset):
         answer_column (str | Unset):
         completion_column (str | Unset):
-        body (File):
+        split (str | Unset):
+        dry_run (DatasetDryRun | Unset): What is done instead of storing.
+        body (File | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        DatasetVersion | Problem
+        DatasetPreview | DatasetVersion | Problem
      """
 
     return sync_detailed(
         id=id,
 client=client,
 body=body,
+source=source,
+form=form,
+filename=filename,
+layout=layout,
+map_=map_,
 prompt_column=prompt_column,
 answer_column=answer_column,
 completion_column=completion_column,
+split=split,
+dry_run=dry_run,
 
     ).parsed
 
@@ -209,37 +288,60 @@ async def asyncio_detailed(
     id: str,
     *,
     client: AuthenticatedClient | Client,
-    body: File,
+    body: File | Unset = UNSET,
+    source: str | Unset = UNSET,
+    form: str | Unset = UNSET,
+    filename: str | Unset = UNSET,
+    layout: str | Unset = UNSET,
+    map_: str | Unset = UNSET,
     prompt_column: str | Unset = UNSET,
     answer_column: str | Unset = UNSET,
     completion_column: str | Unset = UNSET,
+    split: str | Unset = UNSET,
+    dry_run: DatasetDryRun | Unset = UNSET,
 
-) -> Response[DatasetVersion | Problem]:
+) -> Response[DatasetPreview | DatasetVersion | Problem]:
     """ Upload a new version of a data set
 
      Jobs that named the data set keep the version they were submitted with; later ones get this one.
+    Forms, layouts and maps are
+    those of a new data set.
 
     Args:
         id (str):
+        source (str | Unset):
+        form (str | Unset):
+        filename (str | Unset):
+        layout (str | Unset):
+        map_ (str | Unset):
         prompt_column (str | Unset):
         answer_column (str | Unset):
         completion_column (str | Unset):
-        body (File):
+        split (str | Unset):
+        dry_run (DatasetDryRun | Unset): What is done instead of storing.
+        body (File | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[DatasetVersion | Problem]
+        Response[DatasetPreview | DatasetVersion | Problem]
      """
 
     kwargs = _get_kwargs(
         id=id,
 body=body,
+source=source,
+form=form,
+filename=filename,
+layout=layout,
+map_=map_,
 prompt_column=prompt_column,
 answer_column=answer_column,
 completion_column=completion_column,
+split=split,
+dry_run=dry_run,
 
     )
 
@@ -253,37 +355,60 @@ async def asyncio(
     id: str,
     *,
     client: AuthenticatedClient | Client,
-    body: File,
+    body: File | Unset = UNSET,
+    source: str | Unset = UNSET,
+    form: str | Unset = UNSET,
+    filename: str | Unset = UNSET,
+    layout: str | Unset = UNSET,
+    map_: str | Unset = UNSET,
     prompt_column: str | Unset = UNSET,
     answer_column: str | Unset = UNSET,
     completion_column: str | Unset = UNSET,
+    split: str | Unset = UNSET,
+    dry_run: DatasetDryRun | Unset = UNSET,
 
-) -> DatasetVersion | Problem | None:
+) -> DatasetPreview | DatasetVersion | Problem | None:
     """ Upload a new version of a data set
 
      Jobs that named the data set keep the version they were submitted with; later ones get this one.
+    Forms, layouts and maps are
+    those of a new data set.
 
     Args:
         id (str):
+        source (str | Unset):
+        form (str | Unset):
+        filename (str | Unset):
+        layout (str | Unset):
+        map_ (str | Unset):
         prompt_column (str | Unset):
         answer_column (str | Unset):
         completion_column (str | Unset):
-        body (File):
+        split (str | Unset):
+        dry_run (DatasetDryRun | Unset): What is done instead of storing.
+        body (File | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        DatasetVersion | Problem
+        DatasetPreview | DatasetVersion | Problem
      """
 
     return (await asyncio_detailed(
         id=id,
 client=client,
 body=body,
+source=source,
+form=form,
+filename=filename,
+layout=layout,
+map_=map_,
 prompt_column=prompt_column,
 answer_column=answer_column,
 completion_column=completion_column,
+split=split,
+dry_run=dry_run,
 
     )).parsed

@@ -119,8 +119,14 @@ def sync_detailed(
      Runs the verifier on a data set's own completions, or where there are none on the expected answers
     as if a model had
     written nothing else, and says how many of them pass. What fails here would punish a model for being
-    right. Looks at
-    the first rows, for at most ten seconds.
+    right. On the first
+    100 rows it also tries what no model should be rewarded for: the answers of other rows, nothing, the
+    prompt, many answers
+    at once; texts that are far too long; and the same text again. The verdict `trusted` or `suspicious`
+    is kept for that
+    configuration and those rows, and a job with `"require_audit": true` is refused without the first.
+    Looks at the first
+    rows, for at most ten seconds.
 
     Args:
         id (str):
@@ -158,8 +164,14 @@ def sync(
      Runs the verifier on a data set's own completions, or where there are none on the expected answers
     as if a model had
     written nothing else, and says how many of them pass. What fails here would punish a model for being
-    right. Looks at
-    the first rows, for at most ten seconds.
+    right. On the first
+    100 rows it also tries what no model should be rewarded for: the answers of other rows, nothing, the
+    prompt, many answers
+    at once; texts that are far too long; and the same text again. The verdict `trusted` or `suspicious`
+    is kept for that
+    configuration and those rows, and a job with `"require_audit": true` is refused without the first.
+    Looks at the first
+    rows, for at most ten seconds.
 
     Args:
         id (str):
@@ -192,8 +204,14 @@ async def asyncio_detailed(
      Runs the verifier on a data set's own completions, or where there are none on the expected answers
     as if a model had
     written nothing else, and says how many of them pass. What fails here would punish a model for being
-    right. Looks at
-    the first rows, for at most ten seconds.
+    right. On the first
+    100 rows it also tries what no model should be rewarded for: the answers of other rows, nothing, the
+    prompt, many answers
+    at once; texts that are far too long; and the same text again. The verdict `trusted` or `suspicious`
+    is kept for that
+    configuration and those rows, and a job with `"require_audit": true` is refused without the first.
+    Looks at the first
+    rows, for at most ten seconds.
 
     Args:
         id (str):
@@ -231,8 +249,14 @@ async def asyncio(
      Runs the verifier on a data set's own completions, or where there are none on the expected answers
     as if a model had
     written nothing else, and says how many of them pass. What fails here would punish a model for being
-    right. Looks at
-    the first rows, for at most ten seconds.
+    right. On the first
+    100 rows it also tries what no model should be rewarded for: the answers of other rows, nothing, the
+    prompt, many answers
+    at once; texts that are far too long; and the same text again. The verdict `trusted` or `suspicious`
+    is kept for that
+    configuration and those rows, and a job with `"require_audit": true` is refused without the first.
+    Looks at the first
+    rows, for at most ten seconds.
 
     Args:
         id (str):

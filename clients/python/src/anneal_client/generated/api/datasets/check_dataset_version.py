@@ -1,0 +1,254 @@
+from http import HTTPStatus
+from typing import Any, cast
+from urllib.parse import quote
+
+import httpx
+
+from ...client import AuthenticatedClient, Client
+from ...types import Response, UNSET
+from ... import errors
+
+from ...models.check_dataset import CheckDataset
+from ...models.dataset_check import DatasetCheck
+from ...models.problem import Problem
+from typing import cast
+
+def _get_kwargs(
+    id: str,
+    *,
+    body: CheckDataset,
+
+) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+
+    _kwargs: dict[str, Any] = {
+        "method": "post",
+        "url": "/v1/dataset-versions/{id}/check".format(id=quote(str(id), safe=""),),
+    }
+
+    _kwargs["json"] = body.to_dict()
+
+    headers["Content-Type"] = "application/json"
+
+    _kwargs["headers"] = headers
+    return _kwargs
+
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> DatasetCheck | Problem | None:
+    if response.status_code == 200:
+        response_200 = DatasetCheck.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 400:
+        response_400 = Problem.from_dict(response.json())
+
+        return response_400
+
+    if response.status_code == 401:
+        response_401 = Problem.from_dict(response.json())
+
+        return response_401
+
+    if response.status_code == 403:
+        response_403 = Problem.from_dict(response.json())
+
+        return response_403
+
+    if response.status_code == 404:
+        response_404 = Problem.from_dict(response.json())
+
+        return response_404
+
+    if response.status_code == 409:
+        response_409 = Problem.from_dict(response.json())
+
+        return response_409
+
+    if response.status_code == 413:
+        response_413 = Problem.from_dict(response.json())
+
+        return response_413
+
+    if response.status_code == 422:
+        response_422 = Problem.from_dict(response.json())
+
+        return response_422
+
+    if response.status_code == 429:
+        response_429 = Problem.from_dict(response.json())
+
+        return response_429
+
+    if response.status_code == 500:
+        response_500 = Problem.from_dict(response.json())
+
+        return response_500
+
+    if response.status_code == 503:
+        response_503 = Problem.from_dict(response.json())
+
+        return response_503
+
+    if response.status_code == 507:
+        response_507 = Problem.from_dict(response.json())
+
+        return response_507
+
+    if client.raise_on_unexpected_status:
+        raise errors.UnexpectedStatus(response.status_code, response.content)
+    else:
+        return None
+
+def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[DatasetCheck | Problem]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+def sync_detailed(
+    id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    body: CheckDataset,
+
+) -> Response[DatasetCheck | Problem]:
+    """ Check a version of a data set
+
+     Finds prompts that come again, to the letter and by their words, with those that have different
+    answers; held-out
+    prompts that are also trained on, to the letter, by their words, and by words in a row; and how many
+    tokens rows have.
+    Reads all rows, and holds hashes of them only. Send `{}` for the defaults.
+
+    Args:
+        id (str):
+        body (CheckDataset): What to look for.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[DatasetCheck | Problem]
+     """
+
+    kwargs = _get_kwargs(
+        id=id,
+body=body,
+
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+def sync(
+    id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    body: CheckDataset,
+
+) -> DatasetCheck | Problem | None:
+    """ Check a version of a data set
+
+     Finds prompts that come again, to the letter and by their words, with those that have different
+    answers; held-out
+    prompts that are also trained on, to the letter, by their words, and by words in a row; and how many
+    tokens rows have.
+    Reads all rows, and holds hashes of them only. Send `{}` for the defaults.
+
+    Args:
+        id (str):
+        body (CheckDataset): What to look for.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        DatasetCheck | Problem
+     """
+
+    return sync_detailed(
+        id=id,
+client=client,
+body=body,
+
+    ).parsed
+
+async def asyncio_detailed(
+    id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    body: CheckDataset,
+
+) -> Response[DatasetCheck | Problem]:
+    """ Check a version of a data set
+
+     Finds prompts that come again, to the letter and by their words, with those that have different
+    answers; held-out
+    prompts that are also trained on, to the letter, by their words, and by words in a row; and how many
+    tokens rows have.
+    Reads all rows, and holds hashes of them only. Send `{}` for the defaults.
+
+    Args:
+        id (str):
+        body (CheckDataset): What to look for.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[DatasetCheck | Problem]
+     """
+
+    kwargs = _get_kwargs(
+        id=id,
+body=body,
+
+    )
+
+    response = await client.get_async_httpx_client().request(
+        **kwargs
+    )
+
+    return _build_response(client=client, response=response)
+
+async def asyncio(
+    id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    body: CheckDataset,
+
+) -> DatasetCheck | Problem | None:
+    """ Check a version of a data set
+
+     Finds prompts that come again, to the letter and by their words, with those that have different
+    answers; held-out
+    prompts that are also trained on, to the letter, by their words, and by words in a row; and how many
+    tokens rows have.
+    Reads all rows, and holds hashes of them only. Send `{}` for the defaults.
+
+    Args:
+        id (str):
+        body (CheckDataset): What to look for.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        DatasetCheck | Problem
+     """
+
+    return (await asyncio_detailed(
+        id=id,
+client=client,
+body=body,
+
+    )).parsed
