@@ -50,6 +50,7 @@ def upload() -> m.Dataset:
 class LifeCycle(unittest.TestCase):
     def test_a_job_is_followed_through_cuts_and_its_checkpoint_arrives_whole(self) -> None:
         dataset = upload()
+        self.assertIsInstance(dataset, m.Dataset)
         self.assertEqual(dataset.latest.rows, 100)
         body = spec(dataset.id)
         plan = unwrap(create_job.sync_detailed(client=client, body=body, dry_run=m.DryRun.PREFLIGHT))

@@ -57,6 +57,7 @@ test("a job is followed through cuts and its checkpoint arrives whole", async ()
       headers: { "Content-Type": "application/jsonl" },
     }),
   );
+  assert.ok(dataset.object === "dataset");
   assert.equal(dataset.latest.rows, 100);
   const body = spec(dataset.id);
   const plan = await unwrap(anneal.api.POST("/v1/jobs", { body, params: { query: { dry_run: "preflight" } } }));
