@@ -3,10 +3,8 @@
 //! Texts, numbers, truth values and null are what they are in JSON; lists, structures and maps nest. Dates, times and decimals
 //! are text. Bytes are text where they are UTF-8, which old writers leave unsaid, and an error where they are not.
 //!
-//! The file may be anything. Its directory and the headers of its pages are checked first ([`parquet_pages`]), and what the
+//! The file may be anything. Its directory and the headers of its pages are checked first (`parquet_pages`), and what the
 //! reader then makes of it runs on a thread whose panic is an error of the file.
-//!
-//! [`parquet_pages`]: super::parquet_pages
 
 use std::collections::BTreeSet;
 use std::fs::File;
