@@ -46,7 +46,7 @@ pub struct IntakeParams {
     /// What the columns of a row are made of, as a JSON object: names, templates such as `{question}`, or lists and objects of
     /// templates. `"*": "*"` keeps the others.
     #[param(
-        max_length = 20000,
+        max_length = 4000,
         example = r#"{"prompt": "{question}\nAnswer with a number.", "answer": "answer.value"}"#
     )]
     pub map: Option<String>,
