@@ -61,6 +61,7 @@ if [ ! -e /dev/nvidiactl ]; then
 fi
 tests=$(cargo test --locked --features cuda,nccl,cuda-emulated --lib --no-run --message-format=json 2>/dev/null |
   python3 -c 'import json, sys; print([e for e in (json.loads(l).get("executable") for l in sys.stdin) if e][-1])')
+"$tests" engine::cuda
 ANNEAL=target/debug/anneal scripts/gpu_check.sh --device simulated:2
 ANNEAL=target/debug/anneal ANNEAL_TESTS=$tests scripts/gpu_check.sh --device cpu
 
