@@ -13,7 +13,7 @@ usage() {
   exit 2
 }
 case ${1:-} in
-  math) rows=${2:-} folder=${3:-$root/target/rewards} settings= columns=() ;;
+  math) rows=${2:-} folder=${3:-$root/target/rewards} settings="" columns=() ;;
   code) rows=$here/functions.jsonl folder=${2:-$root/target/rewards} settings=$here/code.toml columns=(--prompt-column text) ;;
   *) usage ;;
 esac
