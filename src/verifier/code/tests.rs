@@ -6,7 +6,7 @@ use super::*;
 use crate::verifier::{self, ScoreStatus};
 
 fn verifier(config: Value) -> Arc<dyn Verifier> {
-    let languages = json!({"c": {"compile": ["/usr/bin/gcc", "-O1", "-o", "main", "main.c"], "argv": ["/work/main"],
+    let languages = json!({"c": {"compile": ["/usr/bin/gcc", "-O1", "-o", "program", "main.c"], "argv": ["/work/program"],
                                   "file": "main.c", "paths": ["/usr"]}});
     let outside: Outside = serde_json::from_value(json!({"code": true, "languages": languages})).unwrap();
     let config = verifier::Config::parse(&config, "/verifier").unwrap();
