@@ -25,6 +25,10 @@ bash examples/smollm2/get_model.sh target/smollm2
 tests/interop/run.sh --objectives "$(echo target/smollm2/*.gguf)"
 tests/interop/llama.sh
 
+step "rewards from programs, and from mathematics where GSM8K names a file of its rows, for SmolLM2-135M"
+ANNEAL=target/debug/anneal examples/rewards/run.sh code
+[ -z "${GSM8K:-}" ] || ANNEAL=target/debug/anneal examples/rewards/run.sh math "$GSM8K"
+
 step "ten minutes of four jobs in twelve charts"
 SOAK_MINUTES=10 SOAK_TIMES=1 scripts/ui.sh --test soak
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh math GSM8K.jsonl | code [FOLDER]: trains SmolLM2-135M-Instruct with rewards from the `math` verifier on rows of
-# GSM8K, or from the `code` verifier on small functions with tests, and says how many completions got one.
+# GSM8K, or from the `code` verifier on small functions with tests, and shows completions that got one.
 # FOLDER (default: target/rewards) takes the model, the server's data directory and its log.
 # $ANNEAL is the program (default: target/release/anneal). `code` needs bubblewrap and a server that enables programs.
 set -euo pipefail
@@ -46,17 +46,12 @@ echo "== job"
 sed "s/MODEL/$model/; s/DATASET/$dataset/" "$here/$kind.json" >"$folder/$kind.json"
 job=$("$anneal" run "$folder/$kind.json" --wait | head -n 1)
 
-echo "== rewards of $job"
-curl --silent --fail "$base/v1/jobs/$job/rollouts?limit=100&light=true" >"$folder/rollouts.json"
-python3 - "$folder/rollouts.json" <<'PY'
+echo "== completions of $job that got a reward"
+curl --silent --fail "$base/v1/jobs/$job/rollouts?limit=100&light=true&min_reward=0.01" |
+  python3 -c '
 import json, sys
 
-with open(sys.argv[1], encoding="utf-8") as file:
-    rollouts = json.load(file)["data"]
-rewarded = [rollout for rollout in rollouts if rollout["reward"]]
-print(f"{len(rewarded)} of {len(rollouts)} completions got a reward")
-for rollout in rewarded[:3]:
-    print(f"  {rollout['reward']:.2f}  {rollout['answer']!r}  {rollout['detail']}")
-if not rewarded:
-    sys.exit("no completion got a reward")
-PY
+rewarded = json.load(sys.stdin)["data"]
+for rollout in rewarded[:5]:
+    print("%.2f  %s" % (rollout["reward"], rollout["detail"]))
+sys.exit(0 if rewarded else "no completion got a reward")'
