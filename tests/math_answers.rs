@@ -4,7 +4,7 @@
 use anneal::verifier::{Case, Config, Outside, Score, ScoreStatus};
 use serde_json::{Map, Value, json};
 
-/// Expected and given answers that are the same.
+/// Expected and given answers that are the same; lines that begin with `--` say what the next ones are about.
 const SAME: &str = r#"
 1/2 ~ 0.5
 1/2 ~ \frac12
@@ -103,6 +103,26 @@ x^2+y^2=1 ~ y^2+x^2-1=0
 \ln(xy) - \ln(xy) ~ 0
 2,5 ~ \{2, 5\}
 \frac{3}{4}\text{ of it} ~ 0.75
+-- letters one by one
+xy^2 ~ x y^2
+xy^2 ~ y^2x
+xe^x ~ x e^x
+2^ab ~ 2^a b
+\sqrt xy ~ y\sqrt{x}
+\frac ab ~ a/b
+\frac ab ~ \frac{a}{b}
+\frac1{ab} ~ 1/(ab)
+xy_1 ~ x y_1
+2^{10} ~ 2^10
+\frac abc ~ \frac{ac}{b}
+abc ~ cba
+\sin xy ~ \sin(xy)
+-- exponents and arguments without braces
+4 ~ 2^3\frac12
+x^2/2 ~ x^2\frac12
+\sqrt3/2 ~ \sqrt3\frac12
+3.5 ~ 3\frac12
+\sqrt{3\frac12} ~ \sqrt{3.5}
 "#;
 
 /// Expected and given answers that are not.
@@ -213,6 +233,29 @@ x^{2} ~ x^{3}
 xy ~ x+y
 \frac{a}{b} ~ \frac{b}{a}
 2x ~ x^2
+-- letters one by one
+x^2y^2 ~ xy^2
+(ab)^3 ~ ab^3
+3x^2y^2 ~ 3xy^2
+\frac1{ab} ~ ab^{-1}
+abc^2 ~ a^2b^2c^2
+xe^x ~ (xe)^x
+a!b! ~ ab!
+2^{ab} ~ 2^ab
+x^{ay} ~ x^ay
+\sqrt{xy} ~ \sqrt xy
+-- exponents and arguments without braces
+2^{3.5} ~ 2^3\frac12
+x^{5/2} ~ x^2\frac12
+\sqrt{3.5} ~ \sqrt3\frac12
+"#;
+
+/// Expected answers and completions that give them.
+const STATED: &str = r#"
+"#;
+
+/// Expected answers and completions that do not give them.
+const NOT_STATED: &str = r#"
 "#;
 
 fn score(config: Value, gold: &str, completion: &str) -> Score {
@@ -239,6 +282,17 @@ fn answers_are_the_same_however_they_are_written() {
 fn answers_that_only_look_alike_are_not_the_same() {
     for (gold, answer) in DIFFERENT.lines().filter_map(|line| line.split_once(" ~ ")) {
         assert!(!same(json!({}), gold, answer), "{gold} and {answer}");
+    }
+}
+
+#[test]
+fn sentences_give_the_answer_that_they_state() {
+    let cases = |text: &'static str| text.lines().filter_map(|line| line.split_once(" ~ "));
+    for (gold, completion) in cases(STATED) {
+        assert_eq!(score(json!({}), gold, completion).reward, 1.0, "{gold} in {completion:?}");
+    }
+    for (gold, completion) in cases(NOT_STATED) {
+        assert_eq!(score(json!({}), gold, completion).reward, 0.0, "{gold} in {completion:?}");
     }
 }
 

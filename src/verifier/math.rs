@@ -21,6 +21,7 @@ mod extract;
 mod form;
 mod lex;
 mod monomial;
+mod name;
 mod normal;
 mod numeral;
 mod parse;
