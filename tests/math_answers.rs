@@ -123,6 +123,13 @@ x^2/2 ~ x^2\frac12
 \sqrt3/2 ~ \sqrt3\frac12
 3.5 ~ 3\frac12
 \sqrt{3\frac12} ~ \sqrt{3.5}
+-- words that multiply or change a number
+5000000 ~ 5 million
+2.5 million ~ 2500000
+60 ~ 5 dozen
+5\text{ million dollars} ~ \$5{,}000{,}000
+\frac{3}{4}\text{ of it} ~ 0.75
+3 ~ 3\text{ cups of flour}
 "#;
 
 /// Expected and given answers that are not.
@@ -248,14 +255,33 @@ x^{ay} ~ x^ay
 2^{3.5} ~ 2^3\frac12
 x^{5/2} ~ x^2\frac12
 \sqrt{3.5} ~ \sqrt3\frac12
+-- words that multiply or change a number
+5 ~ 5\text{ thousand}
+5 ~ 5\text{ billion}
+5 ~ 5\text{ hundred}
+5 ~ 5\text{ dozen}
+5 ~ 5\text{ pairs}
+18 ~ 18\text{ squared}
+18 ~ 18\text{ cubed}
+18 ~ 18\text{ thirds}
+18 ~ 18\text{ tenths}
+18 ~ 18\text{ negative}
+18 ~ 18\text{ percent of }x
 "#;
 
 /// Expected answers and completions that give them.
 const STATED: &str = r#"
+-- words that multiply or change a number
+5000000 ~ The answer is 5 million.
+5000000 ~ The answer is 5 million dollars.
+2500000 ~ #### 2.5 million
 "#;
 
 /// Expected answers and completions that do not give them.
 const NOT_STATED: &str = r#"
+-- words that multiply or change a number
+5 ~ The answer is 5 million.
+5 ~ #### 5 million
 "#;
 
 fn score(config: Value, gold: &str, completion: &str) -> Score {

@@ -146,7 +146,11 @@ impl<'a> Judge<'a> {
                 units::Relation::Scaled(factor) => {
                     self.arena.scaled(a, &factor).is_some_and(|scaled| self.same_number(scaled, b))
                 }
-                units::Relation::Different => false,
+                units::Relation::Different => match (left, right) {
+                    (Unit::Degree, Unit::Radian) => self.arena.radians(a).is_some_and(|a| self.same_number(a, b)),
+                    (Unit::Radian, Unit::Degree) => self.arena.radians(b).is_some_and(|b| self.same_number(a, b)),
+                    _ => false,
+                },
             },
             // 28% is 28 for some and 0.28 for others.
             (Some(Unit::Percent), None) => {

@@ -364,8 +364,22 @@ fn bracketed(text: &str, start: usize, end: usize) -> usize {
     open.filter(|open| !text[*open..start].contains('\n')).map_or(start, |open| word_start(text, open))
 }
 
-/// Where the unit ends that follows a number.
+/// Where the unit ends that follows a number, with what multiplies the number before it.
 fn unit_end(text: &str, end: usize) -> Option<usize> {
+    const MOST: usize = 3;
+    let mut multiplied = end;
+    for _ in 0..MOST {
+        let word = text[multiplied..].trim_start_matches(' ');
+        let length = word.find(|c: char| !c.is_alphabetic()).unwrap_or(word.len());
+        if super::units::multiplier(&word[..length]).is_none() {
+            break;
+        }
+        multiplied = text.len() - word.len() + length;
+    }
+    named_unit_end(text, multiplied).or_else(|| (multiplied > end).then_some(multiplied))
+}
+
+fn named_unit_end(text: &str, end: usize) -> Option<usize> {
     let rest = &text[end..];
     let word = rest.trim_start_matches(' ');
     let length = word.find(|c: char| !c.is_alphabetic()).unwrap_or(word.len());
