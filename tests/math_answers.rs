@@ -130,6 +130,13 @@ x^2/2 ~ x^2\frac12
 5\text{ million dollars} ~ \$5{,}000{,}000
 \frac{3}{4}\text{ of it} ~ 0.75
 3 ~ 3\text{ cups of flour}
+-- functions made of pieces
+|2x| ~ 2|x|
+|x-1| ~ |1-x|
+|x|^2 ~ x^2
+|xy| ~ |x||y|
+\sqrt{x^2} ~ |x|
+\lceil x\rceil ~ -\lfloor -x\rfloor
 "#;
 
 /// Expected and given answers that are not.
@@ -267,6 +274,16 @@ x^{5/2} ~ x^2\frac12
 18 ~ 18\text{ tenths}
 18 ~ 18\text{ negative}
 18 ~ 18\text{ percent of }x
+-- functions made of pieces
+|x^2-1| ~ x^2-1
+|x^2-x| ~ x^2-x
+|x-1|+|x+1| ~ 2|x|
+||x|-1| ~ |x|-1
+|4x^2-1| ~ 4x^2-1
+\lceil x\rceil ~ \lfloor x\rfloor+1
+|(x-3)(x-5)| ~ (x-3)(x-5)
+|x+y| ~ |x|+|y|
+|100x^2-1| ~ 100x^2-1
 "#;
 
 /// Expected answers and completions that give them.
