@@ -137,6 +137,26 @@ x^2/2 ~ x^2\frac12
 |xy| ~ |x||y|
 \sqrt{x^2} ~ |x|
 \lceil x\rceil ~ -\lfloor -x\rfloor
+-- what the values are said of
+x=1,y=2 ~ 1,2
+x=2,y=3 ~ (2,3)
+x=2,y=3 ~ (x,y)=(2,3)
+(x,y)=(2,3) ~ x=2,y=3
+(2,3) ~ x=2,y=3
+f(x)=x^2 ~ f(t)=x^2
+\{1,2\} ~ x_1=2,x_2=1
+x=2,y=3 ~ y=3,x=2
+AB=3, BC=4 ~ BC=4, AB=3
+5 ~ f(2)=5
+f(2)=5 ~ 5
+\frac{a}{b}=3 ~ \frac{a}{b}=3
+\frac34 ~ \frac{a}{b}=\frac{3}{4}
+|x|=3 ~ |x|=3
+y=x^2 ~ f(x)=x^2
+3 ~ |AB|=3
+x=1,x=2 ~ 2,1
+\frac{a}{b} = 3 ~ a/b=3
+7 ~ \text{mean}=7
 "#;
 
 /// Expected and given answers that are not.
@@ -284,6 +304,24 @@ x^{5/2} ~ x^2\frac12
 |(x-3)(x-5)| ~ (x-3)(x-5)
 |x+y| ~ |x|+|y|
 |100x^2-1| ~ 100x^2-1
+-- what the values are said of
+\frac ab=3 ~ \frac ba=3
+\frac{a}{b}=3 ~ \frac{b}{a}=3
+a:b=2:3 ~ b:a=2:3
+(x,y)=(1,2) ~ (y,x)=(1,2)
+f(2)=5 ~ f(3)=5
+x=3 ~ |x|=3
+x=3 ~ x/y=3
+3 ~ |x|=3
+AB=3, BC=4 ~ AB=4, BC=3
+f(1)=2,f(2)=3 ~ f(1)=3,f(2)=2
+\text{mean}=5,\text{median}=6 ~ \text{mean}=6,\text{median}=5
+x=1,y=2 ~ 2,1
+x=2,y=3 ~ (3,2)
+x=2,y=3 ~ (y,x)=(2,3)
+P(A)=\frac12 ~ P(B)=\frac12
+x=1,y=2 ~ x=2,y=1
+\frac{a}{b}=3 ~ a/b=4
 "#;
 
 /// Expected answers and completions that give them.

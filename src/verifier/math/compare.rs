@@ -71,6 +71,13 @@ impl<'a> Judge<'a> {
         if self.budget.take(2).is_none() {
             return false;
         }
+        for (list, other) in [(expected, found), (found, expected)] {
+            if let Value::Set(list) = list
+                && let Some(same) = self.same_by_name(list, other)
+            {
+                return same;
+            }
+        }
         match (expected, found) {
             (Value::Assign { label: a, value: left }, Value::Assign { label: b, value: right }) => {
                 (self.same_label(a, b) && self.same(left, right)) || self.same_relation(expected, found)
@@ -111,11 +118,51 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// Whether two values are said of the same; `y` may stand for a function of another variable.
     fn same_label(&self, a: &Label, b: &Label) -> bool {
+        if !self.rules.strict {
+            return true;
+        }
         match (a, b) {
-            (Label::Variable(a), Label::Variable(b)) => a == b || !self.rules.strict,
-            (Label::Function(a), Label::Function(b)) => a == b || !self.rules.strict,
-            (Label::Variable(_) | Label::Function(_) | Label::Other, _) => true,
+            (Label::Variable(a), Label::Variable(b)) => a == b,
+            (Label::Variable(name), Label::Function(_, of)) | (Label::Function(_, of), Label::Variable(name)) => {
+                is_variable(of) && self.arena.named(*name) != of
+            }
+            (Label::Function(a, of), Label::Function(b, other)) => {
+                a == b && (of == other || (is_variable(of) && is_variable(other)))
+            }
+            _ => a.text(self.arena) == b.text(self.arena),
+        }
+    }
+
+    /// Whether a list of values, each with a name of its own, is what is written without these names: in the same order.
+    /// None where it is no such list, or the other has names too.
+    fn same_by_name(&mut self, list: &[Value], other: &Value) -> Option<bool> {
+        let mut values = Vec::with_capacity(list.len());
+        let mut names: Vec<String> = Vec::with_capacity(list.len());
+        for member in list {
+            let Value::Assign { label, value } = member else { return None };
+            names.push(label.text(self.arena));
+            values.push(&**value);
+        }
+        // Roots have one name with several indices, and no order.
+        let stem = |name: &String| name.split('_').next().unwrap_or(name).to_owned();
+        let mut stems: Vec<String> = names.iter().map(stem).collect();
+        stems.sort_unstable();
+        stems.dedup();
+        if names.len() < 2 || stems.len() < names.len() {
+            return None;
+        }
+        let row = match other {
+            Value::Assign { label, value } if label.text(self.arena) == format!("({})", names.join(",")) => value,
+            other => other,
+        };
+        match row {
+            Value::Set(members) if members.iter().any(|member| matches!(member, Value::Assign { .. })) => None,
+            Value::Tuple(members) | Value::Set(members) => {
+                Some(members.len() == values.len() && values.iter().zip(members).all(|(a, b)| self.same(a, b)))
+            }
+            _ => Some(false),
         }
     }
 
@@ -308,6 +355,11 @@ impl<'a> Judge<'a> {
         let [top, bottom] = terms else { return false };
         self.arena.quotient(*top, *bottom).is_some_and(|quotient| self.same_number(quotient, expr))
     }
+}
+
+/// Whether the arguments of a function are nothing but one variable, of whatever name.
+fn is_variable(arguments: &str) -> bool {
+    arguments.len() == 1 && arguments.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
 /// Whether two computed numbers differ by more than what they may be off. None where they do not and may be off by much.

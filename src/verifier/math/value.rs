@@ -20,10 +20,10 @@ pub enum Sign {
 pub enum Label {
     /// A variable by its name.
     Variable(u32),
-    /// A function by its name, whatever its argument.
-    Function(String),
-    /// Words, a segment, a quotient of lengths or several variables.
-    Other,
+    /// A function by its name, and its arguments as text.
+    Function(String, String),
+    /// Words, a segment, a quotient of names or several variables, as text.
+    Other(String),
 }
 
 #[derive(Clone, Debug)]
