@@ -157,6 +157,15 @@ y=x^2 ~ f(x)=x^2
 x=1,x=2 ~ 2,1
 \frac{a}{b} = 3 ~ a/b=3
 7 ~ \text{mean}=7
+-- a number times a matrix, and no part of an answer
+\frac12\begin{pmatrix}1\\2\end{pmatrix} ~ \frac12\begin{pmatrix}1\\2\end{pmatrix}
+\frac12\begin{pmatrix}1\\2\end{pmatrix} ~ \begin{pmatrix}1/2\\1\end{pmatrix}
+-\begin{pmatrix}1\\2\end{pmatrix} ~ \begin{pmatrix}-1\\-2\end{pmatrix}
+\begin{pmatrix}1\\2\end{pmatrix}+t\begin{pmatrix}3\\4\end{pmatrix} ~ \begin{pmatrix}1+3t\\2+4t\end{pmatrix}
+A = \begin{pmatrix}1\\2\end{pmatrix} ~ \begin{pmatrix}1\\2\end{pmatrix}
+(1,2,3)+t(1,0,2) ~ (1+t,2,3+2t)
+(1,2,3)+t(1,0,2) ~ (1,2,3) + t(1,0,2)
+\left(\begin{array}{c}1\\2\end{array}\right) ~ \begin{pmatrix}1\\2\end{pmatrix}
 "#;
 
 /// Expected and given answers that are not.
@@ -322,6 +331,15 @@ x=2,y=3 ~ (y,x)=(2,3)
 P(A)=\frac12 ~ P(B)=\frac12
 x=1,y=2 ~ x=2,y=1
 \frac{a}{b}=3 ~ a/b=4
+-- a number times a matrix, and no part of an answer
+\frac12\begin{pmatrix}1\\2\end{pmatrix} ~ \begin{pmatrix}1\\2\end{pmatrix}
+-\begin{pmatrix}1\\2\end{pmatrix} ~ \begin{pmatrix}1\\2\end{pmatrix}
+\begin{pmatrix}1\\2\end{pmatrix}+t\begin{pmatrix}3\\4\end{pmatrix} ~ (3,4)
+\begin{pmatrix}1\\2\end{pmatrix}+t\begin{pmatrix}3\\4\end{pmatrix} ~ \begin{pmatrix}3\\4\end{pmatrix}
+\det\begin{pmatrix}1&2\\3&4\end{pmatrix} ~ \begin{pmatrix}1&2\\3&4\end{pmatrix}
+\det M ~ M
+\begin{pmatrix}1&2\\3&4\end{pmatrix}^2 ~ \begin{pmatrix}1&2\\3&4\end{pmatrix}
+(1,2,3)+t(1,0,2) ~ (1,2,3) + s(1,0,2)
 "#;
 
 /// Expected answers and completions that give them.
@@ -330,6 +348,8 @@ const STATED: &str = r#"
 5000000 ~ The answer is 5 million.
 5000000 ~ The answer is 5 million dollars.
 2500000 ~ #### 2.5 million
+-- a number times a matrix, and no part of an answer
+\begin{pmatrix}1\\2\end{pmatrix} ~ So the vector is \begin{pmatrix}1\\2\end{pmatrix}.
 "#;
 
 /// Expected answers and completions that do not give them.
@@ -337,6 +357,9 @@ const NOT_STATED: &str = r#"
 -- words that multiply or change a number
 5 ~ The answer is 5 million.
 5 ~ #### 5 million
+-- a number times a matrix, and no part of an answer
+\begin{pmatrix}1\\2\end{pmatrix} ~ The answer is -\begin{pmatrix}1\\2\end{pmatrix}
+\begin{pmatrix}1\\2\end{pmatrix} ~ The answer is $-\begin{pmatrix}1\\2\end{pmatrix}$
 "#;
 
 fn score(config: Value, gold: &str, completion: &str) -> Score {

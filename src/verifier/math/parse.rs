@@ -135,12 +135,13 @@ impl<'t, 'a> Parser<'t, 'a> {
                 _ => return Some(left),
             };
             self.at += 1;
-            let a = left.expr()?;
-            let mut b = self.product()?.expr()?;
-            if minus {
-                b = self.arena.push(Node::Neg(b))?;
-            }
-            left = self.push(Node::Add(a, b))?;
+            let right = self.product()?;
+            let right = if minus { self.negative(right)? } else { right };
+            left = match (left, right) {
+                (Operand::Expr(a), Operand::Expr(b)) => self.push(Node::Add(a, b))?,
+                (Operand::Value(a), Operand::Value(b)) => self.added(a, &b)?,
+                (Operand::Expr(_), Operand::Value(_)) | (Operand::Value(_), Operand::Expr(_)) => return None,
+            };
         }
     }
 
@@ -151,15 +152,16 @@ impl<'t, 'a> Parser<'t, 'a> {
     }
 
     fn product(&mut self) -> Option<Operand> {
+        let start = self.arena.next();
         let mut left = self.signed()?;
         loop {
             let node: fn(Id, Id) -> Node = match self.peek().kind {
                 Kind::Symbol('*') => Node::Mul,
                 Kind::Symbol('/') => Node::Div,
                 _ if self.begins_factor() => {
-                    let a = left.expr()?;
-                    let b = self.power()?.expr()?;
-                    left = self.push(Node::Mul(a, b))?;
+                    let between = self.arena.next();
+                    let right = self.power()?;
+                    left = self.multiplied(left, right, [start, between])?;
                     continue;
                 }
                 _ => return Some(left),
@@ -167,10 +169,15 @@ impl<'t, 'a> Parser<'t, 'a> {
             if self.unit_follows() {
                 return Some(left);
             }
+            let times = self.peek().is('*');
             self.at += 1;
-            let a = left.expr()?;
-            let b = self.signed()?.expr()?;
-            left = self.push(node(a, b))?;
+            let between = self.arena.next();
+            let right = self.signed()?;
+            left = match (left, right) {
+                (Operand::Expr(a), Operand::Expr(b)) => self.push(node(a, b))?,
+                (left, right) if times => self.multiplied(left, right, [start, between])?,
+                (Operand::Value(_), _) | (_, Operand::Value(_)) => return None,
+            };
         }
     }
 
@@ -187,7 +194,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             Kind::Letter => !self.is_unit_letter(),
             Kind::Word if self.plain && token.spaced => false,
             Kind::Word => token.text.len() <= 3 && !(units::is_known(token.text) && self.after_number()),
-            Kind::Command => !matches!(token.text, "end" | "begin" | "infty"),
+            Kind::Command => !matches!(token.text, "end" | "infty"),
             Kind::Symbol('(' | '[' | '{' | '√' | '⌊' | '⌈') => true,
             Kind::Symbol('|') => self.bars == 0,
             Kind::Number | Kind::Text | Kind::Symbol(_) | Kind::End => false,
@@ -220,11 +227,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             self.at += 1;
         }
         let operand = self.power()?;
-        if !minus {
-            return Some(operand);
-        }
-        let id = operand.expr()?;
-        self.push(Node::Neg(id))
+        if minus { self.negative(operand) } else { Some(operand) }
     }
 
     fn power(&mut self) -> Option<Operand> {
