@@ -166,6 +166,16 @@ A = \begin{pmatrix}1\\2\end{pmatrix} ~ \begin{pmatrix}1\\2\end{pmatrix}
 (1,2,3)+t(1,0,2) ~ (1+t,2,3+2t)
 (1,2,3)+t(1,0,2) ~ (1,2,3) + t(1,0,2)
 \left(\begin{array}{c}1\\2\end{array}\right) ~ \begin{pmatrix}1\\2\end{pmatrix}
+-- units in ratios, times and inequalities
+3:45 PM ~ 3:45\text{ PM}
+3:45 PM ~ 3:45\text{ p.m.}
+3:45 PM ~ 3:45
+3:45 ~ 3:45\text{ PM}
+x<5\text{ cm} ~ x<5\text{ cm}
+x<5\text{ cm} ~ x<5
+x<50\% ~ x<50\%
+3\text{ cm}:2\text{ cm} ~ 3:2
+3:4 ~ \frac34
 "#;
 
 /// Expected and given answers that are not.
@@ -340,6 +350,14 @@ x=1,y=2 ~ x=2,y=1
 \det M ~ M
 \begin{pmatrix}1&2\\3&4\end{pmatrix}^2 ~ \begin{pmatrix}1&2\\3&4\end{pmatrix}
 (1,2,3)+t(1,0,2) ~ (1,2,3) + s(1,0,2)
+-- units in ratios, times and inequalities
+3:45 PM ~ 3:45 AM
+10:00 AM ~ 10:00 PM
+10:00 AM ~ 10\colon 00\text{ p.m.}
+x<5\text{ cm} ~ x<5\text{ m}
+x<50\% ~ x<50
+3\text{ km}:2\text{ m} ~ 3:2
+12:30 ~ \frac25
 "#;
 
 /// Expected answers and completions that give them.

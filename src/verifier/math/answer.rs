@@ -4,7 +4,7 @@ use super::expr::{Arena, Expr, Id, Node};
 use super::lex::{self, Kind, Token};
 use super::parse::{Operand, Parser};
 use super::text;
-use super::units::Unit;
+use super::units::{Relation, Unit};
 use super::value::{Label, Sign, Value};
 
 /// The most members of a list, and the most sides of a relation.
@@ -118,7 +118,8 @@ impl Parser<'_, '_> {
             return sides.pop();
         }
         if !signs.iter().all(|sign| matches!(sign, Sign::Equal | Sign::About)) {
-            return Some(Value::Relation { sides: exprs(&sides)?, signs });
+            let (sides, unit) = exprs(sides)?;
+            return Some(Value::Relation { sides, signs, unit });
         }
         let closed = |parser: &Self, value: &Value| match value {
             Value::Scalar { expr, .. } => !parser.arena.is_open(*expr),
@@ -140,7 +141,10 @@ impl Parser<'_, '_> {
             (true, false) if self.variable(&last).is_some() => {
                 Some(assigned(self.variable(&last).map(Label::Variable), before))
             }
-            _ => Some(Value::Relation { sides: exprs(&[before, last])?, signs: vec![Sign::Equal] }),
+            _ => {
+                let (sides, unit) = exprs(vec![before, last])?;
+                Some(Value::Relation { sides, signs: vec![Sign::Equal], unit })
+            }
         }
     }
 
@@ -153,19 +157,19 @@ impl Parser<'_, '_> {
 
     fn ratio(&mut self, first: Value) -> Option<Value> {
         const MOST_TERMS: usize = 8;
-        let is_number = |token: Token<'_>, most: usize| {
-            token.kind == Kind::Number
-                && token.text.len() <= most
-                && token.text.bytes().all(|byte| byte.is_ascii_digit())
+        let below = |token: Token<'_>, end: u32| {
+            let digits = token.kind == Kind::Number && token.text.len() <= 2;
+            digits && token.text.parse::<u32>().is_ok_and(|number| number < end)
         };
         let before = self.at.checked_sub(1).and_then(|at| self.tokens.get(at)).copied();
         let minutes = self.ahead(1);
-        let time = before.is_some_and(|hours| is_number(hours, 2)) && is_number(minutes, 2) && minutes.text.len() == 2;
+        let time = before.is_some_and(|hours| below(hours, 25)) && below(minutes, 60) && minutes.text.len() == 2;
         let mut terms = vec![first];
         while terms.len() < MOST_TERMS && self.eat(':') {
             terms.push(self.side()?);
         }
-        Some(Value::Ratio { terms: exprs(&terms)?, time })
+        let (terms, unit) = exprs(terms)?;
+        Some(Value::Ratio { terms, time, unit })
     }
 
     /// A term, or sets joined.
@@ -358,10 +362,18 @@ fn assigned(label: Option<Label>, value: Value) -> Value {
     }
 }
 
-fn exprs(values: &[Value]) -> Option<Vec<Expr>> {
-    let of = |value: &Value| match value {
-        Value::Scalar { expr, .. } => Some(*expr),
-        _ => None,
-    };
-    values.iter().map(of).collect()
+/// The expressions of values, and the unit that those have in common that have one.
+fn exprs(values: Vec<Value>) -> Option<(Vec<Expr>, Option<Unit>)> {
+    let mut common: Option<Unit> = None;
+    let mut exprs = Vec::with_capacity(values.len());
+    for value in values {
+        let Value::Scalar { expr, unit } = value else { return None };
+        exprs.push(expr);
+        match (&common, unit) {
+            (Some(common), Some(unit)) if common.relation(&unit) != Relation::Same => return None,
+            (None, Some(unit)) => common = Some(unit),
+            (_, _) => {}
+        }
+    }
+    Some((exprs, common))
 }

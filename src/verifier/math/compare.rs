@@ -101,11 +101,13 @@ impl<'a> Judge<'a> {
             }
             (Value::Tuple(a), Value::Matrix { columns: 1, cells: b })
             | (Value::Matrix { columns: 1, cells: a }, Value::Tuple(b)) => self.same_row(a, b),
-            (Value::Ratio { terms: a, time: left }, Value::Ratio { terms: b, time: right }) => {
-                self.same_ratio(a, b, *left || *right)
+            (Value::Ratio { terms: a, time: left, unit }, Value::Ratio { terms: b, time: right, unit: other }) => {
+                Unit::agree(unit.as_ref(), other.as_ref()) && self.same_ratio(a, b, *left || *right)
             }
-            (Value::Ratio { terms, .. }, Value::Scalar { expr, unit: None }) => self.same_quotient(terms, *expr),
-            (Value::Scalar { expr, unit: None }, Value::Ratio { terms, .. }) => self.same_quotient(terms, *expr),
+            (Value::Ratio { terms, time: false, unit: None }, Value::Scalar { expr, unit: None })
+            | (Value::Scalar { expr, unit: None }, Value::Ratio { terms, time: false, unit: None }) => {
+                self.same_quotient(terms, *expr)
+            }
             (Value::Relation { .. }, Value::Relation { .. }) => self.same_relation(expected, found),
             (Value::Intersection(a), Value::Intersection(b)) => self.same_set(a, b),
             (Value::Set(a), Value::Set(b)) if self.same_set(a, b) => true,

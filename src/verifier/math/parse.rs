@@ -193,7 +193,10 @@ impl<'t, 'a> Parser<'t, 'a> {
         match token.kind {
             Kind::Letter => !self.is_unit_letter(),
             Kind::Word if self.plain && token.spaced => false,
-            Kind::Word => token.text.len() <= 3 && !(units::is_known(token.text) && self.after_number()),
+            Kind::Word => {
+                let unit = units::is_known(token.text) || self.half_of_day();
+                token.text.len() <= 3 && !(unit && self.after_number())
+            }
             Kind::Command => !matches!(token.text, "end" | "infty"),
             Kind::Symbol('(' | '[' | '{' | '√' | '⌊' | '⌈') => true,
             Kind::Symbol('|') => self.bars == 0,
@@ -206,6 +209,12 @@ impl<'t, 'a> Parser<'t, 'a> {
         let (token, next) = (self.peek(), self.ahead(1));
         let raised = token.text == "m" && next.is('^') && next.text != "^";
         self.plain && (token.spaced || raised) && units::is_known(token.text) && self.after_number()
+    }
+
+    /// Whether `AM` or `PM` stands behind the minutes of a time.
+    fn half_of_day(&self) -> bool {
+        let colon = self.at.checked_sub(2).and_then(|at| self.tokens.get(at));
+        matches!(self.peek().text, "AM" | "PM" | "am" | "pm") && colon.is_some_and(|token| token.is(':'))
     }
 
     fn after_number(&self) -> bool {

@@ -6,6 +6,7 @@ use super::compare::{Judge, told_apart};
 use super::evaluate::{self, Point};
 use super::expr::{Expr, Node};
 use super::form::Normal;
+use super::units::Unit;
 use super::value::{Label, Sign, Value};
 
 /// The most pieces of a set.
@@ -37,6 +38,9 @@ struct Piece {
 impl Judge<'_> {
     /// Whether two equations or chains of inequalities claim the same.
     pub fn same_relation(&mut self, expected: &Value, found: &Value) -> bool {
+        if !Unit::agree(expected.claimed_unit(), found.claimed_unit()) {
+            return false;
+        }
         let (Some(a), Some(b)) = (self.claims(expected), self.claims(found)) else { return false };
         if a.len() != b.len() {
             return false;
@@ -57,7 +61,7 @@ impl Judge<'_> {
                 let difference = self.arena.difference(variable, value.as_expr()?)?;
                 Some(vec![(difference, Claim::Zero)])
             }
-            Value::Relation { sides, signs } => {
+            Value::Relation { sides, signs, .. } => {
                 let mut claims = Vec::with_capacity(signs.len());
                 for (pair, sign) in sides.windows(2).zip(signs) {
                     let (claim, swapped) = match sign {
@@ -129,7 +133,8 @@ impl Judge<'_> {
             Value::Set(members) => members.iter().any(|member| matches!(member, Value::Relation { .. })),
             _ => false,
         };
-        if says(found) && !says(expected) && !relations {
+        let units = Unit::agree(expected.claimed_unit(), found.claimed_unit());
+        if !units || (says(found) && !says(expected) && !relations) {
             return false;
         }
         let (Some(a), Some(b)) = (self.pieces(expected), self.pieces(found)) else { return false };
@@ -185,7 +190,7 @@ impl Judge<'_> {
                 let pieces = self.pieces(&parts[0])?;
                 self.without(pieces, holes)
             }
-            Value::Relation { sides, signs } => self.solved(sides, signs),
+            Value::Relation { sides, signs, .. } => self.solved(sides, signs),
             Value::Assign { value, .. } => self.pieces(value),
             _ => None,
         }

@@ -50,7 +50,7 @@ fn show(judge: &mut Judge<'_>, value: &Value) -> Option<String> {
             let rows: Option<Vec<String>> = cells.chunks(*columns).map(|row| joined(judge, row, false, ", ")).collect();
             Some(format!("[{}]", rows?.join("; ")))
         }
-        Value::Relation { sides, signs } => relation(judge, sides, signs),
+        Value::Relation { sides, signs, .. } => relation(judge, sides, signs),
         Value::Assign { value, .. } => show(judge, value),
         Value::Ratio { terms, .. } => {
             let texts: Option<Vec<String>> = terms.iter().map(|term| number(judge, *term)).collect();

@@ -147,7 +147,9 @@ pub fn is_known(name: &str) -> bool {
 impl Unit {
     /// The unit that a text such as `cm^2`, `miles per hour` or `square feet` names.
     pub fn read(text: &str) -> Self {
-        match text.to_ascii_lowercase().as_str() {
+        match text.to_ascii_lowercase().replace(". ", ".").trim_end_matches('.') {
+            "a.m" | "am" => return Self::Other(String::from("am")),
+            "p.m" | "pm" => return Self::Other(String::from("pm")),
             "rad" | "radian" | "radians" => return Self::Radian,
             words if words.starts_with("percent") => return Self::Percent,
             _ => {}
@@ -188,6 +190,15 @@ impl Unit {
             }
         }
         found.then_some(Self::Known { dimensions, scale })
+    }
+
+    /// Whether what is said in one unit may be said in the other without converting it, or without a unit.
+    pub fn agree(a: Option<&Self>, b: Option<&Self>) -> bool {
+        match (a, b) {
+            (Some(a), Some(b)) => a.relation(b) == Relation::Same,
+            (Some(Self::Percent), None) | (None, Some(Self::Percent)) => false,
+            (Some(_), None) | (None, _) => true,
+        }
     }
 
     /// How numbers in this unit compare with numbers in `other`.

@@ -60,15 +60,18 @@ pub enum Value {
     Relation {
         sides: Vec<Expr>,
         signs: Vec<Sign>,
+        /// The unit of those sides that have one.
+        unit: Option<Unit>,
     },
     Assign {
         label: Label,
         value: Box<Value>,
     },
-    /// Numbers with colons between them; whether they may be a time of day.
+    /// Numbers with colons between them; whether they may be a time of day, and the unit or the half of the day.
     Ratio {
         terms: Vec<Expr>,
         time: bool,
+        unit: Option<Unit>,
     },
 }
 
@@ -81,6 +84,17 @@ impl Value {
     pub fn as_expr(&self) -> Option<Expr> {
         match self {
             Self::Scalar { expr, unit: None } => Some(*expr),
+            _ => None,
+        }
+    }
+
+    /// The unit of a relation, or of the first that has one of several.
+    pub fn claimed_unit(&self) -> Option<&Unit> {
+        match self {
+            Self::Relation { unit, .. } => unit.as_ref(),
+            Self::Set(parts) | Self::Union(parts) | Self::Intersection(parts) => {
+                parts.iter().find_map(Self::claimed_unit)
+            }
             _ => None,
         }
     }
