@@ -176,6 +176,18 @@ x<5\text{ cm} ~ x<5
 x<50\% ~ x<50\%
 3\text{ cm}:2\text{ cm} ~ 3:2
 3:4 ~ \frac34
+-- and, or, and infinite ends
+x>1 \text{ and } x<3 ~ (1,3)
+x>1, x<3 ~ (1,3)
+x>1 \text{ and } x<3 ~ 1<x<3
+x>1 \text{ and } x<3 ~ x<3\text{ and }x>1
+x<2 \text{ or } x>3 ~ x>3\text{ or }x<2
+x<2 \text{ or } x>3 ~ x>3, x<2
+x<2 \text{ or } x>3 ~ (-\infty,2)\cup(3,\infty)
+(2,\infty] ~ (2,\infty]
+x+y>1\text{ and }x-y<2 ~ x-y<2\text{ and }x+y>1
+x>-1\text{ and }x<1\text{ or }2<x<3 ~ (-1,1)\cup(2,3)
+[1,3]\cap[2,5] ~ [2,3]
 "#;
 
 /// Expected and given answers that are not.
@@ -358,6 +370,15 @@ x<5\text{ cm} ~ x<5\text{ m}
 x<50\% ~ x<50
 3\text{ km}:2\text{ m} ~ 3:2
 12:30 ~ \frac25
+-- and, or, and infinite ends
+x<2 \text{ or } x>3 ~ x<2\text{ and }x>3
+x>1 \text{ and } x<3 ~ x>1\text{ or }x<3
+(\infty,2)\cup(3,-\infty) ~ (-\infty,2)\cup(3,\infty)
+(-\infty,2)\cup(3,\infty) ~ (\infty,2)\cup(3,-\infty)
+(2,\infty] ~ (2,\infty)
+(2,\infty) ~ (2,\infty]
+x+y>1\text{ and }x-y<2 ~ x-y<2\text{ or }x+y>1
+x<2 \text{ or } x>3 ~ x<2
 "#;
 
 /// Expected answers and completions that give them.

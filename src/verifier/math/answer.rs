@@ -30,10 +30,18 @@ impl Parser<'_, '_> {
     /// Answers with commas, semicolons or `and` between them, up to a bracket or the end.
     fn list(&mut self) -> Option<Vec<Value>> {
         let mut members = Vec::new();
+        // Where an `or` stands before a member.
+        let (mut alternatives, mut ands) = (Vec::new(), 0);
         loop {
             self.item(&mut members)?;
+            let start = self.at;
             if !self.separator() || matches!(self.peek().kind, Kind::End | Kind::Symbol('}' | '⦄')) {
-                return Some(members);
+                return Some(connected(members, &alternatives, ands));
+            }
+            let written = |names: &[&str]| self.tokens[start..self.at].iter().any(|token| names.contains(&token.text));
+            ands += usize::from(written(&["and", "land", "wedge", "∧"]));
+            if written(&["or", "lor", "vee", "∨"]) {
+                alternatives.push(members.len());
             }
         }
     }
@@ -353,6 +361,33 @@ impl Parser<'_, '_> {
         Some(Value::Interval { ends: Box::new([end(again, down), end(up, up)]), closed: [false, false] })
     }
 
+}
+
+/// Inequalities with `and` between them as what they have in common, with `or` as what any of them leaves. Whatever else
+/// has only commas or other members stays a list.
+fn connected(members: Vec<Value>, alternatives: &[usize], ands: usize) -> Vec<Value> {
+    let ordered = |value: &Value| match value {
+        Value::Relation { signs, .. } => !signs.iter().any(|sign| matches!(sign, Sign::Equal | Sign::About)),
+        _ => false,
+    };
+    if (alternatives.is_empty() && ands == 0) || !members.iter().all(ordered) {
+        return members;
+    }
+    if alternatives.is_empty() {
+        return vec![Value::Intersection(members)];
+    }
+    if ands == 0 {
+        return vec![Value::Union(members)];
+    }
+    let mut parts = Vec::with_capacity(alternatives.len() + 1);
+    let mut rest = members;
+    for at in alternatives.iter().rev() {
+        let part = rest.split_off((*at).min(rest.len()));
+        parts.push(if part.len() == 1 { Value::Set(part) } else { Value::Intersection(part) });
+    }
+    parts.push(if rest.len() == 1 { Value::Set(rest) } else { Value::Intersection(rest) });
+    parts.reverse();
+    vec![Value::Union(parts)]
 }
 
 fn assigned(label: Option<Label>, value: Value) -> Value {

@@ -109,9 +109,21 @@ impl<'a> Judge<'a> {
                 self.same_quotient(terms, *expr)
             }
             (Value::Relation { .. }, Value::Relation { .. }) => self.same_relation(expected, found),
-            (Value::Intersection(a), Value::Intersection(b)) => self.same_set(a, b),
+            (Value::Intersection(a), Value::Intersection(b)) | (Value::Union(a), Value::Union(b))
+                if self.same_set(a, b) =>
+            {
+                true
+            }
+            (Value::Difference(a), Value::Difference(b)) if self.same_row(&a[..], &b[..]) => true,
+            (Value::Interval { ends: a, closed: left }, Value::Interval { ends: b, closed: right })
+                if left == right && self.same_row(&a[..], &b[..]) =>
+            {
+                true
+            }
             (Value::Set(a), Value::Set(b)) if self.same_set(a, b) => true,
-            (Value::Set(a), Value::Tuple(b)) | (Value::Tuple(a), Value::Set(b)) => {
+            (Value::Set(a), Value::Tuple(b)) | (Value::Tuple(a), Value::Set(b))
+                if !(expected.is_relation() || found.is_relation()) =>
+            {
                 !self.rules.strict && self.same_set(a, b)
             }
             (Value::Set(members), other) if members.len() == 1 => self.same(&members[0], other),

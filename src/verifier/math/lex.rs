@@ -17,7 +17,8 @@ pub enum Kind {
     Text,
     /// A LaTeX command, or a known name such as `sin`, without the backslash.
     Command,
-    /// An operator, a bracket or a relation; `⦃` and `⦄` are the braces of sets, `⏎` ends a row.
+    /// An operator, a bracket or a relation; `⦃` and `⦄` are the braces of sets, `⏎` ends a row. A comma may be written
+    /// as `and` or `or`.
     Symbol(char),
     End,
 }
@@ -323,7 +324,8 @@ fn known_word(word: &str) -> Option<(Kind, &'static str)> {
         return Some((Kind::Text, name));
     }
     match word {
-        "and" | "or" => Some((Kind::Symbol(','), "and")),
+        "and" => Some((Kind::Symbol(','), "and")),
+        "or" => Some((Kind::Symbol(','), "or")),
         "inf" | "oo" => Some((Kind::Command, "infty")),
         "percent" | "pct" => Some((Kind::Symbol('%'), "%")),
         "degrees" | "degree" | "deg" => Some((Kind::Symbol('°'), "°")),

@@ -98,4 +98,13 @@ impl Value {
             _ => None,
         }
     }
+
+    /// Whether it is a relation, or holds one.
+    pub fn is_relation(&self) -> bool {
+        match self {
+            Self::Relation { .. } => true,
+            Self::Set(parts) | Self::Union(parts) | Self::Intersection(parts) => parts.iter().any(Self::is_relation),
+            _ => false,
+        }
+    }
 }
