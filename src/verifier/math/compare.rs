@@ -127,6 +127,10 @@ impl<'a> Judge<'a> {
                 !self.rules.strict && self.same_set(a, b)
             }
             (Value::Set(members), other) if members.len() == 1 => self.same(&members[0], other),
+            // Several writings of one value are one.
+            (Value::Scalar { .. }, Value::Set(members)) if !members.is_empty() => {
+                members.iter().all(|member| self.same(expected, member))
+            }
             (other, Value::Set(members)) if members.len() == 1 => self.same(other, &members[0]),
             _ => self.same_pieces(expected, found, self.rules.relations),
         }

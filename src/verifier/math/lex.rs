@@ -63,6 +63,39 @@ pub fn tokens(text: &str, plain: bool) -> Option<Vec<Token<'_>>> {
     Some(lexer.tokens)
 }
 
+/// A text as its tokens, the same for writings that differ in spaces, styles and braces around one token only; None where
+/// its brackets are not closed or it holds nothing.
+pub fn writing(text: &str) -> Option<String> {
+    let tokens = tokens(text, false)?;
+    let mut open = Vec::new();
+    let mut writing = String::with_capacity(text.len());
+    for (at, token) in tokens.iter().enumerate() {
+        let one = |brace: usize| tokens.get(brace + 2).is_some_and(|token| token.is('}'));
+        match token.kind {
+            Kind::Symbol('{') => open.push(at),
+            Kind::Symbol('}') => {
+                if one(open.pop()?) {
+                    continue;
+                }
+            }
+            _ => {}
+        }
+        if token.is('{') && one(at) {
+            continue;
+        }
+        match token.kind {
+            Kind::Number => writing.extend(token.text.chars().filter(|c| c.is_ascii_digit() || ".eE/½⅓¼".contains(*c))),
+            Kind::Text | Kind::Word => writing.push_str(&token.text.to_lowercase()),
+            Kind::Symbol(symbol) => writing.push(symbol),
+            Kind::Command => writing.extend(["\\", token.text]),
+            Kind::Letter => writing.push_str(token.text),
+            Kind::End => break,
+        }
+        writing.push(' ');
+    }
+    (open.is_empty() && writing.chars().any(char::is_alphanumeric)).then_some(writing)
+}
+
 impl<'t> Lexer<'t> {
     fn push(&mut self, kind: Kind, text: &'t str) -> Option<()> {
         if self.tokens.len() >= MAX_TOKENS {

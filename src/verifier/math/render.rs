@@ -185,6 +185,7 @@ fn key(key: &Key, keys: &Keys, arena: &Arena, depth: u32) -> Option<String> {
         Key::Power(base, exponent) => format!("({})^({})", of(base)?, of(exponent)?),
         Key::Root(degree, form) => format!("root({}, {})", of(degree)?, of(form)?),
         Key::Log(base, form) => format!("log({}, {})", of(base)?, of(form)?),
+        Key::Binomial(n, k) => format!("binom({}, {})", of(n)?, of(k)?),
         Key::Apply(name, first, None) => format!("{}({})", arena.named(*name), of(first)?),
         Key::Apply(name, first, Some(second)) => format!("{}({}, {})", arena.named(*name), of(first)?, of(second)?),
     })

@@ -115,6 +115,10 @@ fn mathematics_around(text: &str, at: usize, after: usize) -> bool {
     let command = before[..before.len() - word].ends_with('\\');
     let operand = match before.chars().next_back() {
         Some(last) if last.is_ascii_alphabetic() => command || word == 1,
+        Some('=') => {
+            let line = before.rfind('\n').map_or(before, |start| &before[start + 1..]);
+            !line.split(|c: char| !c.is_ascii_alphabetic()).any(|word| word.len() > 1)
+        }
         Some(last) => last.is_ascii_digit() || "+-−*/^_|})]".contains(last),
         None => false,
     };
