@@ -207,6 +207,25 @@ FF_{16} ~ FF_{16}
 1,2,\ldots,n ~ 1,2,\ldots,n
 \sum_{k=1}^n k ~ \sum_{k=1}^{n} k
 \int_0^1 x\,dx ~ \int_0^1 x dx
+-- units in a roman style, colors and choices
+5\text{ cm} ~ 5\mathrm{~cm}
+5\mathrm{~km} ~ 5000\text{ m}
+5\mathrm{~km} ~ 5000\mathrm{~m}
+5 \mathrm{~cm}^2 ~ 5\text{ cm}^2
+10 \mathrm{~m}/\mathrm{s} ~ 10\text{ m/s}
+18 ~ 18\,\mathrm{m}
+18 ~ \text{18 dollars}
+18 ~ \text{18 cm}
+18 ~ \color{red}18
+18 ~ \textcolor{red}{18}
+18 ~ \text{(B) }18
+20^\circ C ~ 20^\circ\text{C}
+30^\circ ~ \frac\pi6\text{ radians}
+18m ~ 18m
+-- percents
+25 ~ 25\%
+0.25 ~ 25\%
+\frac14 ~ 25\%
 "#;
 
 /// Expected and given answers that are not.
@@ -406,6 +425,15 @@ A\cup B ~ A\cap B
 \text{March } 5 ~ \text{March }6
 \max(a,b) ~ \min(a, b)
 \sum_{k=1}^n k ~ \sum_{k=0}^{n} k
+-- units in a roman style, colors and choices
+5\mathrm{~km} ~ 5\mathrm{~m}
+20^\circ C ~ 20^\circ F
+30^\circ ~ 30\text{ radians}
+18m ~ 18n
+18 ~ 18x
+-- percents
+0.25 ~ 0.25\%
+25 ~ 2500\%
 "#;
 
 /// Expected answers and completions that give them.

@@ -19,6 +19,11 @@ pub fn read(source: &str, plain: bool, arena: &mut Arena) -> Option<Value> {
     }
     let tokens = lex::tokens(source, plain)?;
     let mut parser = Parser::new(tokens, plain, arena);
+    // The letter of a choice before its value.
+    let choice = |text: &str| text.len() == 3 && text.starts_with('(') && text.ends_with(')');
+    if parser.peek().kind == Kind::Text && choice(parser.peek().text) && parser.ahead(1).kind == Kind::Number {
+        parser.at += 1;
+    }
     let mut members = parser.list()?;
     if parser.peek().kind != Kind::End {
         return None;

@@ -222,9 +222,13 @@ impl<'a> Judge<'a> {
                 self.same_number(a, b)
                     || share.and_then(|share| self.arena.scaled(a, &share)).is_some_and(|a| self.same_number(a, b))
             }
+            // Where only the answer has the sign, what is expected says which: up to 1 it is a share.
             (None, Some(Unit::Percent)) => {
-                self.same_number(a, b)
-                    || share.and_then(|share| self.arena.scaled(b, &share)).is_some_and(|b| self.same_number(a, b))
+                let size = self.value(a).map(|value| value.size());
+                if size.is_some_and(|size| size > 1.0) {
+                    return self.same_number(a, b);
+                }
+                share.and_then(|share| self.arena.scaled(b, &share)).is_some_and(|b| self.same_number(a, b))
             }
             (Some(Unit::Degree), None) => {
                 self.same_number(a, b) || self.arena.radians(a).is_some_and(|a| self.same_number(a, b))

@@ -176,6 +176,12 @@ impl<'t> Lexer<'t> {
             "big" | "Big" | "bigg" | "Bigg" | "bigl" | "bigr" | "Bigl" | "Bigr" | "biggl" | "biggr"
             | "displaystyle" | "textstyle" | "limits" | "boxed" | "fbox" | "hline" | "ensuremath" | "middle"
             | "strut" => Some(()),
+            "color" | "textcolor" => {
+                let rest = self.rest();
+                let close = rest.find('}').filter(|_| rest.starts_with('{'));
+                self.at += close.map_or(0, |close| close + 1);
+                Some(())
+            }
             "begin" | "end" => self.environment(name),
             "text" | "textbf" | "textit" | "textrm" | "textsf" | "texttt" | "mbox" | "hbox" | "emph" | "mathrm"
             | "mathbf" | "mathit" | "mathsf" | "mathcal" | "mathbb" | "operatorname" | "boldsymbol" | "bm" | "bold"
@@ -223,21 +229,26 @@ impl<'t> Lexer<'t> {
     /// `\text{...}` and what sets letters in a style.
     fn styled(&mut self, name: &str) -> Option<()> {
         let rest = self.rest();
-        let open = rest.trim_start().len();
-        let inner = rest.trim_start().strip_prefix('{');
+        let inner = rest.trim_start().strip_prefix('{').map(|inner| {
+            let spaces = ["\\,", "\\;", "\\:", "\\ ", "~", " "];
+            let spaced = |inner: &&'t str| spaces.iter().find_map(|space| inner.strip_prefix(space));
+            std::iter::successors(Some(inner), spaced).last().unwrap_or(inner)
+        });
         let Some((inner, close)) = inner.and_then(|inner| Some((inner, inner.find(['{', '}', '\\'])?))) else {
             // `\mathrm e` and the like: the style says nothing.
             return Some(());
         };
-        let content = inner[..close].trim();
+        let content = inner[..close].trim_matches([' ', '~']);
         let is_text = name.starts_with("text") || matches!(name, "mbox" | "hbox" | "emph" | "operatorname");
         let is_closed = inner[close..].starts_with('}');
         let letters = content.chars().filter(|c| c.is_alphabetic()).count();
-        // What holds commands or no letters is read as any group.
-        if !is_closed || letters == 0 {
+        let digits = if content.starts_with(|c: char| c.is_ascii_digit()) { number_length(content, true) } else { 0 };
+        let quantity = digits > 0 && content[digits..].starts_with(' ');
+        // What holds commands, no letters, or a number before its unit is read as any group.
+        if !is_closed || letters == 0 || quantity {
             return Some(());
         }
-        self.at += rest.len() - open + 1 + close + 1;
+        self.at += rest.len() - inner.len() + close + 1;
         match (name, content) {
             ("mathbb", "R") => return self.push(Kind::Command, "reals"),
             ("mathbb" | "mathbf" | "boldsymbol" | "bm" | "bold", _) if letters == 1 && content.len() == 1 => {
@@ -248,10 +259,21 @@ impl<'t> Lexer<'t> {
         }
         self.spaced |= content.len() < close;
         let single = content.chars().count() == 1;
+        let unit = single && name == "mathrm" && super::units::is_known(content) && self.after_quantity();
         match known_word(content) {
             Some((kind, known)) => self.push(kind, known),
-            None if single && !is_text => self.push(Kind::Letter, content),
+            None if single && !is_text && !unit => self.push(Kind::Letter, content),
             None => self.push(Kind::Text, content),
+        }
+    }
+
+    /// Whether a number is before what is next, or a unit and the sign that joins it to another one.
+    fn after_quantity(&self) -> bool {
+        let before = |by: usize| self.tokens.len().checked_sub(by).map(|at| self.tokens[at].kind);
+        match before(1) {
+            Some(Kind::Number) => true,
+            Some(Kind::Symbol('/' | '*')) => before(2) == Some(Kind::Text),
+            _ => false,
         }
     }
 

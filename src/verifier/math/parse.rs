@@ -206,6 +206,12 @@ impl<'t, 'a> Parser<'t, 'a> {
 
     /// Whether a letter behind a number is a unit: behind a space, or a metre with a raised digit.
     pub fn is_unit_letter(&self) -> bool {
+        // Behind a sign of degrees, braced or not, these are scales.
+        let degrees = |by: usize| self.at.checked_sub(by).is_some_and(|at| self.tokens[at].is('°'));
+        let closed = self.at.checked_sub(1).is_some_and(|at| self.tokens[at].is('}'));
+        if matches!(self.peek().text, "C" | "F") && (degrees(1) || (closed && degrees(2))) {
+            return true;
+        }
         let (token, next) = (self.peek(), self.ahead(1));
         let raised = token.text == "m" && next.is('^') && next.text != "^";
         self.plain && (token.spaced || raised) && units::is_known(token.text) && self.after_number()
