@@ -437,67 +437,10 @@ A\cup B ~ A\cap B
 "#;
 
 /// Expected answers and completions that give them.
-const STATED: &str = r#"
--- words that multiply or change a number
-5000000 ~ The answer is 5 million.
-5000000 ~ The answer is 5 million dollars.
-2500000 ~ #### 2.5 million
--- a number times a matrix, and no part of an answer
-\begin{pmatrix}1\\2\end{pmatrix} ~ So the vector is \begin{pmatrix}1\\2\end{pmatrix}.
--- what a sentence states
--18 ~ The answer is negative 18.
-4 ~ The answer is $4$, not $3$.
-20 ~ The answer is 20, not 18.
-18 ~ So the answer is 18 dollars, which she makes in 1 day.
-18 ~ Answer: 18 eggs in 7 days
-18 ~ the answer is 18 (out of 20)
-3,5,7 ~ The answers are 3, 5, and 7.
-5 ~ The answer is x = 5, because 2*5 = 10.
-18 ~ The answer is a total of 18 dollars.
-18 ~ So the answer is 18, since 9*2 = 18.
-3+4i ~ The answer is 3 + 4i, where i is imaginary.
-18 ~ The answer is 18 because she sells 9 eggs at 2 dollars each.
-18 ~ Janet makes 9 * 2 = $18 every day at the farmer's market.
-0.5 ~ So the probability is 0.5 or 50%.
-18 ~ The answer is approximately 18 when rounded to 2 digits.
-\frac12 ~ The answer is $\frac{1}{2}$ (and not $2$).
-A ~ The answer is A, because B has 3 legs.
-"#;
+const STATED: &str = include_str!("data/math_stated.txt");
 
 /// Expected answers and completions that do not give them.
-const NOT_STATED: &str = r#"
--- words that multiply or change a number
-5 ~ The answer is 5 million.
-5 ~ #### 5 million
--- a number times a matrix, and no part of an answer
-\begin{pmatrix}1\\2\end{pmatrix} ~ The answer is -\begin{pmatrix}1\\2\end{pmatrix}
-\begin{pmatrix}1\\2\end{pmatrix} ~ The answer is $-\begin{pmatrix}1\\2\end{pmatrix}$
--- what a sentence states
-18 ~ The answer is 18 factorial.
-18 ~ So in the end, it is 18 factorial
-18 ~ The answer is 20, not 18.
-18 ~ The answer is definitely not 18
-18 ~ The answer is neither 20 nor 18.
-18 ~ The answer can't be 18.
-18 ~ The answer is something that can't be 18.
-18 ~ The answer is negative 18.
-18 ~ The answer is minus 18.
-18 ~ The answer is half of 18.
-18 ~ The answer is the square root of 18.
-18 ~ The answer is one of 16, 17, 18.
-18 ~ It could be 17 or 18.
-18 ~ #### 20 18
-3 ~ The answer is at least 3.
-3 ~ The answer is less than 3.
-3 ~ The answer is 3 or more.
-3 ~ The answer is 3 apples or more.
-3 ~ There must be at least 3
-3 ~ It is 3 or more
-3 ~ So $x$ is at least $3$.
-3 ~ The answer is not $3$.
-3 ~ The answer is $4$, not $3$.
-7 ~ The answers are 3, 5, and 7.
-"#;
+const NOT_STATED: &str = include_str!("data/math_not_stated.txt");
 
 fn score(config: Value, gold: &str, completion: &str) -> Score {
     let mut config = config;

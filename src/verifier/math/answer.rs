@@ -365,7 +365,6 @@ impl Parser<'_, '_> {
         let end = |start, root| Value::scalar(Expr { start, root, decimal: false });
         Some(Value::Interval { ends: Box::new([end(again, down), end(up, up)]), closed: [false, false] })
     }
-
 }
 
 /// Inequalities with `and` between them as what they have in common, with `or` as what any of them leaves. Whatever else

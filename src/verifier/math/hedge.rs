@@ -21,18 +21,62 @@ fn bare(word: &str) -> String {
     word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase().replace('’', "'")
 }
 
+/// Words that bound the number behind them, or compute with it.
+const BOUNDS: [&str; 29] = [
+    "least",
+    "most",
+    "than",
+    "under",
+    "over",
+    "above",
+    "below",
+    "between",
+    "exceed",
+    "exceeds",
+    "exceeding",
+    "or",
+    "half",
+    "third",
+    "quarter",
+    "twice",
+    "double",
+    "triple",
+    "thrice",
+    "root",
+    "negative",
+    "minus",
+    "square",
+    "cube",
+    "within",
+    "maybe",
+    "perhaps",
+    "possibly",
+    "up",
+];
+
 /// Whether the clause before a number denies, bounds or computes with it: `not 18`, `at least 3`, `half of 18`.
 fn is_changed_before(before: &str) -> bool {
-    const BOUNDS: [&str; 29] = [
-        "least", "most", "than", "under", "over", "above", "below", "between", "exceed", "exceeds", "exceeding", "or",
-        "half", "third", "quarter", "twice", "double", "triple", "thrice", "root", "negative", "minus", "square", "cube",
-        "within", "maybe", "perhaps", "possibly", "up",
-    ];
     // What stands before these words does not reach the number.
-    const TURNS: [&str; 14] = ["is", "are", "it's", "equals", "but", "so", "then", "therefore", "thus", "hence", "because", "since", "which", "="];
+    const TURNS: [&str; 14] = [
+        "is",
+        "are",
+        "it's",
+        "equals",
+        "but",
+        "so",
+        "then",
+        "therefore",
+        "thus",
+        "hence",
+        "because",
+        "since",
+        "which",
+        "=",
+    ];
     let clause = super::extract::tail(before, 128);
     let clause = clause.rfind([',', '.', ';', ':', '?', '\n']).map_or(clause, |at| &clause[at + 1..]);
-    let mut words = clause.split_whitespace().rev().filter(|word| word.chars().any(|c| c.is_alphanumeric() || c == '='));
+    let mut words =
+        clause.split_whitespace().rev().filter(|word| word.chars().any(|c| c.is_alphanumeric() || c == '='));
     let mut after_of = false;
     for at in 0..WINDOW {
         let Some(word) = words.next() else { break };
@@ -55,9 +99,32 @@ fn is_changed_before(before: &str) -> bool {
 /// Whether a word with `of` behind it says how much something is.
 fn is_amount(word: &str) -> bool {
     const AMOUNTS: [&str; 26] = [
-        "total", "value", "amount", "cost", "price", "profit", "number", "length", "area", "volume", "distance", "speed",
-        "probability", "maximum", "minimum", "average", "mean", "weight", "age", "height", "width", "sum", "result",
-        "answer", "rate", "score",
+        "total",
+        "value",
+        "amount",
+        "cost",
+        "price",
+        "profit",
+        "number",
+        "length",
+        "area",
+        "volume",
+        "distance",
+        "speed",
+        "probability",
+        "maximum",
+        "minimum",
+        "average",
+        "mean",
+        "weight",
+        "age",
+        "height",
+        "width",
+        "sum",
+        "result",
+        "answer",
+        "rate",
+        "score",
     ];
     AMOUNTS.contains(&word)
 }
@@ -103,10 +170,14 @@ mod tests {
             let at = text.find("18").unwrap();
             is_stated(text, at, at + 2)
         };
-        for text in ["it is 18", "a total of 18 eggs", "she has not 20 but 18", "it is 18 in 7 days", "20 are not red, so 18"] {
+        for text in
+            ["it is 18", "a total of 18 eggs", "she has not 20 but 18", "it is 18 in 7 days", "20 are not red, so 18"]
+        {
             assert!(stated(text), "{text}");
         }
-        for text in ["it isn't 18", "at least 18", "not equal to 18", "one of 18", "18 eggs or more", "18 squared", "of 18"] {
+        for text in
+            ["it isn't 18", "at least 18", "not equal to 18", "one of 18", "18 eggs or more", "18 squared", "of 18"]
+        {
             assert!(!stated(text), "{text}");
         }
     }

@@ -106,8 +106,29 @@ impl Parser<'_, '_> {
 /// Whether words behind a number change it instead of saying what is counted.
 fn says_more(words: &str) -> bool {
     const LIMITS: [&str; 23] = [
-        "or", "and", "more", "less", "least", "most", "if", "when", "for", "not", "than", "about", "where", "to", "mod",
-        "base", "squared", "cubed", "factorial", "negative", "below", "above", "modulo",
+        "or",
+        "and",
+        "more",
+        "less",
+        "least",
+        "most",
+        "if",
+        "when",
+        "for",
+        "not",
+        "than",
+        "about",
+        "where",
+        "to",
+        "mod",
+        "base",
+        "squared",
+        "cubed",
+        "factorial",
+        "negative",
+        "below",
+        "above",
+        "modulo",
     ];
     let lower = words.to_ascii_lowercase();
     let percents = lower.starts_with("percent") && lower.split(' ').any(|word| word == "of");

@@ -230,17 +230,30 @@ impl Judge<'_> {
     /// What two pieces have in common: the higher of the low ends and the lower of the high ones.
     fn overlap(&mut self, a: Piece, b: Piece) -> Option<Option<Piece>> {
         self.budget.take(4)?;
-        let low = |judge: &mut Self, end: End| if end.at.is_none() { Some(f64::NEG_INFINITY) } else { judge.place(end) };
+        let low =
+            |judge: &mut Self, end: End| if end.at.is_none() { Some(f64::NEG_INFINITY) } else { judge.place(end) };
         let high = |judge: &mut Self, end: End| if end.at.is_none() { Some(f64::INFINITY) } else { judge.place(end) };
         let (first, second) = (low(self, a.low)?, low(self, b.low)?);
         let lower = match first.total_cmp(&second) {
             std::cmp::Ordering::Equal => End { closed: a.low.closed && b.low.closed, ..a.low },
-            order => if order.is_gt() { a.low } else { b.low },
+            order => {
+                if order.is_gt() {
+                    a.low
+                } else {
+                    b.low
+                }
+            }
         };
         let (third, fourth) = (high(self, a.high)?, high(self, b.high)?);
         let upper = match third.total_cmp(&fourth) {
             std::cmp::Ordering::Equal => End { closed: a.high.closed && b.high.closed, ..a.high },
-            order => if order.is_lt() { a.high } else { b.high },
+            order => {
+                if order.is_lt() {
+                    a.high
+                } else {
+                    b.high
+                }
+            }
         };
         let (from, to) = (first.max(second), third.min(fourth));
         let some = from < to || (from == to && lower.closed && upper.closed);

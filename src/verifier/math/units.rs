@@ -132,8 +132,19 @@ pub fn multiplied(text: &str) -> Option<(Rational, &str)> {
 /// Whether a text begins with a part of a whole, such as `tenths`, which makes a fraction of the number before it.
 pub fn is_part(text: &str) -> bool {
     const PARTS: [&str; 13] = [
-        "half", "halve", "third", "quarter", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
-        "hundredth", "thousandth",
+        "half",
+        "halve",
+        "third",
+        "quarter",
+        "fourth",
+        "fifth",
+        "sixth",
+        "seventh",
+        "eighth",
+        "ninth",
+        "tenth",
+        "hundredth",
+        "thousandth",
     ];
     let word = text.split(' ').next().unwrap_or(text);
     PARTS.contains(&word.strip_suffix('s').unwrap_or(word))
@@ -204,7 +215,9 @@ impl Unit {
     /// How numbers in this unit compare with numbers in `other`.
     pub fn relation(&self, other: &Self) -> Relation {
         match (self, other) {
-            (Self::Percent, Self::Percent) | (Self::Degree, Self::Degree) | (Self::Radian, Self::Radian) => Relation::Same,
+            (Self::Percent, Self::Percent) | (Self::Degree, Self::Degree) | (Self::Radian, Self::Radian) => {
+                Relation::Same
+            }
             (Self::Known { dimensions: a, scale }, Self::Known { dimensions: b, scale: other }) if a == b => {
                 match scale.div(other) {
                     Some(factor) if factor == Rational::ONE => Relation::Same,
