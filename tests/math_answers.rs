@@ -4,7 +4,7 @@
 use anneal::verifier::{Case, Config, Outside, Score, ScoreStatus};
 use serde_json::{Map, Value, json};
 
-/// Expected and given answers that are the same.
+/// Expected and given answers that are the same; lines that begin with `--` say what the next ones are about.
 const SAME: &str = r#"
 1/2 ~ 0.5
 1/2 ~ \frac12
@@ -103,6 +103,129 @@ x^2+y^2=1 ~ y^2+x^2-1=0
 \ln(xy) - \ln(xy) ~ 0
 2,5 ~ \{2, 5\}
 \frac{3}{4}\text{ of it} ~ 0.75
+-- letters one by one
+xy^2 ~ x y^2
+xy^2 ~ y^2x
+xe^x ~ x e^x
+2^ab ~ 2^a b
+\sqrt xy ~ y\sqrt{x}
+\frac ab ~ a/b
+\frac ab ~ \frac{a}{b}
+\frac1{ab} ~ 1/(ab)
+xy_1 ~ x y_1
+2^{10} ~ 2^10
+\frac abc ~ \frac{ac}{b}
+abc ~ cba
+\sin xy ~ \sin(xy)
+-- exponents and arguments without braces
+4 ~ 2^3\frac12
+x^2/2 ~ x^2\frac12
+\sqrt3/2 ~ \sqrt3\frac12
+3.5 ~ 3\frac12
+\sqrt{3\frac12} ~ \sqrt{3.5}
+-- words that multiply or change a number
+5000000 ~ 5 million
+2.5 million ~ 2500000
+60 ~ 5 dozen
+5\text{ million dollars} ~ \$5{,}000{,}000
+\frac{3}{4}\text{ of it} ~ 0.75
+3 ~ 3\text{ cups of flour}
+-- functions made of pieces
+|2x| ~ 2|x|
+|x-1| ~ |1-x|
+|x|^2 ~ x^2
+|xy| ~ |x||y|
+\sqrt{x^2} ~ |x|
+\lceil x\rceil ~ -\lfloor -x\rfloor
+-- what the values are said of
+x=1,y=2 ~ 1,2
+x=2,y=3 ~ (2,3)
+x=2,y=3 ~ (x,y)=(2,3)
+(x,y)=(2,3) ~ x=2,y=3
+(2,3) ~ x=2,y=3
+f(x)=x^2 ~ f(t)=x^2
+\{1,2\} ~ x_1=2,x_2=1
+x=2,y=3 ~ y=3,x=2
+AB=3, BC=4 ~ BC=4, AB=3
+5 ~ f(2)=5
+f(2)=5 ~ 5
+\frac{a}{b}=3 ~ \frac{a}{b}=3
+\frac34 ~ \frac{a}{b}=\frac{3}{4}
+|x|=3 ~ |x|=3
+y=x^2 ~ f(x)=x^2
+3 ~ |AB|=3
+x=1,x=2 ~ 2,1
+\frac{a}{b} = 3 ~ a/b=3
+7 ~ \text{mean}=7
+-- a number times a matrix, and no part of an answer
+\frac12\begin{pmatrix}1\\2\end{pmatrix} ~ \frac12\begin{pmatrix}1\\2\end{pmatrix}
+\frac12\begin{pmatrix}1\\2\end{pmatrix} ~ \begin{pmatrix}1/2\\1\end{pmatrix}
+-\begin{pmatrix}1\\2\end{pmatrix} ~ \begin{pmatrix}-1\\-2\end{pmatrix}
+\begin{pmatrix}1\\2\end{pmatrix}+t\begin{pmatrix}3\\4\end{pmatrix} ~ \begin{pmatrix}1+3t\\2+4t\end{pmatrix}
+A = \begin{pmatrix}1\\2\end{pmatrix} ~ \begin{pmatrix}1\\2\end{pmatrix}
+(1,2,3)+t(1,0,2) ~ (1+t,2,3+2t)
+(1,2,3)+t(1,0,2) ~ (1,2,3) + t(1,0,2)
+\left(\begin{array}{c}1\\2\end{array}\right) ~ \begin{pmatrix}1\\2\end{pmatrix}
+-- units in ratios, times and inequalities
+3:45 PM ~ 3:45\text{ PM}
+3:45 PM ~ 3:45\text{ p.m.}
+3:45 PM ~ 3:45
+3:45 ~ 3:45\text{ PM}
+x<5\text{ cm} ~ x<5\text{ cm}
+x<5\text{ cm} ~ x<5
+x<50\% ~ x<50\%
+3\text{ cm}:2\text{ cm} ~ 3:2
+3:4 ~ \frac34
+-- and, or, and infinite ends
+x>1 \text{ and } x<3 ~ (1,3)
+x>1, x<3 ~ (1,3)
+x>1 \text{ and } x<3 ~ 1<x<3
+x>1 \text{ and } x<3 ~ x<3\text{ and }x>1
+x<2 \text{ or } x>3 ~ x>3\text{ or }x<2
+x<2 \text{ or } x>3 ~ x>3, x<2
+x<2 \text{ or } x>3 ~ (-\infty,2)\cup(3,\infty)
+(2,\infty] ~ (2,\infty]
+x+y>1\text{ and }x-y<2 ~ x-y<2\text{ and }x+y>1
+x>-1\text{ and }x<1\text{ or }2<x<3 ~ (-1,1)\cup(2,3)
+[1,3]\cap[2,5] ~ [2,3]
+-- what is compared as it is written
+\binom{n}{k} ~ \binom{n}{k}
+2^{\binom n2} ~ 2^{\binom{n}{2}}
+A\cup B ~ A\cup B
+A\cup B ~ B \cup A
+3 \pmod 7 ~ 3 \pmod{7}
+x\equiv 3\pmod 7 ~ x \equiv 3 \pmod 7
+\text{March } 5 ~ \text{March }5
+\text{March } 5 ~ March 5
+\text{(C)}\ 12 ~ \text{(C)}\ 12
+3\text{ hours }20\text{ minutes} ~ 3 \text{ hours } 20 \text{ minutes}
+5\text{ ft }6\text{ in} ~ 5\text{ ft }6\text{ in}
+\max(a,b) ~ \max(a, b)
+f(x)=\begin{cases}1&x>0\\2&x\le0\end{cases} ~ f(x)=\begin{cases}1 & x>0\\ 2 & x\le 0\end{cases}
+\begin{vmatrix}1&2\\3&4\end{vmatrix} ~ \begin{vmatrix}1&2\\3&4\end{vmatrix}
+FF_{16} ~ FF_{16}
+1,2,\ldots,n ~ 1,2,\ldots,n
+\sum_{k=1}^n k ~ \sum_{k=1}^{n} k
+\int_0^1 x\,dx ~ \int_0^1 x dx
+-- units in a roman style, colors and choices
+5\text{ cm} ~ 5\mathrm{~cm}
+5\mathrm{~km} ~ 5000\text{ m}
+5\mathrm{~km} ~ 5000\mathrm{~m}
+5 \mathrm{~cm}^2 ~ 5\text{ cm}^2
+10 \mathrm{~m}/\mathrm{s} ~ 10\text{ m/s}
+18 ~ 18\,\mathrm{m}
+18 ~ \text{18 dollars}
+18 ~ \text{18 cm}
+18 ~ \color{red}18
+18 ~ \textcolor{red}{18}
+18 ~ \text{(B) }18
+20^\circ C ~ 20^\circ\text{C}
+30^\circ ~ \frac\pi6\text{ radians}
+18m ~ 18m
+-- percents
+25 ~ 25\%
+0.25 ~ 25\%
+\frac14 ~ 25\%
 "#;
 
 /// Expected and given answers that are not.
@@ -213,7 +336,111 @@ x^{2} ~ x^{3}
 xy ~ x+y
 \frac{a}{b} ~ \frac{b}{a}
 2x ~ x^2
+-- letters one by one
+x^2y^2 ~ xy^2
+(ab)^3 ~ ab^3
+3x^2y^2 ~ 3xy^2
+\frac1{ab} ~ ab^{-1}
+abc^2 ~ a^2b^2c^2
+xe^x ~ (xe)^x
+a!b! ~ ab!
+2^{ab} ~ 2^ab
+x^{ay} ~ x^ay
+\sqrt{xy} ~ \sqrt xy
+-- exponents and arguments without braces
+2^{3.5} ~ 2^3\frac12
+x^{5/2} ~ x^2\frac12
+\sqrt{3.5} ~ \sqrt3\frac12
+-- words that multiply or change a number
+5 ~ 5\text{ thousand}
+5 ~ 5\text{ billion}
+5 ~ 5\text{ hundred}
+5 ~ 5\text{ dozen}
+5 ~ 5\text{ pairs}
+18 ~ 18\text{ squared}
+18 ~ 18\text{ cubed}
+18 ~ 18\text{ thirds}
+18 ~ 18\text{ tenths}
+18 ~ 18\text{ negative}
+18 ~ 18\text{ percent of }x
+-- functions made of pieces
+|x^2-1| ~ x^2-1
+|x^2-x| ~ x^2-x
+|x-1|+|x+1| ~ 2|x|
+||x|-1| ~ |x|-1
+|4x^2-1| ~ 4x^2-1
+\lceil x\rceil ~ \lfloor x\rfloor+1
+|(x-3)(x-5)| ~ (x-3)(x-5)
+|x+y| ~ |x|+|y|
+|100x^2-1| ~ 100x^2-1
+-- what the values are said of
+\frac ab=3 ~ \frac ba=3
+\frac{a}{b}=3 ~ \frac{b}{a}=3
+a:b=2:3 ~ b:a=2:3
+(x,y)=(1,2) ~ (y,x)=(1,2)
+f(2)=5 ~ f(3)=5
+x=3 ~ |x|=3
+x=3 ~ x/y=3
+3 ~ |x|=3
+AB=3, BC=4 ~ AB=4, BC=3
+f(1)=2,f(2)=3 ~ f(1)=3,f(2)=2
+\text{mean}=5,\text{median}=6 ~ \text{mean}=6,\text{median}=5
+x=1,y=2 ~ 2,1
+x=2,y=3 ~ (3,2)
+x=2,y=3 ~ (y,x)=(2,3)
+P(A)=\frac12 ~ P(B)=\frac12
+x=1,y=2 ~ x=2,y=1
+\frac{a}{b}=3 ~ a/b=4
+-- a number times a matrix, and no part of an answer
+\frac12\begin{pmatrix}1\\2\end{pmatrix} ~ \begin{pmatrix}1\\2\end{pmatrix}
+-\begin{pmatrix}1\\2\end{pmatrix} ~ \begin{pmatrix}1\\2\end{pmatrix}
+\begin{pmatrix}1\\2\end{pmatrix}+t\begin{pmatrix}3\\4\end{pmatrix} ~ (3,4)
+\begin{pmatrix}1\\2\end{pmatrix}+t\begin{pmatrix}3\\4\end{pmatrix} ~ \begin{pmatrix}3\\4\end{pmatrix}
+\det\begin{pmatrix}1&2\\3&4\end{pmatrix} ~ \begin{pmatrix}1&2\\3&4\end{pmatrix}
+\det M ~ M
+\begin{pmatrix}1&2\\3&4\end{pmatrix}^2 ~ \begin{pmatrix}1&2\\3&4\end{pmatrix}
+(1,2,3)+t(1,0,2) ~ (1,2,3) + s(1,0,2)
+-- units in ratios, times and inequalities
+3:45 PM ~ 3:45 AM
+10:00 AM ~ 10:00 PM
+10:00 AM ~ 10\colon 00\text{ p.m.}
+x<5\text{ cm} ~ x<5\text{ m}
+x<50\% ~ x<50
+3\text{ km}:2\text{ m} ~ 3:2
+12:30 ~ \frac25
+-- and, or, and infinite ends
+x<2 \text{ or } x>3 ~ x<2\text{ and }x>3
+x>1 \text{ and } x<3 ~ x>1\text{ or }x<3
+(\infty,2)\cup(3,-\infty) ~ (-\infty,2)\cup(3,\infty)
+(-\infty,2)\cup(3,\infty) ~ (\infty,2)\cup(3,-\infty)
+(2,\infty] ~ (2,\infty)
+(2,\infty) ~ (2,\infty]
+x+y>1\text{ and }x-y<2 ~ x-y<2\text{ or }x+y>1
+x<2 \text{ or } x>3 ~ x<2
+-- what is compared as it is written
+\binom{n}{k} ~ \binom{k}{n}
+A\cup B ~ A\cap B
+3 \pmod 7 ~ 3
+3 \pmod 7 ~ 4 \pmod{7}
+\text{March } 5 ~ \text{March }6
+\max(a,b) ~ \min(a, b)
+\sum_{k=1}^n k ~ \sum_{k=0}^{n} k
+-- units in a roman style, colors and choices
+5\mathrm{~km} ~ 5\mathrm{~m}
+20^\circ C ~ 20^\circ F
+30^\circ ~ 30\text{ radians}
+18m ~ 18n
+18 ~ 18x
+-- percents
+0.25 ~ 0.25\%
+25 ~ 2500\%
 "#;
+
+/// Expected answers and completions that give them.
+const STATED: &str = include_str!("data/math_stated.txt");
+
+/// Expected answers and completions that do not give them.
+const NOT_STATED: &str = include_str!("data/math_not_stated.txt");
 
 fn score(config: Value, gold: &str, completion: &str) -> Score {
     let mut config = config;
@@ -239,6 +466,17 @@ fn answers_are_the_same_however_they_are_written() {
 fn answers_that_only_look_alike_are_not_the_same() {
     for (gold, answer) in DIFFERENT.lines().filter_map(|line| line.split_once(" ~ ")) {
         assert!(!same(json!({}), gold, answer), "{gold} and {answer}");
+    }
+}
+
+#[test]
+fn sentences_give_the_answer_that_they_state() {
+    let cases = |text: &'static str| text.lines().filter_map(|line| line.split_once(" ~ "));
+    for (gold, completion) in cases(STATED) {
+        assert_eq!(score(json!({}), gold, completion).reward, 1.0, "{gold} in {completion:?}");
+    }
+    for (gold, completion) in cases(NOT_STATED) {
+        assert_eq!(score(json!({}), gold, completion).reward, 0.0, "{gold} in {completion:?}");
     }
 }
 
@@ -317,7 +555,7 @@ fn what_cannot_be_judged_is_said() {
         let score = score(json!({"read": ["latex", "plain"]}), "5", completion);
         assert!(matches!(score.status, ScoreStatus::Unparsable), "{completion:?}: {score:?}");
     }
-    for gold in ["\\int_0^1 x\\,dx", "", "x +* 2", "\\frac{1}{", "{}"] {
+    for gold in ["", "\\frac{1}{", "{}", "\\sqrt{2}}"] {
         let score = score(json!({}), gold, "\\boxed{5}");
         assert!(matches!(score.status, ScoreStatus::Error), "{gold:?}: {score:?}");
     }

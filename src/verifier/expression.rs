@@ -2,7 +2,7 @@
 //!
 //! For countdown and the game of 24, where many answers are right and none need be known. An expression is made of whole
 //! numbers, `+`, `-`, `*`, `/` and parentheses, also as people and LaTeX write them (`×`, `÷`, `\times`, `\frac{1}{2}`). It
-//! may end in `= 24`, which then has to be true. Values are exact fractions of 128 bits; beyond that an expression is
+//! may be followed by `= 24`, and every side of such a chain has to be true. Values are exact fractions of 128 bits; beyond that an expression is
 //! wrong. Powers, decimal points, factorials and digits put together are not read.
 
 use std::sync::Arc;
@@ -135,10 +135,16 @@ impl Expression {
         let target = self.target(case).map_err(Score::error)?;
         super::check_length("the completion", case.completion).map_err(Score::error)?;
         let text = self.judged(case.completion).map_err(Score::unparsable)?;
-        let (left, claim) = text.split_once('=').map_or((text, None), |(left, right)| (left, Some(right)));
+        if text.len() > MAX_BYTES {
+            return Err(Score::unparsable(format!(
+                "the expression has {} bytes; at most {MAX_BYTES} are read",
+                text.len()
+            )));
+        }
+        let mut sides = text.split('=');
+        let left = sides.next().unwrap_or(text);
         let read = Read::all(left).map_err(Score::unparsable)?;
-        let claimed = claim.map(|text| Read::all(text.rsplit('=').next().unwrap_or(text)));
-        let claimed = claimed.transpose().map_err(Score::unparsable)?;
+        let claims = sides.map(Read::all).collect::<Result<Vec<_>, _>>().map_err(Score::unparsable)?;
 
         let shown: String = left.split_whitespace().collect();
         let wrong = |answer: String, why: String| Ok(Score::of_answer(answer, self.config.wrong_reward).because(why));
@@ -149,7 +155,7 @@ impl Expression {
             Ok(value) => value,
             Err(why) => return wrong(shown, format!("the expression {why}")),
         };
-        if claimed.is_some_and(|claimed| claimed.value != Ok(value)) {
+        if claims.iter().any(|claimed| claimed.value != Ok(value)) {
             return wrong(shown, format!("the expression has the value {value}, and the completion says another"));
         }
         if value != target {
@@ -385,7 +391,10 @@ impl Reader<'_> {
         let value = match self.take(&['+', '-', '(', 'f']) {
             Some('+') => self.signed()?,
             Some('-') => join(Ok(Fraction::whole(0)), '-', self.signed()?),
-            Some('(') => self.group()?,
+            Some('(') => {
+                let close = self.closing();
+                self.group(close)?
+            }
             Some(_) => {
                 let (above, below) = (self.braced()?, self.braced()?);
                 join(above, '/', below)
@@ -397,16 +406,28 @@ impl Reader<'_> {
     }
 
     /// What stands behind an open parenthesis, up to the one that closes it.
-    fn group(&mut self) -> Operand {
+    fn group(&mut self, close: char) -> Operand {
         let value = self.sum()?;
-        self.take(&[')']).ok_or_else(|| self.wrong())?;
+        let before = self.peek().map(|_| self.at);
+        let closes = before.is_some_and(|at| self.text[at..].trim_start_matches("\\right").starts_with(close));
+        self.take(&[')']).filter(|_| closes).ok_or_else(|| self.wrong())?;
         Ok(value)
+    }
+
+    /// What closes the bracket that was just opened.
+    fn closing(&self) -> char {
+        match self.text[..self.at].chars().next_back() {
+            Some('[') => ']',
+            Some('{') => '}',
+            _ => ')',
+        }
     }
 
     /// An argument of a fraction, in braces.
     fn braced(&mut self) -> Operand {
         self.take(&['(']).ok_or_else(|| self.wrong())?;
-        self.group()
+        let close = self.closing();
+        self.group(close)
     }
 
     fn number(&mut self) -> Operand {
@@ -473,6 +494,8 @@ mod tests {
             "3 * 8 + 3 - 3",
             "8 + 8 + 3 + 3",
             "8 / (3 - 8 / 3) = 25",
+            "8 / (3 - 8 / 3) = 100 = 24",
+            "8 / (3 - 8 / 3) = 9*9 = 24",
             "24 = 8 / (3 - 8 / 3)",
             "8 / (3 - 3) + 8",
             "8 * 3 * 8 / 3 + 0",
@@ -481,26 +504,8 @@ mod tests {
         ] {
             assert_eq!(reward(wrong), Some(0.0), "{wrong}");
         }
-        for unparsable in [
-            "",
-            "eight",
-            "8 +",
-            "(8",
-            "8)",
-            "8 3",
-            "3(8)",
-            "2^3",
-            "3 ** 8",
-            "8 // 3",
-            "2.4",
-            "8!",
-            "\\frac83",
-            "=",
-            "8 = x",
-            "()",
-            "8 + * 3",
-            "99999999999999999999",
-        ] {
+        let unparsable = ";eight;8 +;(8;8);(3*8];{3*8);8 3;3(8);2^3;3 ** 8;8 // 3;2.4;8!;\\frac83;=;8 = x;();8 + * 3;99999999999999999999";
+        for unparsable in unparsable.split(';') {
             assert_eq!(reward(unparsable), None, "{unparsable}");
         }
     }

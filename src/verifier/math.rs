@@ -19,11 +19,16 @@ mod evaluate;
 mod expr;
 mod extract;
 mod form;
+mod hedge;
+mod label;
 mod lex;
+mod matrix;
 mod monomial;
+mod name;
 mod normal;
 mod numeral;
 mod parse;
+mod quantity;
 mod rational;
 mod relate;
 mod render;
@@ -52,6 +57,9 @@ pub const SUMMARY: &str =
 const MAX_STEPS: u32 = 20_000;
 /// The longest expected answer, in bytes, that is taken as words where it cannot be read otherwise.
 const LONGEST_WORDS: usize = 256;
+
+/// The longest one that is compared by its writing, because it is not understood.
+const LONGEST_WRITING: usize = 1_024;
 
 /// Configuration of the `math` verifier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -185,6 +193,9 @@ impl Math {
             ))
         })?;
         let candidates = self.candidates(case.completion);
+        if let Some(score) = self.word_for_word(&expected, &candidates) {
+            return Ok(score);
+        }
         let Some(found) = self.found(&candidates, &mut arena) else {
             return Err(Score::unparsable("the completion holds no answer that could be read"));
         };
@@ -208,6 +219,24 @@ impl Math {
             share => format!("the answer {given} holds {share:.2} of the expected {wanted}"),
         };
         Ok(Score::of_answer(canonical, wrong_reward + share * (correct_reward - wrong_reward)).because(reason))
+    }
+
+    /// The verdict on an answer that repeats an expected one that is not understood, such as a sum with an index.
+    fn word_for_word(&self, expected: &Answer<'_>, candidates: &[Candidate<'_>]) -> Option<Score> {
+        let writing = match &expected.value {
+            Value::Text(_) if !expected.source.is_empty() => lex::writing(expected.source)?,
+            _ => return None,
+        };
+        let repeats = |candidate: &Candidate<'_>| match &candidate[..] {
+            [part] => lex::writing(&part.text).is_some_and(|given| given == writing),
+            _ => false,
+        };
+        if !candidates.first().is_some_and(repeats) {
+            return None;
+        }
+        let wanted = super::quote(expected.source.trim());
+        let reason = format!("the answer repeats the expected {wanted}");
+        Some(Score::of_answer(writing.trim_end(), self.config.correct_reward).because(reason))
     }
 
     /// How much of what is expected was found: all or nothing, unless parts are to count.
@@ -275,6 +304,7 @@ impl Math {
 }
 
 /// The expected answer: the first candidate, if it can be read or is words without mathematics; otherwise another one.
+/// Mathematics that is not understood is taken as it is written.
 fn expected<'t>(candidates: &'t [Candidate<'_>], arena: &mut Arena) -> Option<Answer<'t>> {
     const MATHEMATICS: &str = "\\=<>^_{}+*|≤≥≠";
     let (first, others) = candidates.split_first()?;
@@ -283,6 +313,9 @@ fn expected<'t>(candidates: &'t [Candidate<'_>], arena: &mut Arena) -> Option<An
     }
     match &first[..] {
         [part] if part.text.len() <= LONGEST_WORDS && !part.text.contains(|c: char| MATHEMATICS.contains(c)) => {
+            Some(Answer { value: Value::Text(text::normal(&part.text)?), source: &part.text })
+        }
+        [part] if others.is_empty() && part.text.len() <= LONGEST_WRITING && lex::writing(&part.text).is_some() => {
             Some(Answer { value: Value::Text(text::normal(&part.text)?), source: &part.text })
         }
         _ => others.iter().find_map(|candidate| read(candidate, arena)),

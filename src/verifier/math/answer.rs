@@ -2,13 +2,13 @@
 
 use super::expr::{Arena, Expr, Id, Node};
 use super::lex::{self, Kind, Token};
-use super::parse::{Operand, Parser, function};
+use super::parse::{Operand, Parser};
 use super::text;
-use super::units::{self, Unit};
+use super::units::{Relation, Unit};
 use super::value::{Label, Sign, Value};
 
 /// The most members of a list, and the most sides of a relation.
-const MAX_MEMBERS: usize = 256;
+pub const MAX_MEMBERS: usize = 256;
 const MAX_SIDES: usize = 32;
 
 /// Reads an answer, in LaTeX or in plain text; None where it is none that is understood.
@@ -19,6 +19,11 @@ pub fn read(source: &str, plain: bool, arena: &mut Arena) -> Option<Value> {
     }
     let tokens = lex::tokens(source, plain)?;
     let mut parser = Parser::new(tokens, plain, arena);
+    // The letter of a choice before its value.
+    let choice = |text: &str| text.len() == 3 && text.starts_with('(') && text.ends_with(')');
+    if parser.peek().kind == Kind::Text && choice(parser.peek().text) && parser.ahead(1).kind == Kind::Number {
+        parser.at += 1;
+    }
     let mut members = parser.list()?;
     if parser.peek().kind != Kind::End {
         return None;
@@ -30,10 +35,18 @@ impl Parser<'_, '_> {
     /// Answers with commas, semicolons or `and` between them, up to a bracket or the end.
     fn list(&mut self) -> Option<Vec<Value>> {
         let mut members = Vec::new();
+        // Where an `or` stands before a member.
+        let (mut alternatives, mut ands) = (Vec::new(), 0);
         loop {
             self.item(&mut members)?;
+            let start = self.at;
             if !self.separator() || matches!(self.peek().kind, Kind::End | Kind::Symbol('}' | '⦄')) {
-                return Some(members);
+                return Some(connected(members, &alternatives, ands));
+            }
+            let written = |names: &[&str]| self.tokens[start..self.at].iter().any(|token| names.contains(&token.text));
+            ands += usize::from(written(&["and", "land", "wedge", "∧"]));
+            if written(&["or", "lor", "vee", "∨"]) {
+                alternatives.push(members.len());
             }
         }
     }
@@ -72,106 +85,6 @@ impl Parser<'_, '_> {
             self.back_to(start);
         }
         self.nested(|parser| parser.chain(None))
-    }
-
-    /// A name with the equality sign behind it. Without one nothing is taken.
-    fn label(&mut self) -> Option<Label> {
-        let start = self.at;
-        let label = self.label_name();
-        if label.is_some() && (self.peek().is('=') || self.peek().is('≈')) {
-            self.at += 1;
-            return label;
-        }
-        self.back_to(start);
-        None
-    }
-
-    fn label_name(&mut self) -> Option<Label> {
-        if self.eat('(') {
-            let mut names = 0;
-            while self.is_name() {
-                self.name()?;
-                names += 1;
-                if !self.eat(',') {
-                    break;
-                }
-            }
-            return (names > 1 && self.eat(')')).then_some(Label::Other);
-        }
-        if self.peek().kind == Kind::Command && self.peek().text == "frac" {
-            self.at += 1;
-            for _ in 0..2 {
-                self.expect('{')?;
-                self.names()?;
-                self.expect('}')?;
-            }
-            return Some(Label::Other);
-        }
-        let bars = self.eat('|');
-        let label = self.names()?;
-        if bars {
-            return self.eat('|').then_some(Label::Other);
-        }
-        if self.eat('/') || self.eat(':') {
-            self.names()?;
-            return Some(Label::Other);
-        }
-        Some(label)
-    }
-
-    fn is_name(&self) -> bool {
-        let token = self.peek();
-        match token.kind {
-            Kind::Letter => !matches!(token.text, "e" | "i" | "π"),
-            Kind::Command => {
-                function(token.text).is_none()
-                    && !matches!(
-                        token.text,
-                        "frac" | "sqrt" | "log" | "binom" | "begin" | "end" | "pi" | "infty" | "reals"
-                    )
-            }
-            Kind::Word | Kind::Text => true,
-            Kind::Number | Kind::Symbol(_) | Kind::End => false,
-        }
-    }
-
-    /// A variable, a function with its arguments, or several capital letters or words.
-    fn names(&mut self) -> Option<Label> {
-        const MOST: usize = 8;
-        const MOST_ARGUMENTS: usize = 16;
-        let (mut parts, mut last, mut wordy) = (0, String::new(), false);
-        while self.is_name() && parts < MOST {
-            let token = self.peek();
-            let capital = token.text.chars().all(char::is_uppercase);
-            wordy |= capital || matches!(token.kind, Kind::Text) || (token.kind == Kind::Word && token.text.len() > 3);
-            if parts > 0 && !capital && matches!(token.kind, Kind::Letter | Kind::Command) {
-                return None;
-            }
-            last = self.name()?;
-            parts += 1;
-        }
-        if parts == 0 {
-            return None;
-        }
-        if self.peek().is('(') {
-            self.at += 1;
-            let start = self.at;
-            while matches!(self.peek().kind, Kind::Letter | Kind::Number | Kind::Command | Kind::Word | Kind::Text)
-                || matches!(self.peek().kind, Kind::Symbol(',' | '_' | '+' | '-' | '\''))
-            {
-                self.at += 1;
-            }
-            return (self.at > start && self.at - start <= MOST_ARGUMENTS && self.eat(')'))
-                .then_some(Label::Function(last));
-        }
-        if parts > 1 || wordy && last.chars().count() > 1 && !last.contains('_') {
-            return Some(Label::Other);
-        }
-        if last.chars().filter(|c| c.is_ascii_lowercase()).count() > 1 && self.tokens[self.at - 1].kind == Kind::Word {
-            // A product of small letters is no name.
-            return None;
-        }
-        Some(Label::Variable(self.arena.name(&last)?))
     }
 
     /// Sides with relations between them.
@@ -218,7 +131,8 @@ impl Parser<'_, '_> {
             return sides.pop();
         }
         if !signs.iter().all(|sign| matches!(sign, Sign::Equal | Sign::About)) {
-            return Some(Value::Relation { sides: exprs(&sides)?, signs });
+            let (sides, unit) = exprs(sides)?;
+            return Some(Value::Relation { sides, signs, unit });
         }
         let closed = |parser: &Self, value: &Value| match value {
             Value::Scalar { expr, .. } => !parser.arena.is_open(*expr),
@@ -240,7 +154,10 @@ impl Parser<'_, '_> {
             (true, false) if self.variable(&last).is_some() => {
                 Some(assigned(self.variable(&last).map(Label::Variable), before))
             }
-            _ => Some(Value::Relation { sides: exprs(&[before, last])?, signs: vec![Sign::Equal] }),
+            _ => {
+                let (sides, unit) = exprs(vec![before, last])?;
+                Some(Value::Relation { sides, signs: vec![Sign::Equal], unit })
+            }
         }
     }
 
@@ -253,19 +170,19 @@ impl Parser<'_, '_> {
 
     fn ratio(&mut self, first: Value) -> Option<Value> {
         const MOST_TERMS: usize = 8;
-        let is_number = |token: Token<'_>, most: usize| {
-            token.kind == Kind::Number
-                && token.text.len() <= most
-                && token.text.bytes().all(|byte| byte.is_ascii_digit())
+        let below = |token: Token<'_>, end: u32| {
+            let digits = token.kind == Kind::Number && token.text.len() <= 2;
+            digits && token.text.parse::<u32>().is_ok_and(|number| number < end)
         };
         let before = self.at.checked_sub(1).and_then(|at| self.tokens.get(at)).copied();
         let minutes = self.ahead(1);
-        let time = before.is_some_and(|hours| is_number(hours, 2)) && is_number(minutes, 2) && minutes.text.len() == 2;
+        let time = before.is_some_and(|hours| below(hours, 25)) && below(minutes, 60) && minutes.text.len() == 2;
         let mut terms = vec![first];
         while terms.len() < MOST_TERMS && self.eat(':') {
             terms.push(self.side()?);
         }
-        Some(Value::Ratio { terms: exprs(&terms)?, time })
+        let (terms, unit) = exprs(terms)?;
+        Some(Value::Ratio { terms, time, unit })
     }
 
     /// A term, or sets joined.
@@ -289,7 +206,7 @@ impl Parser<'_, '_> {
     }
 
     /// An expression with its unit, a number with its base, words, or something in brackets.
-    fn term(&mut self) -> Option<Value> {
+    pub fn term(&mut self) -> Option<Value> {
         if let Some(based) = self.based() {
             return Some(based);
         }
@@ -303,11 +220,8 @@ impl Parser<'_, '_> {
             Operand::Value(value) => value,
             Operand::Expr(root) => {
                 let turned = self.degrees.filter(|(product, _)| *product == root);
-                let unit = match turned {
-                    Some(_) => self.unit(Some(Unit::Degree))?,
-                    None => self.unit(None)?,
-                };
                 let root = turned.map_or(root, |(_, degrees)| degrees);
+                let (root, unit) = self.quantity(root, turned.map(|_| Unit::Degree))?;
                 Value::Scalar { expr: Expr { start, root, decimal: self.decimal }, unit }
             }
         };
@@ -357,75 +271,6 @@ impl Parser<'_, '_> {
             return Some(Value::scalar(Expr { start: id, root: id, decimal: false }));
         }
         text::normal(&joined).map(Value::Text)
-    }
-
-    /// The unit behind an expression; the inner None where there is none.
-    fn unit(&mut self, turned: Option<Unit>) -> Option<Option<Unit>> {
-        if self.eat('%') {
-            return Some(Some(Unit::Percent));
-        }
-        if let Kind::Symbol('$' | '€' | '£' | '¥' | '₹' | '¢') = self.peek().kind {
-            self.currency = Some(self.peek().text);
-            self.at += 1;
-        }
-        let mut words = String::new();
-        loop {
-            let token = self.peek();
-            let next = self.ahead(1);
-            let is_word = |token: Token<'_>| matches!(token.kind, Kind::Text | Kind::Word);
-            match token.kind {
-                Kind::Text | Kind::Word => words.push_str(token.text),
-                Kind::Letter if !words.is_empty() || (self.plain && units::is_known(token.text)) => {
-                    words.push_str(token.text)
-                }
-                Kind::Symbol('/') if is_word(next) || (next.kind == Kind::Letter && !words.is_empty()) => {
-                    words.push('/')
-                }
-                Kind::Symbol('*') if is_word(next) && !words.is_empty() => {}
-                Kind::Symbol('^') if !words.is_empty() => {
-                    let exponent = self.unit_exponent()?;
-                    words.truncate(words.trim_end().len());
-                    words.push('^');
-                    words.push_str(exponent);
-                    words.push(' ');
-                    continue;
-                }
-                _ => break,
-            }
-            words.push(' ');
-            self.at += 1;
-        }
-        let words = words.trim();
-        if words.is_empty() {
-            return Some(turned.or_else(|| self.currency.map(Unit::read)));
-        }
-        if says_more(words) {
-            return None;
-        }
-        Some(Some(match turned {
-            Some(_) if matches!(words, "C" | "F") => Unit::Other(format!("°{words}")),
-            _ => Unit::read(words),
-        }))
-    }
-
-    fn unit_exponent(&mut self) -> Option<&'static str> {
-        self.at += 1;
-        let braced = self.eat('{');
-        let minus = self.eat('-');
-        let digit = match (self.peek().text, minus) {
-            ("1", false) => "1",
-            ("2", false) => "2",
-            ("3", false) => "3",
-            ("1", true) => "-1",
-            ("2", true) => "-2",
-            ("3", true) => "-3",
-            _ => return None,
-        };
-        self.at += 1;
-        if braced {
-            self.expect('}')?;
-        }
-        Some(digit)
     }
 
     /// Something in parentheses or brackets.
@@ -520,48 +365,33 @@ impl Parser<'_, '_> {
         let end = |start, root| Value::scalar(Expr { start, root, decimal: false });
         Some(Value::Interval { ends: Box::new([end(again, down), end(up, up)]), closed: [false, false] })
     }
-
-    pub fn matrix(&mut self) -> Option<Value> {
-        self.at += 1;
-        let known = matches!(self.peek().text, "pmatrix" | "bmatrix" | "matrix" | "Bmatrix" | "smallmatrix" | "array");
-        if !known {
-            return None;
-        }
-        self.at += 1;
-        let (mut cells, mut columns, mut row) = (Vec::new(), 0, 0);
-        loop {
-            let at_end = self.peek().kind == Kind::Command && self.peek().text == "end";
-            if !at_end {
-                cells.push(self.term()?);
-                row += 1;
-                if self.eat('&') {
-                    continue;
-                }
-            }
-            if row > 0 {
-                columns = if columns == 0 { row } else { columns };
-                if row != columns || cells.len() > MAX_MEMBERS {
-                    return None;
-                }
-            }
-            row = 0;
-            if !self.eat('⏎') {
-                break;
-            }
-        }
-        let ended = self.peek().text == "end";
-        self.at += 2;
-        (ended && columns > 0).then_some(Value::Matrix { columns, cells })
-    }
 }
 
-/// Whether words behind a number limit it instead of saying what is counted.
-fn says_more(words: &str) -> bool {
-    const LIMITS: [&str; 16] = [
-        "or", "and", "more", "less", "least", "most", "if", "when", "for", "not", "than", "about", "where", "to",
-        "mod", "base",
-    ];
-    words.split(' ').any(|word| LIMITS.contains(&word.to_ascii_lowercase().as_str()))
+/// Inequalities with `and` between them as what they have in common, with `or` as what any of them leaves. Whatever else
+/// has only commas or other members stays a list.
+fn connected(members: Vec<Value>, alternatives: &[usize], ands: usize) -> Vec<Value> {
+    let ordered = |value: &Value| match value {
+        Value::Relation { signs, .. } => !signs.iter().any(|sign| matches!(sign, Sign::Equal | Sign::About)),
+        _ => false,
+    };
+    if (alternatives.is_empty() && ands == 0) || !members.iter().all(ordered) {
+        return members;
+    }
+    if alternatives.is_empty() {
+        return vec![Value::Intersection(members)];
+    }
+    if ands == 0 {
+        return vec![Value::Union(members)];
+    }
+    let mut parts = Vec::with_capacity(alternatives.len() + 1);
+    let mut rest = members;
+    for at in alternatives.iter().rev() {
+        let part = rest.split_off((*at).min(rest.len()));
+        parts.push(if part.len() == 1 { Value::Set(part) } else { Value::Intersection(part) });
+    }
+    parts.push(if rest.len() == 1 { Value::Set(rest) } else { Value::Intersection(rest) });
+    parts.reverse();
+    vec![Value::Union(parts)]
 }
 
 fn assigned(label: Option<Label>, value: Value) -> Value {
@@ -571,10 +401,18 @@ fn assigned(label: Option<Label>, value: Value) -> Value {
     }
 }
 
-fn exprs(values: &[Value]) -> Option<Vec<Expr>> {
-    let of = |value: &Value| match value {
-        Value::Scalar { expr, .. } => Some(*expr),
-        _ => None,
-    };
-    values.iter().map(of).collect()
+/// The expressions of values, and the unit that those have in common that have one.
+fn exprs(values: Vec<Value>) -> Option<(Vec<Expr>, Option<Unit>)> {
+    let mut common: Option<Unit> = None;
+    let mut exprs = Vec::with_capacity(values.len());
+    for value in values {
+        let Value::Scalar { expr, unit } = value else { return None };
+        exprs.push(expr);
+        match (&common, unit) {
+            (Some(common), Some(unit)) if common.relation(&unit) != Relation::Same => return None,
+            (None, Some(unit)) => common = Some(unit),
+            (_, _) => {}
+        }
+    }
+    Some((exprs, common))
 }

@@ -71,6 +71,13 @@ impl<'a> Judge<'a> {
         if self.budget.take(2).is_none() {
             return false;
         }
+        for (list, other) in [(expected, found), (found, expected)] {
+            if let Value::Set(list) = list
+                && let Some(same) = self.same_by_name(list, other)
+            {
+                return same;
+            }
+        }
         match (expected, found) {
             (Value::Assign { label: a, value: left }, Value::Assign { label: b, value: right }) => {
                 (self.same_label(a, b) && self.same(left, right)) || self.same_relation(expected, found)
@@ -94,28 +101,86 @@ impl<'a> Judge<'a> {
             }
             (Value::Tuple(a), Value::Matrix { columns: 1, cells: b })
             | (Value::Matrix { columns: 1, cells: a }, Value::Tuple(b)) => self.same_row(a, b),
-            (Value::Ratio { terms: a, time: left }, Value::Ratio { terms: b, time: right }) => {
-                self.same_ratio(a, b, *left || *right)
+            (Value::Ratio { terms: a, time: left, unit }, Value::Ratio { terms: b, time: right, unit: other }) => {
+                Unit::agree(unit.as_ref(), other.as_ref()) && self.same_ratio(a, b, *left || *right)
             }
-            (Value::Ratio { terms, .. }, Value::Scalar { expr, unit: None }) => self.same_quotient(terms, *expr),
-            (Value::Scalar { expr, unit: None }, Value::Ratio { terms, .. }) => self.same_quotient(terms, *expr),
+            (Value::Ratio { terms, time: false, unit: None }, Value::Scalar { expr, unit: None })
+            | (Value::Scalar { expr, unit: None }, Value::Ratio { terms, time: false, unit: None }) => {
+                self.same_quotient(terms, *expr)
+            }
             (Value::Relation { .. }, Value::Relation { .. }) => self.same_relation(expected, found),
-            (Value::Intersection(a), Value::Intersection(b)) => self.same_set(a, b),
+            (Value::Intersection(a), Value::Intersection(b)) | (Value::Union(a), Value::Union(b))
+                if self.same_set(a, b) =>
+            {
+                true
+            }
+            (Value::Difference(a), Value::Difference(b)) if self.same_row(&a[..], &b[..]) => true,
+            (Value::Interval { ends: a, closed: left }, Value::Interval { ends: b, closed: right })
+                if left == right && self.same_row(&a[..], &b[..]) =>
+            {
+                true
+            }
             (Value::Set(a), Value::Set(b)) if self.same_set(a, b) => true,
-            (Value::Set(a), Value::Tuple(b)) | (Value::Tuple(a), Value::Set(b)) => {
+            (Value::Set(a), Value::Tuple(b)) | (Value::Tuple(a), Value::Set(b))
+                if !(expected.is_relation() || found.is_relation()) =>
+            {
                 !self.rules.strict && self.same_set(a, b)
             }
             (Value::Set(members), other) if members.len() == 1 => self.same(&members[0], other),
+            // Several writings of one value are one.
+            (Value::Scalar { .. }, Value::Set(members)) if !members.is_empty() => {
+                members.iter().all(|member| self.same(expected, member))
+            }
             (other, Value::Set(members)) if members.len() == 1 => self.same(other, &members[0]),
             _ => self.same_pieces(expected, found, self.rules.relations),
         }
     }
 
+    /// Whether two values are said of the same; `y` may stand for a function of another variable.
     fn same_label(&self, a: &Label, b: &Label) -> bool {
+        if !self.rules.strict {
+            return true;
+        }
         match (a, b) {
-            (Label::Variable(a), Label::Variable(b)) => a == b || !self.rules.strict,
-            (Label::Function(a), Label::Function(b)) => a == b || !self.rules.strict,
-            (Label::Variable(_) | Label::Function(_) | Label::Other, _) => true,
+            (Label::Variable(a), Label::Variable(b)) => a == b,
+            (Label::Variable(name), Label::Function(_, of)) | (Label::Function(_, of), Label::Variable(name)) => {
+                is_variable(of) && self.arena.named(*name) != of
+            }
+            (Label::Function(a, of), Label::Function(b, other)) => {
+                a == b && (of == other || (is_variable(of) && is_variable(other)))
+            }
+            _ => a.text(self.arena) == b.text(self.arena),
+        }
+    }
+
+    /// Whether a list of values, each with a name of its own, is what is written without these names: in the same order.
+    /// None where it is no such list, or the other has names too.
+    fn same_by_name(&mut self, list: &[Value], other: &Value) -> Option<bool> {
+        let mut values = Vec::with_capacity(list.len());
+        let mut names: Vec<String> = Vec::with_capacity(list.len());
+        for member in list {
+            let Value::Assign { label, value } = member else { return None };
+            names.push(label.text(self.arena));
+            values.push(&**value);
+        }
+        // Roots have one name with several indices, and no order.
+        let stem = |name: &String| name.split('_').next().unwrap_or(name).to_owned();
+        let mut stems: Vec<String> = names.iter().map(stem).collect();
+        stems.sort_unstable();
+        stems.dedup();
+        if names.len() < 2 || stems.len() < names.len() {
+            return None;
+        }
+        let row = match other {
+            Value::Assign { label, value } if label.text(self.arena) == format!("({})", names.join(",")) => value,
+            other => other,
+        };
+        match row {
+            Value::Set(members) if members.iter().any(|member| matches!(member, Value::Assign { .. })) => None,
+            Value::Tuple(members) | Value::Set(members) => {
+                Some(members.len() == values.len() && values.iter().zip(members).all(|(a, b)| self.same(a, b)))
+            }
+            _ => Some(false),
         }
     }
 
@@ -146,16 +211,24 @@ impl<'a> Judge<'a> {
                 units::Relation::Scaled(factor) => {
                     self.arena.scaled(a, &factor).is_some_and(|scaled| self.same_number(scaled, b))
                 }
-                units::Relation::Different => false,
+                units::Relation::Different => match (left, right) {
+                    (Unit::Degree, Unit::Radian) => self.arena.radians(a).is_some_and(|a| self.same_number(a, b)),
+                    (Unit::Radian, Unit::Degree) => self.arena.radians(b).is_some_and(|b| self.same_number(a, b)),
+                    _ => false,
+                },
             },
             // 28% is 28 for some and 0.28 for others.
             (Some(Unit::Percent), None) => {
                 self.same_number(a, b)
                     || share.and_then(|share| self.arena.scaled(a, &share)).is_some_and(|a| self.same_number(a, b))
             }
+            // Where only the answer has the sign, what is expected says which: up to 1 it is a share.
             (None, Some(Unit::Percent)) => {
-                self.same_number(a, b)
-                    || share.and_then(|share| self.arena.scaled(b, &share)).is_some_and(|b| self.same_number(a, b))
+                let size = self.value(a).map(|value| value.size());
+                if size.is_some_and(|size| size > 1.0) {
+                    return self.same_number(a, b);
+                }
+                share.and_then(|share| self.arena.scaled(b, &share)).is_some_and(|b| self.same_number(a, b))
             }
             (Some(Unit::Degree), None) => {
                 self.same_number(a, b) || self.arena.radians(a).is_some_and(|a| self.same_number(a, b))
@@ -304,6 +377,11 @@ impl<'a> Judge<'a> {
         let [top, bottom] = terms else { return false };
         self.arena.quotient(*top, *bottom).is_some_and(|quotient| self.same_number(quotient, expr))
     }
+}
+
+/// Whether the arguments of a function are nothing but one variable, of whatever name.
+fn is_variable(arguments: &str) -> bool {
+    arguments.len() == 1 && arguments.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
 /// Whether two computed numbers differ by more than what they may be off. None where they do not and may be off by much.

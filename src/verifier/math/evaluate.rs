@@ -20,6 +20,14 @@ const POINTS: [Place; 7] = [
     Place { size: 7.7e4, sign: Sign::Mixed, complex: true },
 ];
 
+/// What variables are besides, where a function in it is made of pieces, such as an absolute value: whether two of them
+/// are the same shows only between and at the places where the pieces meet, which mostly are small whole numbers, halves
+/// or near zero.
+const BETWEEN_PIECES: [f64; 33] = [
+    0.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 4.0, -4.0, 5.0, -5.0, 6.0, 7.0, 8.0, 9.0, 10.0, -7.0, 0.5, -0.5, 1.5, -1.5,
+    2.5, -2.5, 3.5, -3.5, 0.05, -0.05, 0.3, -0.3, 0.7, -0.7, 0.005, -0.005,
+];
+
 #[derive(Clone, Copy, Debug)]
 struct Place {
     size: f64,
@@ -62,15 +70,21 @@ pub struct Point {
 }
 
 impl Point {
-    /// The points for expressions, all of them real if one of these is meant for real numbers only.
+    /// The points for expressions; more of them, and all real, if one of these is made of pieces of the real line.
     pub fn all(arena: &Arena, exprs: &[Expr]) -> impl Iterator<Item = Self> + use<> {
         let only_real = |node: &Node| matches!(node, Node::Call(Function::Abs | Function::Floor | Function::Ceil, _));
         let real = exprs.iter().any(|expr| arena.nodes(*expr).iter().any(only_real));
-        (0..POINTS.len()).map(move |number| Self { number, real })
+        let more = if real { BETWEEN_PIECES.len() } else { 0 };
+        (0..POINTS.len() + more).map(move |number| Self { number, real })
     }
 
     /// The value of a variable.
     fn value(self, name: u32) -> Approx {
+        if let Some(place) = self.number.checked_sub(POINTS.len()) {
+            // Another stride for each variable, so that they meet in many ways; no stride divides the number of places.
+            let stride = [1, 5, 7, 13, 19, 23][name as usize % 6];
+            return Approx::real(Double::of(BETWEEN_PIECES[(place * stride + name as usize) % BETWEEN_PIECES.len()]));
+        }
         let Place { size, sign, complex } = POINTS[self.number];
         let seed = u64::from(name) << 8 | self.number as u64;
         let of = |size: f64, seed: u64| Double::of(size * (0.4 + 1.7 * uniform(seed)));

@@ -172,11 +172,23 @@ impl Arena {
 
     /// The quotient of two expressions.
     pub fn quotient(&mut self, top: Expr, bottom: Expr) -> Option<Expr> {
+        self.joined(top, bottom, Node::Div)
+    }
+
+    pub fn product(&mut self, left: Expr, right: Expr) -> Option<Expr> {
+        self.joined(left, right, Node::Mul)
+    }
+
+    pub fn sum(&mut self, left: Expr, right: Expr) -> Option<Expr> {
+        self.joined(left, right, Node::Add)
+    }
+
+    fn joined(&mut self, left: Expr, right: Expr, node: fn(Id, Id) -> Node) -> Option<Expr> {
         let start = self.next();
-        let above = self.copy(top)?;
-        let below = self.copy(bottom)?;
-        let root = self.push(Node::Div(above, below))?;
-        Some(Expr { start, root, decimal: top.decimal || bottom.decimal })
+        let a = self.copy(left)?;
+        let b = self.copy(right)?;
+        let root = self.push(node(a, b))?;
+        Some(Expr { start, root, decimal: left.decimal || right.decimal })
     }
 
     /// An angle in degrees as one in radians.

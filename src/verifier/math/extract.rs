@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use memchr::memmem;
 
+use super::hedge;
 use super::lex::{MAX_ANSWER_BYTES, number_length};
 use super::scan::{self, Item};
 
@@ -161,14 +162,16 @@ pub fn stated(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
         if !matches!(before, Some(b'a' | b'A')) {
             continue;
         }
-        let behind = text[at + 5..].trim_start_matches(['*', ' ']);
-        let behind =
-            behind.strip_prefix("is").filter(|behind| !behind.starts_with(char::is_alphanumeric)).unwrap_or(behind);
-        if behind.len() == text[at + 5..].trim_start_matches(['*', ' ']).len() && !behind.starts_with(':') {
+        let name = text[at + 5..].strip_prefix('s').unwrap_or(&text[at + 5..]).trim_start_matches(['*', ' ']);
+        let verb = ["is", "are"].iter().find_map(|verb| name.strip_prefix(verb));
+        // `isn't` says the contrary.
+        let verb = verb.filter(|behind| !behind.starts_with(|c: char| c.is_alphanumeric()));
+        if verb.is_none() && !name.starts_with(':') {
             continue;
         }
+        let behind = verb.unwrap_or(name);
         let sentence = behind.trim_start_matches(|c: char| c.is_whitespace() || ":*".contains(c));
-        let candidates = within(sentence_of(head(sentence, MAX_SENTENCE_BYTES)), writings);
+        let candidates = beginning(sentence_of(head(sentence, MAX_SENTENCE_BYTES)), writings);
         if !candidates.is_empty() {
             return candidates;
         }
@@ -183,7 +186,91 @@ pub fn marked<'t>(text: &'t str, marker: &str, writings: Writings) -> Vec<Candid
     }
     let Some(at) = backward(text.as_bytes(), marker.as_bytes()).next() else { return Vec::new() };
     let line = text[at + marker.len()..].trim_start().lines().next().unwrap_or("");
-    within(head(line, MAX_SENTENCE_BYTES), writings)
+    beginning(head(line, MAX_SENTENCE_BYTES), writings)
+}
+
+/// A sentence that states an answer: the whole of it, the expression that it begins with, or the last one that no word
+/// in it changes.
+fn beginning(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
+    let text = text.trim().trim_matches('*').trim_start();
+    if text.is_empty() {
+        return Vec::new();
+    }
+    if let Some(behind) = hedge::negative(text).filter(|_| writings.plain) {
+        let mut candidates = beginning(behind, writings);
+        for part in candidates.iter_mut().flatten() {
+            part.text = Cow::Owned(format!("-{}", part.text));
+        }
+        return candidates;
+    }
+    let mut candidates = wholly(text, writings);
+    if let Some(letter) = choice(text).filter(|_| writings.plain) {
+        candidates.push(vec![Part::plain(letter)]);
+        return candidates;
+    }
+    let items = scan::items(text, writings);
+    match items.first() {
+        Some(first) if is_leading(text, *first) => candidates.extend(leading(text, &items, writings)),
+        _ => candidates.extend(expressions(text, writings)),
+    }
+    if candidates.is_empty() && !items.is_empty() {
+        // It states something else than its numbers.
+        candidates.push(vec![Part::plain(text)]);
+    }
+    candidates
+}
+
+/// The letter of a choice at the beginning of a sentence, with a reason behind it.
+fn choice(text: &str) -> Option<&str> {
+    let inner = text.trim_start_matches('(');
+    let letter = inner.starts_with(|c: char| c.is_ascii_uppercase()).then(|| &inner[..1])?;
+    let behind = &inner[1..];
+    let reason = [",", ":", " because", " since", ") because", "),"].iter().any(|mark| behind.starts_with(mark));
+    (reason && !behind.contains('=')).then_some(letter)
+}
+
+fn is_leading(text: &str, item: Item) -> bool {
+    let start = if item.latex { item.before } else { word_start(text, item.start) };
+    // A number in brackets, as in `(1, 2)`, begins with them.
+    hedge::leads(text[..start].trim_end_matches(['(', '[', '{']))
+}
+
+/// The expression that a sentence begins with: formulas that are joined, or as many of the words from its first number on
+/// as can be read.
+fn leading<'t>(text: &'t str, items: &[Item], writings: Writings) -> Vec<Candidate<'t>> {
+    const MOST_WORDS: usize = 8;
+    let Some(first) = items.first() else { return Vec::new() };
+    if first.latex {
+        let joined = |pair: &&[Item]| pair[1].latex && joins(&text[pair[0].after..pair[1].before]);
+        let last = items.windows(2).take_while(joined).count();
+        if !hedge::is_stated(text, first.before, items[last].after) {
+            return Vec::new();
+        }
+        return vec![parts(text, &items[..=last])];
+    }
+    let behind = &text[first.end..];
+    let next = behind.trim_start();
+    let another = next.len() < behind.len() && next.starts_with(|c: char| c.is_ascii_digit());
+    if another || !hedge::is_stated(text, first.start, first.end) {
+        return Vec::new();
+    }
+    let mut ends = vec![first.end];
+    let mut at = first.end;
+    while ends.len() <= MOST_WORDS && at < text.len() {
+        let spaces = text[at..].len() - text[at..].trim_start().len();
+        let word = text[at + spaces..].find(char::is_whitespace).unwrap_or(text.len() - at - spaces);
+        if hedge::denies(&text[at + spaces..at + spaces + word]) {
+            break;
+        }
+        at += spaces + word;
+        ends.push(text[..at].trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '"', '\'']).len());
+    }
+    ends.dedup();
+    let start = word_start(text, first.start);
+    let start = if text[..start].contains('=') { 0 } else { start };
+    let of = |end: &usize| whole(text[start..*end].trim_start_matches(['*', '"', ':']));
+    let plain = |part: Part<'t>| vec![if writings.latex { part } else { Part { plain: true, ..part } }];
+    ends.iter().rev().filter(|end| **end >= first.end).map(|end| plain(of(end))).collect()
 }
 
 /// The last expression of a text, or the text if it is short.
@@ -201,12 +288,17 @@ fn within(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
     if text.is_empty() {
         return Vec::new();
     }
-    let mut candidates = Vec::new();
-    if writings.plain && !(writings.latex && is_prose_around(text)) {
-        candidates.push(vec![if writings.latex { whole(text) } else { Part::plain(text) }]);
-    }
+    let mut candidates = wholly(text, writings);
     candidates.extend(expressions(text, writings));
     candidates
+}
+
+/// A text as the only candidate, if it may be one.
+fn wholly(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
+    if !writings.plain || (writings.latex && is_prose_around(text)) {
+        return Vec::new();
+    }
+    vec![vec![if writings.latex { whole(text) } else { Part::plain(text) }]]
 }
 
 /// Whether a text holds formulas with more around them than what joins answers or is a unit.
@@ -277,22 +369,37 @@ fn sentence_of(text: &str) -> &str {
 fn expressions(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
     let items = scan::items(text, writings);
     let Some(last) = items.last() else { return Vec::new() };
-    if !last.latex {
-        return around(text, *last);
-    }
     let mut first = items.len() - 1;
-    while first > 0 && items[first - 1].latex && joins(&text[items[first - 1].after..items[first].before]) {
+    while first > 0
+        && items[first - 1].latex == last.latex
+        && joins(&text[items[first - 1].after..items[first].before])
+        && (last.latex || !text[items[first - 1].after..items[first].before].trim().is_empty())
+    {
         first -= 1;
     }
+    let start = if last.latex { items[first].before } else { word_start(text, items[first].start) };
+    if !hedge::is_stated(text, start, last.after) {
+        return Vec::new();
+    }
+    // Numbers in brackets are one answer.
+    let joined = first + 1 < items.len() && !text[start..items[first].start].contains(['(', '[', '{']);
+    if !last.latex && !joined {
+        return around(text, *last);
+    }
+    vec![parts(text, &items[first..])]
+}
+
+/// Items that are joined, each once.
+fn parts<'t>(text: &'t str, items: &[Item]) -> Candidate<'t> {
     let mut parts: Candidate<'_> = Vec::new();
-    for item in &items[first..] {
+    for item in items {
         let percent = percent_follows(&text[item.after..]);
-        let part = Part { percent, ..Part::latex(&text[item.start..item.end]) };
+        let part = Part { percent, plain: !item.latex, ..Part::latex(&text[item.start..item.end]) };
         if !parts.contains(&part) {
             parts.push(part);
         }
     }
-    vec![parts]
+    parts
 }
 
 /// A number in plain text: with its unit, with what is written to it without a space, and alone.
@@ -364,8 +471,22 @@ fn bracketed(text: &str, start: usize, end: usize) -> usize {
     open.filter(|open| !text[*open..start].contains('\n')).map_or(start, |open| word_start(text, open))
 }
 
-/// Where the unit ends that follows a number.
+/// Where the unit ends that follows a number, with what multiplies the number before it.
 fn unit_end(text: &str, end: usize) -> Option<usize> {
+    const MOST: usize = 3;
+    let mut multiplied = end;
+    for _ in 0..MOST {
+        let word = text[multiplied..].trim_start_matches(' ');
+        let length = word.find(|c: char| !c.is_alphabetic()).unwrap_or(word.len());
+        if super::units::multiplier(&word[..length]).is_none() {
+            break;
+        }
+        multiplied = text.len() - word.len() + length;
+    }
+    named_unit_end(text, multiplied).or_else(|| (multiplied > end).then_some(multiplied))
+}
+
+fn named_unit_end(text: &str, end: usize) -> Option<usize> {
     let rest = &text[end..];
     let word = rest.trim_start_matches(' ');
     let length = word.find(|c: char| !c.is_alphabetic()).unwrap_or(word.len());

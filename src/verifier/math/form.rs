@@ -35,6 +35,7 @@ pub enum Key {
     Power(Form, Form),
     Root(Form, Form),
     Log(Form, Form),
+    Binomial(Form, Form),
     Apply(u32, Form, Option<Form>),
 }
 

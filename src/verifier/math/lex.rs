@@ -17,7 +17,8 @@ pub enum Kind {
     Text,
     /// A LaTeX command, or a known name such as `sin`, without the backslash.
     Command,
-    /// An operator, a bracket or a relation; `⦃` and `⦄` are the braces of sets, `⏎` ends a row.
+    /// An operator, a bracket or a relation; `⦃` and `⦄` are the braces of sets, `⏎` ends a row. A comma may be written
+    /// as `and` or `or`.
     Symbol(char),
     End,
 }
@@ -60,6 +61,39 @@ pub fn tokens(text: &str, plain: bool) -> Option<Vec<Token<'_>>> {
     }
     lexer.push(Kind::End, "")?;
     Some(lexer.tokens)
+}
+
+/// A text as its tokens, the same for writings that differ in spaces, styles and braces around one token only; None where
+/// its brackets are not closed or it holds nothing.
+pub fn writing(text: &str) -> Option<String> {
+    let tokens = tokens(text, false)?;
+    let mut open = Vec::new();
+    let mut writing = String::with_capacity(text.len());
+    for (at, token) in tokens.iter().enumerate() {
+        let one = |brace: usize| tokens.get(brace + 2).is_some_and(|token| token.is('}'));
+        match token.kind {
+            Kind::Symbol('{') => open.push(at),
+            Kind::Symbol('}') => {
+                if one(open.pop()?) {
+                    continue;
+                }
+            }
+            _ => {}
+        }
+        if token.is('{') && one(at) {
+            continue;
+        }
+        match token.kind {
+            Kind::Number => writing.extend(token.text.chars().filter(|c| c.is_ascii_digit() || ".eE/½⅓¼".contains(*c))),
+            Kind::Text | Kind::Word => writing.push_str(&token.text.to_lowercase()),
+            Kind::Symbol(symbol) => writing.push(symbol),
+            Kind::Command => writing.extend(["\\", token.text]),
+            Kind::Letter => writing.push_str(token.text),
+            Kind::End => break,
+        }
+        writing.push(' ');
+    }
+    (open.is_empty() && writing.chars().any(char::is_alphanumeric)).then_some(writing)
 }
 
 impl<'t> Lexer<'t> {
@@ -142,6 +176,12 @@ impl<'t> Lexer<'t> {
             "big" | "Big" | "bigg" | "Bigg" | "bigl" | "bigr" | "Bigl" | "Bigr" | "biggl" | "biggr"
             | "displaystyle" | "textstyle" | "limits" | "boxed" | "fbox" | "hline" | "ensuremath" | "middle"
             | "strut" => Some(()),
+            "color" | "textcolor" => {
+                let rest = self.rest();
+                let close = rest.find('}').filter(|_| rest.starts_with('{'));
+                self.at += close.map_or(0, |close| close + 1);
+                Some(())
+            }
             "begin" | "end" => self.environment(name),
             "text" | "textbf" | "textit" | "textrm" | "textsf" | "texttt" | "mbox" | "hbox" | "emph" | "mathrm"
             | "mathbf" | "mathit" | "mathsf" | "mathcal" | "mathbb" | "operatorname" | "boldsymbol" | "bm" | "bold"
@@ -189,21 +229,26 @@ impl<'t> Lexer<'t> {
     /// `\text{...}` and what sets letters in a style.
     fn styled(&mut self, name: &str) -> Option<()> {
         let rest = self.rest();
-        let open = rest.trim_start().len();
-        let inner = rest.trim_start().strip_prefix('{');
+        let inner = rest.trim_start().strip_prefix('{').map(|inner| {
+            let spaces = ["\\,", "\\;", "\\:", "\\ ", "~", " "];
+            let spaced = |inner: &&'t str| spaces.iter().find_map(|space| inner.strip_prefix(space));
+            std::iter::successors(Some(inner), spaced).last().unwrap_or(inner)
+        });
         let Some((inner, close)) = inner.and_then(|inner| Some((inner, inner.find(['{', '}', '\\'])?))) else {
             // `\mathrm e` and the like: the style says nothing.
             return Some(());
         };
-        let content = inner[..close].trim();
+        let content = inner[..close].trim_matches([' ', '~']);
         let is_text = name.starts_with("text") || matches!(name, "mbox" | "hbox" | "emph" | "operatorname");
         let is_closed = inner[close..].starts_with('}');
         let letters = content.chars().filter(|c| c.is_alphabetic()).count();
-        // What holds commands or no letters is read as any group.
-        if !is_closed || letters == 0 {
+        let digits = if content.starts_with(|c: char| c.is_ascii_digit()) { number_length(content, true) } else { 0 };
+        let quantity = digits > 0 && content[digits..].starts_with(' ');
+        // What holds commands, no letters, or a number before its unit is read as any group.
+        if !is_closed || letters == 0 || quantity {
             return Some(());
         }
-        self.at += rest.len() - open + 1 + close + 1;
+        self.at += rest.len() - inner.len() + close + 1;
         match (name, content) {
             ("mathbb", "R") => return self.push(Kind::Command, "reals"),
             ("mathbb" | "mathbf" | "boldsymbol" | "bm" | "bold", _) if letters == 1 && content.len() == 1 => {
@@ -214,10 +259,21 @@ impl<'t> Lexer<'t> {
         }
         self.spaced |= content.len() < close;
         let single = content.chars().count() == 1;
+        let unit = single && name == "mathrm" && super::units::is_known(content) && self.after_quantity();
         match known_word(content) {
             Some((kind, known)) => self.push(kind, known),
-            None if single && !is_text => self.push(Kind::Letter, content),
+            None if single && !is_text && !unit => self.push(Kind::Letter, content),
             None => self.push(Kind::Text, content),
+        }
+    }
+
+    /// Whether a number is before what is next, or a unit and the sign that joins it to another one.
+    fn after_quantity(&self) -> bool {
+        let before = |by: usize| self.tokens.len().checked_sub(by).map(|at| self.tokens[at].kind);
+        match before(1) {
+            Some(Kind::Number) => true,
+            Some(Kind::Symbol('/' | '*')) => before(2) == Some(Kind::Text),
+            _ => false,
         }
     }
 
@@ -323,7 +379,8 @@ fn known_word(word: &str) -> Option<(Kind, &'static str)> {
         return Some((Kind::Text, name));
     }
     match word {
-        "and" | "or" => Some((Kind::Symbol(','), "and")),
+        "and" => Some((Kind::Symbol(','), "and")),
+        "or" => Some((Kind::Symbol(','), "or")),
         "inf" | "oo" => Some((Kind::Command, "infty")),
         "percent" | "pct" => Some((Kind::Symbol('%'), "%")),
         "degrees" | "degree" | "deg" => Some((Kind::Symbol('°'), "°")),

@@ -65,7 +65,10 @@ impl Keys {
             Node::Pow(a, b) => self.power(of(a), of(b), budget),
             Node::Root(a, b) => self.root(of(a), of(b)),
             Node::Log(a, b) => self.opaque(Key::Log(of(a).clone(), of(b).clone())),
-            Node::Binomial(a, b) => binomial(of(a), of(b), budget),
+            Node::Binomial(a, b) if of(a).as_rational().is_some() && of(b).as_rational().is_some() => {
+                binomial(of(a), of(b), budget)
+            }
+            Node::Binomial(a, b) => self.opaque(Key::Binomial(of(a).clone(), of(b).clone())),
             Node::Call(function, a) => self.call(*function, of(a)),
             Node::Apply(name, a, b) => self.opaque(Key::Apply(*name, of(a).clone(), b.as_ref().map(|b| of(b).clone()))),
         }

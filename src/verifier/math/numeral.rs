@@ -6,8 +6,8 @@ use super::parse::{Operand, Parser};
 use super::rational::Rational;
 
 impl Parser<'_, '_> {
-    /// A number, which may be a mixed one or have digits that repeat.
-    pub fn number(&mut self) -> Option<Operand> {
+    /// A number, which may have digits that repeat, or be a mixed one where `mixed` says so.
+    pub fn number(&mut self, mixed: bool) -> Option<Operand> {
         let token = self.peek();
         self.at += 1;
         if let Some((top, bottom)) = vulgar(token.text) {
@@ -22,7 +22,7 @@ impl Parser<'_, '_> {
             return self.repeating(&value, places);
         }
         let whole = self.arena.push(Node::Number(value))?;
-        if places == 0 && self.fraction_follows() {
+        if mixed && places == 0 && self.fraction_follows() {
             let part = self.product_of_mixed()?;
             return self.push(Node::Add(whole, part));
         }

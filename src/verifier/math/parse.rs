@@ -77,8 +77,18 @@ impl<'t, 'a> Parser<'t, 'a> {
         let mut token = self.tokens.get(self.at + by).copied().unwrap_or(end);
         if self.at + by == self.split.0 {
             token.text = token.text.get(self.split.1..).unwrap_or("");
+            token.spaced = false;
+            if token.kind == Kind::Word && token.text.len() == 1 {
+                token.kind = Kind::Letter;
+            }
         }
         token
+    }
+
+    /// Takes some characters of the next token and leaves the others.
+    pub fn split_off(&mut self, characters: usize) {
+        let taken = if self.split.0 == self.at { self.split.1 } else { 0 };
+        self.split = (self.at, taken + characters);
     }
 
     /// Goes back to where the parser was before.
@@ -125,12 +135,13 @@ impl<'t, 'a> Parser<'t, 'a> {
                 _ => return Some(left),
             };
             self.at += 1;
-            let a = left.expr()?;
-            let mut b = self.product()?.expr()?;
-            if minus {
-                b = self.arena.push(Node::Neg(b))?;
-            }
-            left = self.push(Node::Add(a, b))?;
+            let right = self.product()?;
+            let right = if minus { self.negative(right)? } else { right };
+            left = match (left, right) {
+                (Operand::Expr(a), Operand::Expr(b)) => self.push(Node::Add(a, b))?,
+                (Operand::Value(a), Operand::Value(b)) => self.added(a, &b)?,
+                (Operand::Expr(_), Operand::Value(_)) | (Operand::Value(_), Operand::Expr(_)) => return None,
+            };
         }
     }
 
@@ -141,15 +152,16 @@ impl<'t, 'a> Parser<'t, 'a> {
     }
 
     fn product(&mut self) -> Option<Operand> {
+        let start = self.arena.next();
         let mut left = self.signed()?;
         loop {
             let node: fn(Id, Id) -> Node = match self.peek().kind {
                 Kind::Symbol('*') => Node::Mul,
                 Kind::Symbol('/') => Node::Div,
                 _ if self.begins_factor() => {
-                    let a = left.expr()?;
-                    let b = self.power()?.expr()?;
-                    left = self.push(Node::Mul(a, b))?;
+                    let between = self.arena.next();
+                    let right = self.power()?;
+                    left = self.multiplied(left, right, [start, between])?;
                     continue;
                 }
                 _ => return Some(left),
@@ -157,10 +169,15 @@ impl<'t, 'a> Parser<'t, 'a> {
             if self.unit_follows() {
                 return Some(left);
             }
+            let times = self.peek().is('*');
             self.at += 1;
-            let a = left.expr()?;
-            let b = self.signed()?.expr()?;
-            left = self.push(node(a, b))?;
+            let between = self.arena.next();
+            let right = self.signed()?;
+            left = match (left, right) {
+                (Operand::Expr(a), Operand::Expr(b)) => self.push(node(a, b))?,
+                (left, right) if times => self.multiplied(left, right, [start, between])?,
+                (Operand::Value(_), _) | (_, Operand::Value(_)) => return None,
+            };
         }
     }
 
@@ -176,8 +193,11 @@ impl<'t, 'a> Parser<'t, 'a> {
         match token.kind {
             Kind::Letter => !self.is_unit_letter(),
             Kind::Word if self.plain && token.spaced => false,
-            Kind::Word => token.text.len() <= 3 && !(units::is_known(token.text) && self.after_number()),
-            Kind::Command => !matches!(token.text, "end" | "begin" | "infty"),
+            Kind::Word => {
+                let unit = units::is_known(token.text) || self.half_of_day();
+                token.text.len() <= 3 && !(unit && self.after_number())
+            }
+            Kind::Command => !matches!(token.text, "end" | "infty"),
             Kind::Symbol('(' | '[' | '{' | '√' | '⌊' | '⌈') => true,
             Kind::Symbol('|') => self.bars == 0,
             Kind::Number | Kind::Text | Kind::Symbol(_) | Kind::End => false,
@@ -186,9 +206,21 @@ impl<'t, 'a> Parser<'t, 'a> {
 
     /// Whether a letter behind a number is a unit: behind a space, or a metre with a raised digit.
     pub fn is_unit_letter(&self) -> bool {
+        // Behind a sign of degrees, braced or not, these are scales.
+        let degrees = |by: usize| self.at.checked_sub(by).is_some_and(|at| self.tokens[at].is('°'));
+        let closed = self.at.checked_sub(1).is_some_and(|at| self.tokens[at].is('}'));
+        if matches!(self.peek().text, "C" | "F") && (degrees(1) || (closed && degrees(2))) {
+            return true;
+        }
         let (token, next) = (self.peek(), self.ahead(1));
         let raised = token.text == "m" && next.is('^') && next.text != "^";
         self.plain && (token.spaced || raised) && units::is_known(token.text) && self.after_number()
+    }
+
+    /// Whether `AM` or `PM` stands behind the minutes of a time.
+    fn half_of_day(&self) -> bool {
+        let colon = self.at.checked_sub(2).and_then(|at| self.tokens.get(at));
+        matches!(self.peek().text, "AM" | "PM" | "am" | "pm") && colon.is_some_and(|token| token.is(':'))
     }
 
     fn after_number(&self) -> bool {
@@ -210,15 +242,20 @@ impl<'t, 'a> Parser<'t, 'a> {
             self.at += 1;
         }
         let operand = self.power()?;
-        if !minus {
-            return Some(operand);
-        }
-        let id = operand.expr()?;
-        self.push(Node::Neg(id))
+        if minus { self.negative(operand) } else { Some(operand) }
     }
 
     fn power(&mut self) -> Option<Operand> {
-        let mut base = self.primary()?;
+        let before = self.letters_before_last()?;
+        let base = self.primary()?;
+        let raised = self.postfixes(base)?;
+        let Some(before) = before else { return Some(raised) };
+        let id = raised.expr()?;
+        self.push(Node::Mul(before, id))
+    }
+
+    /// What stands behind a factor and belongs to it alone.
+    fn postfixes(&mut self, mut base: Operand) -> Option<Operand> {
         loop {
             let token = self.peek();
             match token.kind {
@@ -264,7 +301,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         if !minus {
             self.eat('+');
         }
-        let mut exponent = self.primary()?.expr()?;
+        let mut exponent = self.unbraced()?.expr()?;
         if self.eat('^') {
             let above = self.nested(Self::exponent)?;
             exponent = self.arena.push(Node::Pow(exponent, above))?;
@@ -272,12 +309,17 @@ impl<'t, 'a> Parser<'t, 'a> {
         if minus { self.arena.push(Node::Neg(exponent)) } else { Some(exponent) }
     }
 
+    /// An exponent or an argument: a group, or else one letter or one number, which is no mixed one.
+    fn unbraced(&mut self) -> Option<Operand> {
+        if self.peek().kind == Kind::Number { self.number(false) } else { self.primary() }
+    }
+
     pub fn primary(&mut self) -> Option<Operand> {
         let token = self.peek();
         match token.kind {
-            Kind::Number => self.number(),
+            Kind::Number => self.number(true),
             Kind::Letter => self.letter(),
-            Kind::Word => self.letters(token.text),
+            Kind::Word => self.first_letter(),
             Kind::Command => self.nested(Self::command),
             Kind::Symbol('(' | '[' | '⟨') => self.nested(Self::bracket),
             Kind::Symbol('{') => self.nested(Self::group),
@@ -296,7 +338,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             Kind::Symbol('√') => {
                 self.at += 1;
                 let degree = self.integer(2)?;
-                let of = self.nested(Self::primary)?.expr()?;
+                let of = self.nested(Self::unbraced)?.expr()?;
                 self.push(Node::Root(degree, of))
             }
             Kind::Text | Kind::Symbol(_) | Kind::End => None,
@@ -311,90 +353,6 @@ impl<'t, 'a> Parser<'t, 'a> {
         let inner = inner?.expr()?;
         self.expect(close)?;
         self.push(Node::Call(function, inner))
-    }
-
-    /// A short word as the product of its letters.
-    fn letters(&mut self, word: &str) -> Option<Operand> {
-        let next = self.ahead(1);
-        // In plain text a word before another one is a word and no product.
-        let prose = self.plain && next.spaced && !matches!(next.kind, Kind::Symbol(_) | Kind::End);
-        if prose || word.len() > 3 || !word.is_ascii() || next.is('_') || next.is('\'') {
-            return None;
-        }
-        self.at += 1;
-        let mut product: Option<Id> = None;
-        for letter in word.chars() {
-            let id = self.symbol(letter.encode_utf8(&mut [0; 4]))?;
-            product = match product {
-                Some(product) => self.arena.push(Node::Mul(product, id)),
-                None => Some(id),
-            };
-        }
-        product.map(Operand::Expr)
-    }
-
-    /// What a letter or a name stands for.
-    fn symbol(&mut self, name: &str) -> Option<Id> {
-        let node = match name {
-            "e" => Node::E,
-            "i" => Node::I,
-            "pi" | "π" => Node::Pi,
-            _ => Node::Variable(self.arena.name(greek(name))?),
-        };
-        self.arena.push(node)
-    }
-
-    fn letter(&mut self) -> Option<Operand> {
-        let first = self.peek().text;
-        let name = self.name()?;
-        let is_function = matches!(first, "f" | "g" | "F" | "G");
-        if is_function && self.peek().is('(') {
-            return self.nested(|parser| parser.applied(&name));
-        }
-        let id = self.symbol(&name)?;
-        Some(Operand::Expr(id))
-    }
-
-    /// A letter or a command with its index and its primes.
-    pub fn name(&mut self) -> Option<String> {
-        const LONGEST_INDEX: usize = 8;
-        let mut name = greek(self.peek().text).to_owned();
-        self.at += 1;
-        if self.peek().is('_') {
-            self.at += 1;
-            name.push('_');
-            let braced = self.eat('{');
-            for _ in 0..LONGEST_INDEX {
-                let token = self.peek();
-                match token.kind {
-                    Kind::Number | Kind::Letter | Kind::Word | Kind::Text | Kind::Command => name.push_str(token.text),
-                    Kind::Symbol(',' | '+' | '-') if braced => name.push_str(token.text),
-                    Kind::Symbol(_) | Kind::End => return None,
-                }
-                self.at += 1;
-                if !braced || self.peek().is('}') {
-                    break;
-                }
-            }
-            if braced {
-                self.expect('}')?;
-            }
-        }
-        while self.peek().is('\'') || (self.peek().is('^') && self.ahead(1).is('\'')) {
-            self.at += if self.peek().is('^') { 2 } else { 1 };
-            name.push('\'');
-        }
-        Some(name)
-    }
-
-    /// A function of which only the name is known, at one or two arguments.
-    fn applied(&mut self, name: &str) -> Option<Operand> {
-        let name = self.arena.name(name)?;
-        self.at += 1;
-        let first = self.sum()?.expr()?;
-        let second = if self.eat(',') { Some(self.sum()?.expr()?) } else { None };
-        self.expect(')')?;
-        self.push(Node::Apply(name, first, second))
     }
 
     fn command(&mut self) -> Option<Operand> {
@@ -444,32 +402,6 @@ impl<'t, 'a> Parser<'t, 'a> {
         }
     }
 
-    /// Letters with a mark above or below, as one name.
-    fn marked(&mut self, mark: &str) -> Option<Operand> {
-        const LONGEST: usize = 6;
-        self.at += 1;
-        let mut name = mark.to_owned();
-        let braced = self.eat('{');
-        for _ in 0..LONGEST {
-            match self.peek().kind {
-                Kind::Letter | Kind::Word | Kind::Command => {
-                    let part = self.name()?;
-                    name.push(' ');
-                    name.push_str(&part);
-                }
-                Kind::Number | Kind::Text | Kind::Symbol(_) | Kind::End => break,
-            }
-            if !braced {
-                break;
-            }
-        }
-        if (braced && !self.eat('}')) || name.len() == mark.len() {
-            return None;
-        }
-        let id = self.symbol(&name)?;
-        Some(Operand::Expr(id))
-    }
-
     fn root(&mut self, name: &str) -> Option<Operand> {
         self.at += 1;
         let degree = if name == "sqrt" && self.eat('[') {
@@ -488,11 +420,10 @@ impl<'t, 'a> Parser<'t, 'a> {
         let token = self.peek();
         if token.kind == Kind::Number && digits && token.text.len() > 1 {
             let digit = token.text.get(..1)?.parse().ok()?;
-            let taken = if self.split.0 == self.at { self.split.1 } else { 0 };
-            self.split = (self.at, taken + 1);
+            self.split_off(1);
             return self.integer(digit);
         }
-        self.nested(Self::primary)?.expr()
+        self.nested(Self::unbraced)?.expr()
     }
 
     fn log(&mut self) -> Option<Operand> {
@@ -544,24 +475,6 @@ impl<'t, 'a> Parser<'t, 'a> {
             product = self.arena.push(Node::Mul(product, factor))?;
         }
         if minus { self.arena.push(Node::Neg(product)) } else { Some(product) }
-    }
-}
-
-/// The name of a Greek letter.
-fn greek(name: &str) -> &str {
-    match name {
-        "α" => "alpha",
-        "β" => "beta",
-        "γ" => "gamma",
-        "δ" => "delta",
-        "θ" => "theta",
-        "λ" => "lambda",
-        "μ" => "mu",
-        "σ" => "sigma",
-        "φ" => "phi",
-        "ω" => "omega",
-        "π" => "pi",
-        name => name,
     }
 }
 

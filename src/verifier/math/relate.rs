@@ -6,6 +6,7 @@ use super::compare::{Judge, told_apart};
 use super::evaluate::{self, Point};
 use super::expr::{Expr, Node};
 use super::form::Normal;
+use super::units::Unit;
 use super::value::{Label, Sign, Value};
 
 /// The most pieces of a set.
@@ -37,6 +38,9 @@ struct Piece {
 impl Judge<'_> {
     /// Whether two equations or chains of inequalities claim the same.
     pub fn same_relation(&mut self, expected: &Value, found: &Value) -> bool {
+        if !Unit::agree(expected.claimed_unit(), found.claimed_unit()) {
+            return false;
+        }
         let (Some(a), Some(b)) = (self.claims(expected), self.claims(found)) else { return false };
         if a.len() != b.len() {
             return false;
@@ -57,7 +61,7 @@ impl Judge<'_> {
                 let difference = self.arena.difference(variable, value.as_expr()?)?;
                 Some(vec![(difference, Claim::Zero)])
             }
-            Value::Relation { sides, signs } => {
+            Value::Relation { sides, signs, .. } => {
                 let mut claims = Vec::with_capacity(signs.len());
                 for (pair, sign) in sides.windows(2).zip(signs) {
                     let (claim, swapped) = match sign {
@@ -124,12 +128,8 @@ impl Judge<'_> {
     /// Whether two sets of real numbers are the same, where both can be written as pieces. An inequality is one of them
     /// when it is what is expected, or when `relations` allows it.
     pub fn same_pieces(&mut self, expected: &Value, found: &Value, relations: bool) -> bool {
-        let says = |value: &Value| match value {
-            Value::Relation { .. } => true,
-            Value::Set(members) => members.iter().any(|member| matches!(member, Value::Relation { .. })),
-            _ => false,
-        };
-        if says(found) && !says(expected) && !relations {
+        let units = Unit::agree(expected.claimed_unit(), found.claimed_unit());
+        if !units || (found.is_relation() && !expected.is_relation() && !relations) {
             return false;
         }
         let (Some(a), Some(b)) = (self.pieces(expected), self.pieces(found)) else { return false };
@@ -147,18 +147,21 @@ impl Judge<'_> {
     }
 
     fn pieces(&mut self, value: &Value) -> Option<Vec<Piece>> {
-        let end = |judge: &Self, value: &Value, closed: bool| {
+        // What is infinite has its sign and does not belong to the piece; other writings are not understood.
+        let end = |judge: &Self, value: &Value, closed: bool, sign: i8| {
             let expr = value.as_expr()?;
-            let at = if judge.arena.infinity(expr).is_some() { None } else { Some(expr) };
-            Some(End { at, closed: closed && at.is_some() })
+            match judge.arena.infinity(expr) {
+                Some(found) => (found == sign && !closed).then_some(End { at: None, closed: false }),
+                None => Some(End { at: Some(expr), closed }),
+            }
         };
         match value {
             Value::Interval { ends, closed } => {
-                let (low, high) = (end(self, &ends[0], closed[0])?, end(self, &ends[1], closed[1])?);
+                let (low, high) = (end(self, &ends[0], closed[0], -1)?, end(self, &ends[1], closed[1], 1)?);
                 Some(vec![Piece { low, high }])
             }
             Value::Tuple(ends) if ends.len() == 2 => {
-                Some(vec![Piece { low: end(self, &ends[0], false)?, high: end(self, &ends[1], false)? }])
+                Some(vec![Piece { low: end(self, &ends[0], false, -1)?, high: end(self, &ends[1], false, 1)? }])
             }
             Value::Union(parts) => {
                 let mut pieces = Vec::new();
@@ -173,19 +176,20 @@ impl Judge<'_> {
                     match member {
                         Value::Relation { .. } => pieces.extend(self.pieces(member)?),
                         member => {
-                            let at = end(self, member, true)?;
+                            let at = end(self, member, true, 0)?;
                             pieces.push(Piece { low: at, high: at });
                         }
                     }
                 }
                 self.both(&pieces).map_or(Some(pieces), |both| Some(vec![both]))
             }
+            Value::Intersection(parts) => self.common(parts),
             Value::Difference(parts) => {
                 let Value::Set(holes) = &parts[1] else { return None };
                 let pieces = self.pieces(&parts[0])?;
                 self.without(pieces, holes)
             }
-            Value::Relation { sides, signs } => self.solved(sides, signs),
+            Value::Relation { sides, signs, .. } => self.solved(sides, signs),
             Value::Assign { value, .. } => self.pieces(value),
             _ => None,
         }
@@ -200,6 +204,60 @@ impl Judge<'_> {
         }
         let (low, high) = (self.place(up.low)?, self.place(down.high)?);
         (low < high).then_some(Piece { low: up.low, high: down.high })
+    }
+
+    /// What all parts have in common.
+    fn common(&mut self, parts: &[Value]) -> Option<Vec<Piece>> {
+        let mut common: Option<Vec<Piece>> = None;
+        for part in parts {
+            let pieces = self.pieces(part)?;
+            let Some(before) = common else {
+                common = Some(pieces);
+                continue;
+            };
+            let mut both = Vec::new();
+            for (a, b) in before.iter().flat_map(|a| pieces.iter().map(move |b| (a, b))) {
+                both.extend(self.overlap(*a, *b)?);
+                if both.len() > MAX_PIECES {
+                    return None;
+                }
+            }
+            common = Some(both);
+        }
+        common
+    }
+
+    /// What two pieces have in common: the higher of the low ends and the lower of the high ones.
+    fn overlap(&mut self, a: Piece, b: Piece) -> Option<Option<Piece>> {
+        self.budget.take(4)?;
+        let low =
+            |judge: &mut Self, end: End| if end.at.is_none() { Some(f64::NEG_INFINITY) } else { judge.place(end) };
+        let high = |judge: &mut Self, end: End| if end.at.is_none() { Some(f64::INFINITY) } else { judge.place(end) };
+        let (first, second) = (low(self, a.low)?, low(self, b.low)?);
+        let lower = match first.total_cmp(&second) {
+            std::cmp::Ordering::Equal => End { closed: a.low.closed && b.low.closed, ..a.low },
+            order => {
+                if order.is_gt() {
+                    a.low
+                } else {
+                    b.low
+                }
+            }
+        };
+        let (third, fourth) = (high(self, a.high)?, high(self, b.high)?);
+        let upper = match third.total_cmp(&fourth) {
+            std::cmp::Ordering::Equal => End { closed: a.high.closed && b.high.closed, ..a.high },
+            order => {
+                if order.is_lt() {
+                    a.high
+                } else {
+                    b.high
+                }
+            }
+        };
+        let (from, to) = (first.max(second), third.min(fourth));
+        let some = from < to || (from == to && lower.closed && upper.closed);
+        Some(some.then_some(Piece { low: lower, high: upper }))
     }
 
     /// Pieces with single numbers taken out.

@@ -50,7 +50,7 @@ fn show(judge: &mut Judge<'_>, value: &Value) -> Option<String> {
             let rows: Option<Vec<String>> = cells.chunks(*columns).map(|row| joined(judge, row, false, ", ")).collect();
             Some(format!("[{}]", rows?.join("; ")))
         }
-        Value::Relation { sides, signs } => relation(judge, sides, signs),
+        Value::Relation { sides, signs, .. } => relation(judge, sides, signs),
         Value::Assign { value, .. } => show(judge, value),
         Value::Ratio { terms, .. } => {
             let texts: Option<Vec<String>> = terms.iter().map(|term| number(judge, *term)).collect();
@@ -185,6 +185,7 @@ fn key(key: &Key, keys: &Keys, arena: &Arena, depth: u32) -> Option<String> {
         Key::Power(base, exponent) => format!("({})^({})", of(base)?, of(exponent)?),
         Key::Root(degree, form) => format!("root({}, {})", of(degree)?, of(form)?),
         Key::Log(base, form) => format!("log({}, {})", of(base)?, of(form)?),
+        Key::Binomial(n, k) => format!("binom({}, {})", of(n)?, of(k)?),
         Key::Apply(name, first, None) => format!("{}({})", arena.named(*name), of(first)?),
         Key::Apply(name, first, Some(second)) => format!("{}({}, {})", arena.named(*name), of(first)?, of(second)?),
     })

@@ -35,6 +35,9 @@ pub fn items(text: &str, writings: Writings) -> Vec<Item> {
             continue;
         };
         at = item.after;
+        while items.last().is_some_and(|last| last.after > item.before) {
+            items.pop();
+        }
         if item.latex && !writings.latex {
             continue;
         }
@@ -92,10 +95,44 @@ impl Closers {
             let end = rest.find("\\end{").and_then(|length| Some((length, rest[length..].find('}')? + 1)));
             self.no_environment = end.is_none();
             let (length, close) = end?;
-            return Some(Item { end: at + length + close, ..item(0, length, close) });
+            let after = at + length + close;
+            if !mathematics_around(text, at, after) {
+                return Some(Item { end: after, ..item(0, length, close) });
+            }
+            // It is a part of what stands on its lines.
+            let start = text[..at].rfind('\n').map_or(0, |before| before + 1);
+            let end = after + line(&text[after..]);
+            return Some(Item { start, end, before: start, after: end, latex: true });
         }
         None
     }
+}
+
+/// Whether what stands before or behind an environment is mathematics that it belongs to, and no word or mark.
+fn mathematics_around(text: &str, at: usize, after: usize) -> bool {
+    let before = text[..at].trim_end_matches([' ', '~']);
+    let word = before.len() - before.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len();
+    let command = before[..before.len() - word].ends_with('\\');
+    let operand = match before.chars().next_back() {
+        Some(last) if last.is_ascii_alphabetic() => command || word == 1,
+        Some('=') => {
+            let line = before.rfind('\n').map_or(before, |start| &before[start + 1..]);
+            !line.split(|c: char| !c.is_ascii_alphabetic()).any(|word| word.len() > 1)
+        }
+        Some(last) => last.is_ascii_digit() || "+-−*/^_|})]".contains(last),
+        None => false,
+    };
+    let behind = text[after..].trim_start_matches([' ', '~']);
+    let word = behind.len() - behind.trim_start_matches(|c: char| c.is_ascii_alphabetic()).len();
+    let operator = match behind.chars().next() {
+        Some('\\') => ["\\begin", "\\cdot", "\\times", "\\pm", "\\left", "\\frac", "\\sqrt", "\\in"]
+            .iter()
+            .any(|command| behind.starts_with(command)),
+        Some(first) if first.is_ascii_alphabetic() => word == 1,
+        Some(first) => first.is_ascii_digit() || "+-−*/^_!=".contains(first),
+        None => false,
+    };
+    operand || operator
 }
 
 /// Whether what stands between two dollar signs is no prose between two prices.

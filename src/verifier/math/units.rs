@@ -9,6 +9,7 @@ type Dimensions = [i8; 12];
 pub enum Unit {
     Percent,
     Degree,
+    Radian,
     /// So many of the base units with these exponents.
     Known {
         dimensions: Dimensions,
@@ -101,6 +102,54 @@ fn entry(name: &str) -> Option<&'static Entry> {
     })
 }
 
+/// What a word multiplies the number before it with, such as 12 for `dozen`.
+pub fn multiplier(word: &str) -> Option<i64> {
+    let lower = word.to_ascii_lowercase();
+    Some(match lower.strip_suffix('s').unwrap_or(&lower) {
+        "pair" | "couple" => 2,
+        "dozen" => 12,
+        "hundred" => 100,
+        "thousand" => 1_000,
+        "million" => 1_000_000,
+        "billion" => 1_000_000_000,
+        "trillion" => 1_000_000_000_000,
+        _ => return None,
+    })
+}
+
+/// What the words at the beginning of `text` multiply a number with, and the words behind them.
+pub fn multiplied(text: &str) -> Option<(Rational, &str)> {
+    const MOST: usize = 3;
+    let (mut factor, mut rest) = (Rational::ONE, text);
+    for _ in 0..MOST {
+        let (word, behind) = rest.split_once(' ').unwrap_or((rest, ""));
+        let Some(by) = multiplier(word) else { break };
+        (factor, rest) = (factor.mul(&Rational::integer(by))?, behind);
+    }
+    Some((factor, rest))
+}
+
+/// Whether a text begins with a part of a whole, such as `tenths`, which makes a fraction of the number before it.
+pub fn is_part(text: &str) -> bool {
+    const PARTS: [&str; 13] = [
+        "half",
+        "halve",
+        "third",
+        "quarter",
+        "fourth",
+        "fifth",
+        "sixth",
+        "seventh",
+        "eighth",
+        "ninth",
+        "tenth",
+        "hundredth",
+        "thousandth",
+    ];
+    let word = text.split(' ').next().unwrap_or(text);
+    PARTS.contains(&word.strip_suffix('s').unwrap_or(word))
+}
+
 /// Whether a word is a unit.
 pub fn is_known(name: &str) -> bool {
     entry(name).is_some()
@@ -109,6 +158,13 @@ pub fn is_known(name: &str) -> bool {
 impl Unit {
     /// The unit that a text such as `cm^2`, `miles per hour` or `square feet` names.
     pub fn read(text: &str) -> Self {
+        match text.to_ascii_lowercase().replace(". ", ".").trim_end_matches('.') {
+            "a.m" | "am" => return Self::Other(String::from("am")),
+            "p.m" | "pm" => return Self::Other(String::from("pm")),
+            "rad" | "radian" | "radians" => return Self::Radian,
+            words if words.starts_with("percent") => return Self::Percent,
+            _ => {}
+        }
         let text = &text.replace('/', " / ");
         Self::known(text).unwrap_or_else(|| {
             let word = |word: &str| word.strip_suffix('s').unwrap_or(word).to_lowercase();
@@ -147,10 +203,21 @@ impl Unit {
         found.then_some(Self::Known { dimensions, scale })
     }
 
+    /// Whether what is said in one unit may be said in the other without converting it, or without a unit.
+    pub fn agree(a: Option<&Self>, b: Option<&Self>) -> bool {
+        match (a, b) {
+            (Some(a), Some(b)) => a.relation(b) == Relation::Same,
+            (Some(Self::Percent), None) | (None, Some(Self::Percent)) => false,
+            (Some(_), None) | (None, _) => true,
+        }
+    }
+
     /// How numbers in this unit compare with numbers in `other`.
     pub fn relation(&self, other: &Self) -> Relation {
         match (self, other) {
-            (Self::Percent, Self::Percent) | (Self::Degree, Self::Degree) => Relation::Same,
+            (Self::Percent, Self::Percent) | (Self::Degree, Self::Degree) | (Self::Radian, Self::Radian) => {
+                Relation::Same
+            }
             (Self::Known { dimensions: a, scale }, Self::Known { dimensions: b, scale: other }) if a == b => {
                 match scale.div(other) {
                     Some(factor) if factor == Rational::ONE => Relation::Same,

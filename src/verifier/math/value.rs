@@ -20,10 +20,10 @@ pub enum Sign {
 pub enum Label {
     /// A variable by its name.
     Variable(u32),
-    /// A function by its name, whatever its argument.
-    Function(String),
-    /// Words, a segment, a quotient of lengths or several variables.
-    Other,
+    /// A function by its name, and its arguments as text.
+    Function(String, String),
+    /// Words, a segment, a quotient of names or several variables, as text.
+    Other(String),
 }
 
 #[derive(Clone, Debug)]
@@ -60,15 +60,18 @@ pub enum Value {
     Relation {
         sides: Vec<Expr>,
         signs: Vec<Sign>,
+        /// The unit of those sides that have one.
+        unit: Option<Unit>,
     },
     Assign {
         label: Label,
         value: Box<Value>,
     },
-    /// Numbers with colons between them; whether they may be a time of day.
+    /// Numbers with colons between them; whether they may be a time of day, and the unit or the half of the day.
     Ratio {
         terms: Vec<Expr>,
         time: bool,
+        unit: Option<Unit>,
     },
 }
 
@@ -82,6 +85,26 @@ impl Value {
         match self {
             Self::Scalar { expr, unit: None } => Some(*expr),
             _ => None,
+        }
+    }
+
+    /// The unit of a relation, or of the first that has one of several.
+    pub fn claimed_unit(&self) -> Option<&Unit> {
+        match self {
+            Self::Relation { unit, .. } => unit.as_ref(),
+            Self::Set(parts) | Self::Union(parts) | Self::Intersection(parts) => {
+                parts.iter().find_map(Self::claimed_unit)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it is a relation, or holds one.
+    pub fn is_relation(&self) -> bool {
+        match self {
+            Self::Relation { .. } => true,
+            Self::Set(parts) | Self::Union(parts) | Self::Intersection(parts) => parts.iter().any(Self::is_relation),
+            _ => false,
         }
     }
 }
