@@ -189,6 +189,7 @@ fn broken_files_are_named_and_nothing_of_them_is_kept() {
         "row 2: on line 4 of the file it has 3 fields",
     );
     refused(&csv, b"prompt,prompt\na,b\n", "csv_header", "twice");
+    refused(&csv, b"answer,prompt\n1,a\n2,\"b\n3,c\n", "csv_open_quote", "row 2: a double quote that opens on line 3");
     refused(&csv, b"\xff\xfep\0r\0", "not_utf8", "save the file as UTF-8");
     refused(&[], b"[{\"prompt\": \"a\"}, {\"prompt\": \"b\"}", "json_array_broken", "row 2: ");
     refused(&[], b"PK\x03\x04 a workbook", "unknown_form", "save the sheet as CSV");

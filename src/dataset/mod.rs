@@ -241,10 +241,18 @@ pub enum DatasetError {
     #[error("the file has more than {limit} bytes when it is unpacked, the most that a data set may have; split it")]
     ExpandsTooFar { limit: u64 },
     #[error(
-        "row {row}: on line {line} of the file it has {fields} fields where there are {columns} columns; put fields that hold \
-         the delimiter or a line end in double quotes"
+        "row {row}: on line {line} of the file it has {fields} fields where there are {columns} columns; {hint}"
     )]
-    Ragged { row: u64, line: u64, fields: u64, columns: u64 },
+    Ragged { row: u64, line: u64, fields: u64, columns: u64, hint: &'static str },
+    #[error(
+        "row {row}: a double quote that opens on line {line} of the file is never closed; close it, and write a quote that is \
+         part of a text twice, within quotes"
+    )]
+    OpenQuote {
+        /// 0 for the record that names the columns.
+        row: u64,
+        line: u64,
+    },
     #[error("the first record of the file, which names the columns, {detail}; give each column a name of its own")]
     Header { detail: String },
     #[error("row {row}: the file is no whole array of JSON: {detail}")]
@@ -289,6 +297,7 @@ impl DatasetError {
             Self::Packing { .. } => "packing_broken",
             Self::ExpandsTooFar { .. } => "expands_too_far",
             Self::Ragged { .. } => "csv_ragged_row",
+            Self::OpenQuote { .. } => "csv_open_quote",
             Self::Header { .. } => "csv_header",
             Self::Array { .. } => "json_array_broken",
             Self::Parquet { .. } => "parquet_unreadable",
@@ -313,6 +322,7 @@ impl DatasetError {
             | Self::NotMapped { row, .. }
             | Self::OtherLayout { row, .. }
             | Self::Ragged { row, .. }
+            | Self::OpenQuote { row, .. }
             | Self::Array { row, .. }
             | Self::InFile { row, .. } => Some(*row),
             Self::OtherForm { .. }
