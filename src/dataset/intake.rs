@@ -15,10 +15,10 @@ use std::thread;
 
 use serde_json::{Map, Value};
 
-use super::forms::{self, Form, Packing, failure, parquet};
+use super::forms::{self, CHUNK_BYTES, Form, Packing, failure, parquet};
 use super::jsonl::{Limits, Summary, Validator};
 use super::layout::Layout;
-use super::lines::{Line, Lines};
+use super::lines::{BYTE_ORDER_MARK, Line, Lines};
 use super::map::ColumnMap;
 use super::{Columns, DatasetError, Row};
 
@@ -323,8 +323,10 @@ struct Shaper<'a> {
     intake: &'a Intake,
     /// None until the first row was seen.
     layout: Option<Layout>,
-    /// What has come before the first row was whole.
+    /// What has come before the first row was whole, and was not handed on: a chunk of blank lines, and a row.
     head: Vec<u8>,
+    /// So many of its first bytes are a byte order mark and blank lines.
+    blank: usize,
     lines: Lines,
     made: Made,
 }
@@ -343,7 +345,7 @@ impl<'a> Shaper<'a> {
     fn new(intake: &'a Intake) -> Self {
         let lines = Lines::new(intake.limits.max_row_bytes);
         let layout = if intake.map.is_some() { Some(intake.recognise(&Map::new())) } else { intake.layout };
-        Self { intake, layout, head: Vec::new(), lines, made: Made::default() }
+        Self { intake, layout, head: Vec::new(), blank: 0, lines, made: Made::default() }
     }
 
     fn feed(&mut self, text: &[u8], keep: Keep<'_>) -> Result<(), DatasetError> {
@@ -351,12 +353,35 @@ impl<'a> Shaper<'a> {
             return self.pass(text, keep);
         }
         self.head.extend_from_slice(text);
-        let mut first = None;
-        Lines::new(self.intake.limits.max_row_bytes).feed(&self.head, |line| {
-            first.get_or_insert_with(|| line.text.to_vec());
-            Ok(())
-        })?;
-        first.map_or(Ok(()), |first| self.decide(&first, keep))
+        if self.blank == 0 && self.made.lines == 0 && self.head.starts_with(BYTE_ORDER_MARK) {
+            self.blank = BYTE_ORDER_MARK.len();
+        }
+        let behind = &self.head[self.blank..];
+        self.blank += behind.len() - behind.trim_ascii_start().len();
+        let row = &self.head[self.blank..];
+        if let Some(end) = memchr::memchr(b'\n', row) {
+            let first = row[..end].to_vec();
+            return self.decide(&first, keep);
+        }
+        if row.is_empty() && self.head.len() >= CHUNK_BYTES {
+            return self.pass_blank(keep);
+        }
+        if row.len() > self.intake.limits.max_row_bytes.saturating_add(1) {
+            let before = memchr::memchr_iter(b'\n', &self.head[..self.blank]).count() as u64;
+            let (row, limit) = (self.made.lines + before + 1, self.intake.limits.max_row_bytes);
+            return Err(DatasetError::RowTooLong { row, limit });
+        }
+        Ok(())
+    }
+
+    /// Hands blank lines on before the first row, so that no more of them is held than a chunk.
+    fn pass_blank(&mut self, keep: Keep<'_>) -> Result<(), DatasetError> {
+        self.lines.feed(&self.head, |_| Ok(()))?;
+        self.made.lines += memchr::memchr_iter(b'\n', &self.head).count() as u64;
+        let kept = keep(&self.head);
+        self.head.clear();
+        self.blank = 0;
+        kept
     }
 
     /// Settles on a layout and goes on with what has come. A first row that cannot be read is left to the check.
@@ -372,7 +397,7 @@ impl<'a> Shaper<'a> {
         if layout == Layout::Rows && intake.map.is_none() {
             return keep(text);
         }
-        let shaped = self.lines.feed(text, |line| made.add(intake, layout, &line));
+        let shaped = self.lines.feed(text, |line| made.add(intake, layout, &line, keep));
         // What was made before an error is checked first: the first error is the one that is told.
         made.hand_on(keep)?;
         shaped
@@ -380,29 +405,40 @@ impl<'a> Shaper<'a> {
 
     fn finish(&mut self, keep: Keep<'_>) -> Result<(), DatasetError> {
         if self.layout.is_none() {
-            let head = self.head.clone();
-            let text = head.strip_prefix(super::lines::BYTE_ORDER_MARK).unwrap_or(&head).trim_ascii();
-            self.decide(text, keep)?;
+            let first = self.head[self.blank..].trim_ascii().to_vec();
+            self.decide(&first, keep)?;
         }
         let (intake, layout, made) = (self.intake, self.layout.unwrap_or(Layout::Rows), &mut self.made);
-        let shaped = self.lines.finish(|line| made.add(intake, layout, &line));
+        let shaped = self.lines.finish(|line| made.add(intake, layout, &line, keep));
         made.hand_on(keep)?;
         shaped
     }
 }
 
 impl Made {
-    fn add(&mut self, intake: &Intake, layout: Layout, line: &Line<'_>) -> Result<(), DatasetError> {
+    fn add(
+        &mut self,
+        intake: &Intake,
+        layout: Layout,
+        line: &Line<'_>,
+        keep: Keep<'_>,
+    ) -> Result<(), DatasetError> {
         let row = intake.shape(layout, line.number, read_fields(line.number, line.text)?)?;
         // A row keeps its line, so that its number stays the one of the file.
         while self.lines + 1 < line.number {
             self.text.push(b'\n');
             self.lines += 1;
+            self.hand_on_whole(keep)?;
         }
         serde_json::to_writer(&mut self.text, &row).map_err(|error| failure(error.into()))?;
         self.text.push(b'\n');
         self.lines += 1;
-        Ok(())
+        self.hand_on_whole(keep)
+    }
+
+    /// Hands on what has become a chunk: many lines may be made of a few bytes.
+    fn hand_on_whole(&mut self, keep: Keep<'_>) -> Result<(), DatasetError> {
+        if self.text.len() < CHUNK_BYTES { Ok(()) } else { self.hand_on(keep) }
     }
 
     fn hand_on(&mut self, keep: Keep<'_>) -> Result<(), DatasetError> {
@@ -507,6 +543,50 @@ mod tests {
         let whole = Intake { columns: Columns { prompt: "question".into(), ..Columns::default() }, ..intake() };
         let (stored, taken) = take(&whole, vec![stream(text.as_bytes())]).unwrap();
         assert_eq!((stored.as_str(), taken.layout), (text, Layout::Rows), "named columns are meant as they are");
+    }
+
+    /// Bytes of a long run of blank lines, held and read no more than once.
+    #[test]
+    fn blank_lines_before_and_between_rows_take_no_memory() {
+        let (blank, row) = (3 << 20, r##"{"question":"q","answer":"1 #### 1"}"##);
+        for (mark, end) in [("", "\n"), ("\u{feff}", "\r\n"), ("", " \n")] {
+            let lines = end.repeat(blank / end.len());
+            let text = format!("{mark}{lines}{row}\n{lines}{row}");
+            let intake = intake();
+            let (mut shaper, mut kept, mut most, mut largest) = (Shaper::new(&intake), 0, 0, 0);
+            let mut keep = |bytes: &[u8]| {
+                kept += bytes.iter().filter(|byte| **byte == b'\n').count();
+                largest = largest.max(bytes.len());
+                Ok(())
+            };
+            let mut feed = |chunk: &[u8]| {
+                let fed = shaper.feed(chunk, &mut keep);
+                most = most.max(shaper.head.capacity() + shaper.made.text.capacity());
+                fed
+            };
+            let begun = std::time::Instant::now();
+            let fed = text.as_bytes().chunks(1000).try_for_each(&mut feed);
+            fed.and_then(|()| shaper.finish(&mut keep)).unwrap();
+            assert_eq!(kept, 2 * (blank / end.len()) + 2, "{end:?}");
+            assert!(most < 1 << 20 && largest < 1 << 20, "{end:?}: {most} {largest}");
+            assert!(begun.elapsed().as_secs() < 20, "{end:?}: {:?}", begun.elapsed());
+        }
+        let long = format!("{}{{\"question\":\"{}", "\n".repeat(1 << 19), "q".repeat(2 << 20));
+        let error = take(&intake(), vec![stream(long.as_bytes())]).unwrap_err();
+        assert_eq!((error.code(), error.row()), ("row_too_long", Some((1 << 19) + 1)));
+    }
+
+    #[test]
+    fn many_lines_that_are_made_of_few_bytes_are_handed_on_as_they_come() {
+        let map = ColumnMap::parse(&json!({"prompt": format!("{{q}}{}", "x".repeat(30_000))}).to_string()).unwrap();
+        let intake = Intake { map: Some(map), ..intake() };
+        let (mut shaper, mut largest) = (Shaper::new(&intake), 0);
+        let mut keep = |bytes: &[u8]| {
+            largest = largest.max(bytes.len());
+            Ok(())
+        };
+        shaper.feed("{\"q\":\"a\"}\n\n".repeat(1000).as_bytes(), &mut keep).unwrap();
+        assert!(largest < 2 * CHUNK_BYTES, "{largest}");
     }
 
     #[test]
