@@ -1,14 +1,14 @@
 //! Parquet: rows read group by group and batch by batch, of the columns that are asked for.
 //!
 //! Texts, numbers, truth values and null are what they are in JSON; lists, structures and maps nest. Dates, times and decimals
-//! are text. Bytes are text where they are UTF-8, which old writers leave unsaid, and an error where they are not.
+//! are text (`parquet_text`). Bytes are text where they are UTF-8, which old writers leave unsaid, and an error where they are not.
 //!
-//! The file may be anything. Its directory and the headers of its pages are checked first (`parquet_pages`), and what the
-//! reader then makes of it runs on a thread whose panic is an error of the file.
+//! The file may be anything. Its directory, the headers of its pages and the lengths of its rows are checked first
+//! (`parquet_pages`, `parquet_levels`), and what the reader then makes of it runs on a thread whose panic is an error of the file.
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
@@ -16,22 +16,26 @@ use ::parquet::errors::{ParquetError, Result as ParquetResult};
 use ::parquet::file::metadata::RowGroupMetaData;
 use ::parquet::file::reader::{ChunkReader, FileReader, Length};
 use ::parquet::file::serialized_reader::SerializedFileReader;
-use ::parquet::record::reader::TreeBuilder;
-use ::parquet::record::{Field, Row};
 use ::parquet::schema::types::{SchemaDescPtr, SchemaDescriptor, Type};
 use bytes::Bytes;
 
 use super::CHUNK_BYTES;
-use super::delimited::write_text;
-use super::parquet_flat::Flat;
-use super::parquet_pages::{broken, check_footer, check_pages};
+use super::parquet_levels::{Longest, check_rows};
+use super::parquet_pages::{Chunk, broken, check_footer, check_pages};
+use super::parquet_rows::Rows;
 use crate::dataset::DatasetError;
 
 /// What a file begins and ends with.
 pub const MAGIC: &[u8] = b"PAR1";
+/// Of a row as a line: no data set takes longer ones.
+pub(super) const MOST_ROW_BYTES: usize = 1 << 20;
 /// Rows that are decoded together: as many as have about so many bytes, within bounds.
 const BATCH_BYTES: u64 = 4 << 20;
 const MOST_BATCH_ROWS: u64 = 1024;
+/// Each takes some 40 bytes with its levels.
+const MOST_BATCH_ELEMENTS: u64 = 1 << 20;
+/// Bytes of texts that are made of fewer bytes.
+const MOST_BATCH_EXPANDED: u64 = 128 << 20;
 
 /// A file that is read at places, by several readers at a time.
 #[derive(Clone, Debug)]
@@ -99,19 +103,32 @@ pub fn lines(
     let mut text = Vec::with_capacity(2 * CHUNK_BYTES);
     let mut row_number = 0;
     for index in 0..reader.num_row_groups() {
-        let group = reader.metadata().row_group(index);
-        check_group(&*file, group, &schema)?;
-        let rows = reader.get_row_group(index).map_err(|error| unreadable(&error))?;
+        // Writers say nothing true of where the pages of an empty one are.
+        if reader.metadata().row_group(index).num_rows() == 0 {
+            continue;
+        }
+        let rows = open_group(&*file, &reader, index, &schema);
         let mut written = Written { text: &mut text, row: &mut row_number, take: &mut *take };
-        let batch = batch_rows(group);
-        if let Some(mut flat) = Flat::of(&*rows, &schema, batch)? {
-            written.flat(&mut flat)?;
-        } else {
-            let rows = TreeBuilder::new().with_batch_size(batch).as_iter(Arc::clone(&schema), &*rows);
-            written.nested(rows.map_err(|error| unreadable(&error))?)?;
+        match rows {
+            Ok(mut rows) => written.group(&mut rows)?,
+            Err(error) => return written.fail(error),
         }
     }
     take(&text)
+}
+
+/// The rows of a group, once it is known that reading them takes no more memory than there is.
+fn open_group(
+    file: &impl ChunkReader,
+    reader: &impl FileReader,
+    index: usize,
+    schema: &SchemaDescriptor,
+) -> Result<Rows, DatasetError> {
+    let group = reader.metadata().row_group(index);
+    let columns = check_group(file, group, schema)?;
+    let rows = reader.get_row_group(index).map_err(|error| unreadable(&error))?;
+    let longest = check_rows(&*rows, group, &columns)?;
+    Rows::of(&*rows, schema, batch_rows(group, longest))
 }
 
 /// Lines on their way out.
@@ -123,48 +140,26 @@ struct Written<'a> {
 }
 
 impl Written<'_> {
-    fn flat(&mut self, flat: &mut Flat) -> Result<(), DatasetError> {
+    fn group(&mut self, rows: &mut Rows) -> Result<(), DatasetError> {
         loop {
-            let rows = match flat.read() {
+            let count = match rows.read() {
                 Ok(0) => return Ok(()),
-                Ok(rows) => rows,
+                Ok(count) => count,
                 Err(error) => return self.fail(error),
             };
-            for row in 0..rows {
-                self.add(|text| flat.write(row, text))?;
+            for row in 0..count {
+                let begun = self.text.len();
+                if let Err(error) = rows.write(row, self.text) {
+                    self.text.truncate(begun);
+                    return self.fail(error);
+                }
+                *self.row += 1;
+                if self.text.len() >= CHUNK_BYTES {
+                    (self.take)(self.text)?;
+                    self.text.clear();
+                }
             }
         }
-    }
-
-    fn nested(&mut self, rows: impl Iterator<Item = ParquetResult<Row>>) -> Result<(), DatasetError> {
-        for row in rows {
-            match row {
-                Ok(row) => self.add(|text| {
-                    write_members(&row, text)?;
-                    text.push(b'\n');
-                    Ok(())
-                })?,
-                Err(error) => return self.fail(unreadable(&error)),
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds a row, or fails with the column that cannot be written.
-    fn add(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), String>) -> Result<(), DatasetError> {
-        *self.row += 1;
-        let begun = self.text.len();
-        if let Err(column) = write(self.text) {
-            self.text.truncate(begun);
-            let detail = String::from("holds bytes that are no text; name the columns to read in `map`, without it");
-            *self.row -= 1;
-            return self.fail(DatasetError::WrongType { row: *self.row + 1, column, detail });
-        }
-        if self.text.len() >= CHUNK_BYTES {
-            (self.take)(self.text)?;
-            self.text.clear();
-        }
-        Ok(())
     }
 
     /// An error at the next row. The rows before it may be wrong as well, and the first error is the one to tell.
@@ -183,15 +178,17 @@ fn project(schema: SchemaDescPtr, columns: Option<&BTreeSet<String>>) -> Result<
     Ok(Arc::new(SchemaDescriptor::new(Arc::new(projected.map_err(|error| unreadable(&error))?))))
 }
 
-/// Checks what reading a row group takes, and that its columns have as many values as it has rows.
+/// Checks what reading a row group takes, and that its columns have as many values as it has rows. Returns the columns that
+/// are read, by their places in the group.
 fn check_group(
     file: &impl ChunkReader,
     group: &RowGroupMetaData,
     schema: &SchemaDescriptor,
-) -> Result<(), DatasetError> {
+) -> Result<Vec<(usize, Chunk)>, DatasetError> {
     let read: BTreeSet<&str> = schema.root_schema().get_fields().iter().map(|field| field.name()).collect();
     let is_read = |path: &[String]| path.first().is_some_and(|name| read.contains(name.as_str()));
-    let columns = || group.columns().iter().filter(|column| is_read(column.column_path().parts()));
+    let places = || (0..group.num_columns()).filter(|place| is_read(group.column(*place).column_path().parts()));
+    let columns = || places().map(|place| group.column(place));
     if group.num_rows() < 0 {
         return Err(broken("a row group has fewer than no rows"));
     }
@@ -202,95 +199,16 @@ fn check_group(
     if let Some(column) = lacks {
         return Err(broken(&format!("column `{}` has another number of values than rows", column.column_path())));
     }
-    check_pages(file, columns()).map(drop)
+    Ok(places().zip(check_pages(file, columns())?).collect())
 }
 
-fn batch_rows(group: &RowGroupMetaData) -> usize {
+/// Rows that are decoded together: few where they are long, or may become so.
+fn batch_rows(group: &RowGroupMetaData, longest: Longest) -> usize {
     let rows = group.num_rows().unsigned_abs().max(1);
     let bytes = group.total_byte_size().unsigned_abs() / rows;
-    (BATCH_BYTES / bytes.max(1)).clamp(16, MOST_BATCH_ROWS) as usize
-}
-
-/// Writes an object; an error is the column that cannot be written.
-fn write_members(row: &Row, text: &mut Vec<u8>) -> Result<(), String> {
-    let mut before = b'{';
-    for (name, field) in row.get_column_iter() {
-        text.push(before);
-        before = b',';
-        write_text(text, name);
-        text.push(b':');
-        write_field(field, text).map_err(|()| name.clone())?;
-    }
-    if before == b'{' {
-        text.push(before);
-    }
-    text.push(b'}');
-    Ok(())
-}
-
-/// Writes a value; an error where it has none in JSON. Floating point numbers that are no number are null.
-pub(super) fn write_field(field: &Field, text: &mut Vec<u8>) -> Result<(), ()> {
-    match field {
-        Field::Null => text.extend_from_slice(b"null"),
-        Field::Bool(value) => write_number(text, value),
-        Field::Byte(value) => write_number(text, value),
-        Field::Short(value) => write_number(text, value),
-        Field::Int(value) => write_number(text, value),
-        Field::Long(value) => write_number(text, value),
-        Field::UByte(value) => write_number(text, value),
-        Field::UShort(value) => write_number(text, value),
-        Field::UInt(value) => write_number(text, value),
-        Field::ULong(value) => write_number(text, value),
-        Field::Float16(value) => write_float(text, value.to_f32(), value.is_finite()),
-        Field::Float(value) => write_float(text, *value, value.is_finite()),
-        Field::Double(value) => write_float(text, *value, value.is_finite()),
-        Field::Str(value) => write_text(text, value),
-        Field::Bytes(value) => write_text(text, str::from_utf8(value.data()).map_err(|_| ())?),
-        Field::Decimal(_)
-        | Field::Date(_)
-        | Field::TimeMillis(_)
-        | Field::TimeMicros(_)
-        | Field::TimestampMillis(_)
-        | Field::TimestampMicros(_) => write_text(text, &field.to_string()),
-        Field::Group(row) => write_members(row, text).map_err(drop)?,
-        Field::ListInternal(list) => {
-            text.push(b'[');
-            for (index, element) in list.elements().iter().enumerate() {
-                if index > 0 {
-                    text.push(b',');
-                }
-                write_field(element, text)?;
-            }
-            text.push(b']');
-        }
-        Field::MapInternal(map) => {
-            text.push(b'{');
-            for (index, (key, value)) in map.entries().iter().enumerate() {
-                if index > 0 {
-                    text.push(b',');
-                }
-                match key {
-                    Field::Str(key) => write_text(text, key),
-                    key => write_text(text, &key.to_string()),
-                }
-                text.push(b':');
-                write_field(value, text)?;
-            }
-            text.push(b'}');
-        }
-    }
-    Ok(())
-}
-
-fn write_number(text: &mut Vec<u8>, value: &impl std::fmt::Display) {
-    // Writing to memory does not fail.
-    let _ = write!(text, "{value}");
-}
-
-fn write_float(text: &mut Vec<u8>, value: impl serde::Serialize, is_finite: bool) {
-    if !is_finite || serde_json::to_writer(&mut *text, &value).is_err() {
-        text.extend_from_slice(b"null");
-    }
+    let batch = (BATCH_BYTES / bytes.max(1)).clamp(16, MOST_BATCH_ROWS);
+    let (elements, expanded) = (longest.elements.max(1), longest.expanded.max(1));
+    batch.min(MOST_BATCH_ELEMENTS / elements).min(MOST_BATCH_EXPANDED / expanded).max(1) as usize
 }
 
 pub(super) fn unreadable(error: &ParquetError) -> DatasetError {
@@ -446,6 +364,29 @@ pub mod tests {
         long.extend((17_u32 << 20).to_le_bytes());
         long.extend(MAGIC);
         assert_eq!(read(long.into(), &named).unwrap_err().code(), "parquet_too_large");
+    }
+
+    #[test]
+    fn row_groups_without_rows_are_passed_over() {
+        let schema = Arc::new(parse_message_type("message rows { required binary prompt (utf8); }").unwrap());
+        let groups = |counts: &[usize]| {
+            let mut bytes = Vec::new();
+            let properties = Arc::new(WriterProperties::default());
+            let mut writer = SerializedFileWriter::new(&mut bytes, Arc::clone(&schema), properties).unwrap();
+            for count in counts {
+                let mut columns = writer.next_row_group().unwrap();
+                let mut column = columns.next_column().unwrap().unwrap();
+                let texts = vec![ByteArray::from("a"); *count];
+                column.typed::<ByteArrayType>().write_batch(&texts, None, None).unwrap();
+                column.close().unwrap();
+                columns.close().unwrap();
+            }
+            writer.close().unwrap();
+            read(bytes.into(), &[]).map(|rows| rows.len())
+        };
+        assert_eq!(groups(&[0, 2, 0, 0, 1]).unwrap(), 3);
+        assert_eq!(groups(&[0]).unwrap(), 0);
+        assert_eq!(groups(&[]).unwrap(), 0);
     }
 
     #[test]

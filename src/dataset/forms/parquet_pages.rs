@@ -96,29 +96,51 @@ fn check_schema(footer: &mut Compact<'_>) -> Result<(), DatasetError> {
     Ok(())
 }
 
-/// Checks the pages of the columns of a row group that will be read, and returns how many bytes the largest ones take
-/// together.
+/// What the headers of a column's pages say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Chunk {
+    /// Bytes of the largest page, packed or not.
+    largest: u64,
+    /// Bytes of the dictionary.
+    pub dictionary: u64,
+    /// Values of all pages, nulls among them.
+    pub values: u64,
+    /// Bytes that each text may have where texts share their beginnings, and are longer than what the page holds of them.
+    pub expands: u64,
+}
+
+/// Checks the pages of the columns of a row group that will be read.
 pub fn check_pages<'a>(
     file: &impl ChunkReader,
     columns: impl Iterator<Item = &'a ColumnChunkMetaData>,
-) -> Result<u64, DatasetError> {
-    let mut open = 0;
+) -> Result<Vec<Chunk>, DatasetError> {
+    let (mut open, mut chunks) = (0, Vec::new());
     for column in columns {
-        open += check_column(file, column)?;
+        let chunk = check_column(file, column)?;
+        open += chunk.largest + chunk.dictionary;
         if open > MOST_OPEN_BYTES {
             return Err(too_large(format!(
                 "the pages of a row group take more than {MOST_OPEN_BYTES} bytes; read fewer columns, or write smaller pages"
             )));
         }
+        chunks.push(chunk);
     }
-    Ok(open)
+    Ok(chunks)
 }
 
-/// The largest page of a column, unpacked, and its dictionary.
-fn check_column(file: &impl ChunkReader, column: &ColumnChunkMetaData) -> Result<u64, DatasetError> {
+fn check_column(file: &impl ChunkReader, column: &ColumnChunkMetaData) -> Result<Chunk, DatasetError> {
     let name = || column.column_path().string().chars().take(60).collect::<String>();
-    if column.compression() == Compression::LZ4 {
-        let detail = format!("column `{}` is packed with the old LZ4; write it with zstd, snappy or LZ4_RAW", name());
+    let codec = match column.compression() {
+        Compression::LZ4 => Some("the old LZ4"),
+        Compression::BROTLI(_) => Some("Brotli"),
+        Compression::LZO => Some("LZO"),
+        _ => None,
+    };
+    if let Some(codec) = codec {
+        let detail = format!(
+            "column `{}` is packed with {codec}, which is not read; write the file with zstd, snappy or LZ4_RAW",
+            name()
+        );
         return Err(broken(&detail));
     }
     let (start, length) =
@@ -129,7 +151,7 @@ fn check_column(file: &impl ChunkReader, column: &ColumnChunkMetaData) -> Result
     let (Some(mut at), Some(end)) = (start, end) else {
         return Err(broken(&format!("column `{}` lies beyond the file", name())));
     };
-    let (mut largest, mut dictionary) = (0, 0);
+    let mut chunk = Chunk::default();
     while at < end {
         let page = page_header(file, at, end)?;
         let bytes = page.unpacked.max(page.packed);
@@ -146,13 +168,15 @@ fn check_column(file: &impl ChunkReader, column: &ColumnChunkMetaData) -> Result
             check_gzip(file, at + page.header_bytes + page.levels, &page)?;
         }
         if page.is_dictionary {
-            dictionary = bytes;
+            chunk.dictionary = chunk.dictionary.max(bytes);
         } else {
-            largest = largest.max(bytes);
+            chunk.largest = chunk.largest.max(bytes);
+            chunk.values = chunk.values.saturating_add(page.values);
+            chunk.expands = chunk.expands.max(if page.shares_beginnings { bytes } else { 0 });
         }
         at = behind;
     }
-    Ok(largest + dictionary)
+    Ok(chunk)
 }
 
 /// What a page's header says.
@@ -164,6 +188,9 @@ struct PageHeader {
     /// Bytes of the page that stand before what is packed.
     levels: u64,
     is_packed: bool,
+    values: u64,
+    /// Whether texts are written as what they have in common with those before, and the rest (`DELTA_BYTE_ARRAY`).
+    shares_beginnings: bool,
 }
 
 fn page_header(file: &impl ChunkReader, at: u64, end: u64) -> Result<PageHeader, DatasetError> {
@@ -186,26 +213,30 @@ fn page_header(file: &impl ChunkReader, at: u64, end: u64) -> Result<PageHeader,
 impl PageHeader {
     fn parse(bytes: &[u8]) -> Result<Self, DatasetError> {
         const DICTIONARY: i64 = 2;
+        const DELTA_BYTE_ARRAY: i64 = 7;
         let (mut compact, mut field) = (Compact { bytes }, 0);
         let (mut kind_of_page, mut unpacked, mut packed) = (0, -1, -1);
-        let (mut levels, mut is_packed) = (0, true);
+        let mut data = DataHeader::default();
         while let Some(kind) = compact.field(&mut field)? {
             match (field, kind) {
                 (1, Kind::Int) => kind_of_page = compact.int()?,
                 (2, Kind::Int) => unpacked = compact.int()?,
                 (3, Kind::Int) => packed = compact.int()?,
-                (8, Kind::Struct) => (levels, is_packed) = compact.second_header()?,
+                (5, Kind::Struct) => data = compact.data_header(false)?,
+                (8, Kind::Struct) => data = compact.data_header(true)?,
                 _ => compact.skip(kind, MOST_SKIP_DEPTH)?,
             }
         }
         let size = |size: i64| u64::try_from(size).map_err(|_| broken("a page has no size"));
         let header_bytes = (bytes.len() - compact.bytes.len()) as u64;
         let is_dictionary = kind_of_page == DICTIONARY;
-        let (unpacked, packed, levels) = (size(unpacked)?, size(packed)?, size(levels)?);
+        let (unpacked, packed, levels) = (size(unpacked)?, size(packed)?, size(data.levels)?);
         if levels > packed {
             return Err(broken("a page is shorter than its levels"));
         }
-        Ok(Self { is_dictionary, unpacked, packed, header_bytes, levels, is_packed })
+        let (values, is_packed) = (size(data.values)?, !data.is_plain);
+        let shares_beginnings = data.encoding == DELTA_BYTE_ARRAY;
+        Ok(Self { is_dictionary, unpacked, packed, header_bytes, levels, is_packed, values, shares_beginnings })
     }
 }
 
@@ -337,33 +368,50 @@ impl Compact<'_> {
         }
     }
 
-    /// Of the second form of pages: the bytes of the levels, which are never packed, and whether the rest is.
-    fn second_header(&mut self) -> Result<(i64, bool), DatasetError> {
-        let (mut field, mut levels, mut is_packed) = (0, 0_i64, true);
+    /// What the header of a page of values says, in its first form or in its `second`.
+    fn data_header(&mut self, second: bool) -> Result<DataHeader, DatasetError> {
+        let (mut field, mut header) = (0, DataHeader::default());
         while let Some(kind) = self.field(&mut field)? {
-            match (field, kind) {
-                (5 | 6, Kind::Int) => levels = levels.saturating_add(self.int()?.max(0)),
-                (7, kind @ (Kind::True | Kind::False)) => is_packed = kind == Kind::True,
+            match (field, kind, second) {
+                (1, Kind::Int, _) => header.values = self.int()?,
+                (2, Kind::Int, false) | (4, Kind::Int, true) => header.encoding = self.int()?,
+                (5 | 6, Kind::Int, true) => header.levels = header.levels.saturating_add(self.int()?.max(0)),
+                (7, kind @ (Kind::True | Kind::False), true) => header.is_plain = kind == Kind::False,
                 _ => self.skip(kind, MOST_SKIP_DEPTH)?,
             }
         }
-        Ok((levels, is_packed))
+        Ok(header)
     }
+}
+
+/// Of a page of values.
+#[derive(Debug, Default)]
+struct DataHeader {
+    values: i64,
+    encoding: i64,
+    /// Bytes of the levels in the second form, where they are never packed.
+    levels: i64,
+    /// Whether what follows the levels is not packed either.
+    is_plain: bool,
 }
 
 pub(super) fn broken(detail: &str) -> DatasetError {
     DatasetError::Parquet { detail: detail.to_owned() }
 }
 
-fn too_large(detail: String) -> DatasetError {
+pub(super) fn too_large(detail: String) -> DatasetError {
     DatasetError::ParquetTooLarge { detail }
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::Write;
+    use std::sync::Arc;
 
     use bytes::Bytes;
+    use parquet::basic::BrotliLevel;
+    use parquet::schema::parser::parse_message_type;
+    use parquet::schema::types::SchemaDescriptor;
 
     use super::super::parquet::MAGIC;
     use super::*;
@@ -393,6 +441,20 @@ mod tests {
     }
 
     #[test]
+    fn a_codec_that_is_not_read_is_named_with_what_to_do() {
+        let schema = parse_message_type("message rows { required binary prompt (utf8); }").unwrap();
+        let descr = SchemaDescriptor::new(Arc::new(schema)).column(0);
+        for (codec, name) in
+            [(Compression::BROTLI(BrotliLevel::default()), "Brotli"), (Compression::LZO, "LZO"), (Compression::LZ4, "LZ4")]
+        {
+            let column = ColumnChunkMetaData::builder(descr.clone()).set_compression(codec).build().unwrap();
+            let error = check_pages(&Bytes::new(), [&column].into_iter()).unwrap_err();
+            assert_eq!(error.code(), "parquet_unreadable");
+            assert!(error.to_string().contains(name) && error.to_string().contains("with zstd, snappy"), "{error}");
+        }
+    }
+
+    #[test]
     fn a_page_says_its_sizes() {
         // Data, 300 bytes, packed 150; then a header of the second form with 3 + 4 bytes of levels, not packed.
         let header =
@@ -400,6 +462,10 @@ mod tests {
         let page = PageHeader::parse(&header).unwrap();
         assert_eq!((page.unpacked, page.packed, page.header_bytes), (300, 150, 16));
         assert_eq!((page.levels, page.is_packed, page.is_dictionary), (7, false, false));
+        // The first form: 100 values, as texts that share their beginnings.
+        let header = [0x15, 0x00, 0x15, 0x02, 0x15, 0x02, 0x2c, 0x15, 0xc8, 0x01, 0x15, 0x0e, 0x00, 0x00];
+        let page = PageHeader::parse(&header).unwrap();
+        assert_eq!((page.values, page.shares_beginnings, page.is_packed), (100, true, true));
         assert!(PageHeader::parse(&header[..10]).is_err());
         let negative = [0x15, 0x00, 0x15, 0x01, 0x15, 0x02, 0x00];
         assert_eq!(PageHeader::parse(&negative).map(|_| ()).unwrap_err().code(), "parquet_unreadable");
@@ -417,6 +483,8 @@ mod tests {
             header_bytes: 0,
             levels: 0,
             is_packed: true,
+            values: 0,
+            shares_beginnings: false,
         };
         assert!(check_gzip(&packed, 0, &page(8 << 20)).is_ok());
         for said in [100, (8 << 20) - 1, (8 << 20) + 1] {
