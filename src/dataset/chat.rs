@@ -13,7 +13,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{DatasetError, MESSAGES_COLUMN};
+use super::{DatasetError, MESSAGES_COLUMN, numbers};
 
 const PROMPT_COLUMN: &str = "prompt";
 const COMPLETION_COLUMN: &str = "completion";
@@ -24,12 +24,16 @@ const FUNCTIONS_COLUMN: &str = "functions";
 /// will name. `row` is the line, counted from 1.
 pub fn convert(row: u64, line: &[u8]) -> Result<Option<String>, DatasetError> {
     let Ok(Value::Object(fields)) = serde_json::from_slice(line) else { return Ok(None) };
-    Ok(convert_fields(row, fields)?.map(|fields| Value::Object(fields).to_string()))
+    let exact = numbers::check_exact(row, str::from_utf8(line).unwrap_or_default(), &fields, |_| true);
+    let Some(converted) = convert_fields(row, fields)? else { return Ok(None) };
+    exact?;
+    Ok(Some(Value::Object(converted).to_string()))
 }
 
 /// The same for a row that was read.
 pub fn convert_fields(row: u64, mut fields: Map<String, Value>) -> Result<Option<Map<String, Value>>, DatasetError> {
-    if fields.contains_key(PROMPT_COLUMN) || !fields.contains_key(MESSAGES_COLUMN) {
+    // Null says that there is nothing, as a column of Parquet does in most of its rows.
+    if fields.get(PROMPT_COLUMN).is_some_and(|prompt| !prompt.is_null()) || !fields.contains_key(MESSAGES_COLUMN) {
         return Ok(None);
     }
     let wrong = |column: &str, detail: String| DatasetError::WrongType { row, column: column.to_owned(), detail };
@@ -38,7 +42,7 @@ pub fn convert_fields(row: u64, mut fields: Map<String, Value>) -> Result<Option
     }
     let Some(Value::Array(messages)) = fields.get(MESSAGES_COLUMN) else { return Ok(None) };
     let mut messages = plain(messages).map_err(|detail| wrong(MESSAGES_COLUMN, detail))?;
-    let completes = !fields.contains_key(COMPLETION_COLUMN);
+    let completes = fields.get(COMPLETION_COLUMN).is_none_or(Value::is_null);
     let ends_with_answer = messages.last().is_some_and(|message| message["role"] == "assistant");
     if let Some(last) = messages.pop_if(|_| completes && ends_with_answer) {
         if last["weight"] == 0 {
@@ -53,6 +57,7 @@ pub fn convert_fields(row: u64, mut fields: Map<String, Value>) -> Result<Option
     if messages.is_empty() {
         return Err(wrong(MESSAGES_COLUMN, String::from("has no message before the assistant's")));
     }
+    fields.shift_remove(PROMPT_COLUMN);
     let mut converted = Map::from_iter([(PROMPT_COLUMN.to_owned(), prompt(messages))]);
     converted.extend(fields);
     Ok(Some(converted))
@@ -131,6 +136,9 @@ mod tests {
         let answer = json!({"role": "assistant", "content": "2", "tool_calls": null});
         let row = json!({"messages": [message("user", "1+1="), answer], "tools": null, "functions": []});
         assert_eq!(converted(row).unwrap()["completion"], "2");
+        let messages = json!([message("user", "1+1="), message("assistant", "2")]);
+        let row = json!({"prompt": null, "completion": null, "messages": messages});
+        assert_eq!(converted(row).unwrap(), json!({"prompt": "1+1=", "completion": "2"}));
     }
 
     #[test]

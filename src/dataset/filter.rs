@@ -12,12 +12,13 @@ use serde_json::{Map, Number, Value};
 use super::check::hash;
 use super::jsonl::{MOST_ROW_BYTES, io_error};
 use super::lines::{Line, Lines};
-use super::{Columns, DatasetError, Row, words};
+use super::{Columns, DatasetError, Row, numbers, words};
 
 /// Values that one condition compares with.
 const MOST_VALUES: usize = 1000;
 
-/// What a column must hold. A row without a value there is not kept, unless it is `present: false` that is asked for.
+/// What a column must hold. A row without a value there is not kept, unless it is `present: false` that is asked for. A text
+/// that is wholly a number counts as that number, because all values of CSV are texts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Condition {
@@ -78,18 +79,14 @@ impl Condition {
             return false;
         }
         let Some(value) = value else { return self.present == Some(false) };
-        let number = value.as_f64();
-        self.is.as_ref().is_none_or(|wanted| equal(wanted, value))
-            && self.any_of.as_ref().is_none_or(|wanted| wanted.iter().any(|wanted| equal(wanted, value)))
-            && self.none_of.as_ref().is_none_or(|others| !others.iter().any(|other| equal(other, value)))
+        let bounded = self.at_least.or(self.at_most).and_then(|_| numbers::number(value));
+        let number = bounded.and_then(|number| number.as_f64());
+        self.is.as_ref().is_none_or(|wanted| numbers::is(wanted, value))
+            && self.any_of.as_ref().is_none_or(|wanted| wanted.iter().any(|wanted| numbers::is(wanted, value)))
+            && self.none_of.as_ref().is_none_or(|others| !others.iter().any(|other| numbers::is(other, value)))
             && self.at_least.is_none_or(|low| number.is_some_and(|number| number >= low))
             && self.at_most.is_none_or(|high| number.is_some_and(|number| number <= high))
     }
-}
-
-/// Numbers are equal by what they are worth: 1 and 1.0 are.
-fn equal(one: &Value, other: &Value) -> bool {
-    one == other || one.as_f64().zip(other.as_f64()).is_some_and(|(one, other)| one == other)
 }
 
 /// When two rows are the same.
@@ -151,7 +148,7 @@ impl Filter {
             if self.wants(number, &row) && self.is_new(&row, &mut seen) {
                 kept.kept += 1;
                 match self.difficulty(number) {
-                    Some((column, difficulty)) => out(&with(&row.fields, column, difficulty)),
+                    Some((column, difficulty)) => out(&with(&line, &row.fields, column, difficulty)?),
                     None => out(line.text).and_then(|()| out(b"\n")),
                 }
                 .map_err(failed)?;
@@ -192,14 +189,26 @@ impl PassRates {
     }
 }
 
-/// A row with another value in a column, as a line.
-fn with(fields: &Map<String, Value>, column: &str, number: f64) -> Vec<u8> {
-    let mut fields = fields.clone();
+/// A row with another value in a column, as a line. Where the row has no such column, all else stays as it is written.
+fn with(line: &Line<'_>, fields: &Map<String, Value>, column: &str, number: f64) -> Result<Vec<u8>, DatasetError> {
     let number = Number::from_f64(number).map_or(Value::Null, Value::Number);
-    fields.insert(column.to_owned(), number);
-    let mut line = Value::Object(fields).to_string().into_bytes();
-    line.push(b'\n');
-    line
+    let mut made = match line.text.trim_ascii_end().strip_suffix(b"}") {
+        Some(open) if !fields.contains_key(column) && !fields.is_empty() => {
+            [open.trim_ascii_end(), b",", Value::from(column).to_string().as_bytes(), b":"].concat()
+        }
+        _ => {
+            let text = str::from_utf8(line.text).unwrap_or_default();
+            numbers::check_exact(line.number, text, fields, |name| name != column)?;
+            let mut fields = fields.clone();
+            fields.insert(column.to_owned(), number);
+            let mut made = Value::Object(fields).to_string().into_bytes();
+            made.push(b'\n');
+            return Ok(made);
+        }
+    };
+    made.extend_from_slice(number.to_string().as_bytes());
+    made.extend_from_slice(b"}\n");
+    Ok(made)
 }
 
 #[cfg(test)]
@@ -234,6 +243,10 @@ mod tests {
             json!({"column": "gone", "present": false}),
             json!({"column": "never", "present": false}),
             json!({"column": "topic", "present": true}),
+            json!({"column": "mixed", "is": 7}),
+            json!({"column": "mixed", "is": "7"}),
+            json!({"column": "mixed", "any_of": [1, 7.0]}),
+            json!({"column": "mixed", "at_least": 0, "at_most": 7}),
         ] {
             assert!(holds(kept.clone()), "{kept}");
         }
@@ -242,7 +255,9 @@ mod tests {
             json!({"column": "level", "at_least": 3.5}),
             json!({"column": "topic", "none_of": ["sums"]}),
             json!({"column": "gone", "none_of": ["x"]}),
-            json!({"column": "mixed", "at_least": 0}),
+            json!({"column": "mixed", "at_least": 8}),
+            json!({"column": "mixed", "none_of": [7]}),
+            json!({"column": "topic", "at_least": 0}),
             json!({"column": "topic", "present": false}),
         ] {
             assert!(!holds(left.clone()), "{left}");
@@ -274,8 +289,19 @@ mod tests {
         let rates = PassRates { keep_unsampled: true, difficulty_column, ..rates };
         let filter = Filter { rates: Some(rates), ..Filter::default() };
         let (kept, _) = copied(&filter, &lines);
-        assert_eq!(kept[0], r#"{"prompt":"p1","n":1,"difficulty":0.875}"#);
+        assert_eq!(kept[0], r#"{"prompt": "p1",  "n": 1,"difficulty":0.875}"#);
         assert_eq!(kept[2], lines[4]);
+        // Whatever else a row has stays to the digit, or is refused.
+        let counts = Counts::from([(0, (8, 2))]);
+        let difficulty_column = Some(String::from("difficulty"));
+        let rates = PassRates { counts, max: 1.0, difficulty_column, ..PassRates::default() };
+        let filter = Filter { rates: Some(rates), ..Filter::default() };
+        let (kept, _) = copied(&filter, &["{\"prompt\":\"p\", \"id\":12345678901234567890123 } "]);
+        assert_eq!(kept, ["{\"prompt\":\"p\", \"id\":12345678901234567890123,\"difficulty\":0.75}"]);
+        assert_eq!(copied(&filter, &[r#"{"difficulty":1,"prompt":"p"}"#]).0, [r#"{"difficulty":0.75,"prompt":"p"}"#]);
+        let text = r#"{"prompt":"p","id":12345678901234567890123,"difficulty":1}"#;
+        let error = filter.copy(text.as_bytes(), &Columns::default(), |_| Ok(())).unwrap_err();
+        assert_eq!((error.code(), error.row()), ("row_wrong_type", Some(1)));
     }
 
     #[test]

@@ -150,7 +150,12 @@ fn sharegpt(mut fields: Map<String, Value>) -> Result<Map<String, Value>, String
                 return Err(format!("turn {index} is from `{other}`; turns are from human, gpt, system or tool"));
             }
         };
-        messages.push(json!({"role": role, "content": value}));
+        let mut message = json!({"role": role, "content": value});
+        // 0 says that nothing is to be learnt from it.
+        if let Some(weight) = turn.get("weight").filter(|weight| !weight.is_null()) {
+            message["weight"] = weight.clone();
+        }
+        messages.push(message);
     }
     fields.insert(MESSAGES_COLUMN.to_owned(), Value::Array(messages));
     Ok(fields)
@@ -266,6 +271,18 @@ mod tests {
         ] {
             assert_eq!(Layout::recognise(&fields(row.clone())), Layout::Rows, "{row}");
         }
+    }
+
+    #[test]
+    fn a_turn_of_no_weight_is_not_learnt_and_null_is_no_completion() {
+        let turns = |weight: Value| {
+            json!([{"from": "human", "value": "q", "weight": null}, {"from": "gpt", "value": "a", "weight": weight}])
+        };
+        let error = Layout::Sharegpt.apply(3, fields(json!({"conversations": turns(json!(0))}))).unwrap_err();
+        assert_eq!((error.code(), error.row()), ("row_wrong_type", Some(3)));
+        assert!(error.to_string().contains("weight 0"), "{error}");
+        let row = json!({"conversations": turns(json!(1)), "completion": null});
+        assert_eq!(made(Layout::Sharegpt, row), json!({"prompt": "q", "completion": "a"}));
     }
 
     #[test]

@@ -142,7 +142,7 @@ fn easy_first(
         }
         let number = dataset.number(place);
         let row = dataset.row(number)?;
-        let difficulty = row.fields.get(column).and_then(serde_json::Value::as_f64).ok_or_else(|| {
+        let difficulty = row.number(column).ok_or_else(|| {
             let detail = String::from("holds no number, and rows are ordered by it (`dataset.difficulty_column`)");
             DatasetError::WrongType { row: number as u64 + 1, column: column.to_owned(), detail }
         })?;
@@ -298,6 +298,15 @@ mod tests {
         assert_eq!(places[..5], [4, 1, 3, 2, 0]);
         let shuffled = Visits::new(7, Purpose::PromptOrder, 5).rows(5..10);
         assert_eq!(places[5..], shuffled.into_iter().map(|(_, place)| place).collect::<Vec<_>>());
+        // As CSV has them.
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        for level in ["10", "9.5", "-1"] {
+            writeln!(file, "{{\"prompt\": \"p\", \"level\": \"{level}\"}}").unwrap();
+        }
+        let texts = Dataset::open(file.path(), Default::default(), None).unwrap();
+        let rows = Rows::of(&texts, &by("level"), 7, || Ok(())).unwrap();
+        let places: Vec<usize> = rows.places(0, 0..3).into_iter().map(|(_, place)| place).collect();
+        assert_eq!(places, [2, 1, 0]);
         let error = Rows::of(&dataset, &by("prompt"), 7, || Ok(())).unwrap_err();
         assert!(error.to_string().contains("`prompt` holds no number"), "{error}");
     }

@@ -46,7 +46,8 @@ pub struct FilterDataset {
     unique: Option<UniqueBy>,
 }
 
-/// What a column must hold. A row without a value there is not kept, unless `present` is false.
+/// What a column must hold. A row without a value there is not kept, unless `present` is false. A text that is wholly a
+/// number counts as that number, because all values of CSV are texts.
 #[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct RowCondition {
@@ -288,8 +289,9 @@ impl Filtering {
         }
         let kept = kept?;
         if kept.kept == 0 {
-            let detail = format!("none of the {} rows is as asked for", kept.rows);
-            return Err(Problem::invalid(vec![FieldError::new("", DatasetError::Empty.code(), detail)]));
+            let detail = format!("keeps none of the {} rows; ask for less", kept.rows);
+            let pointer = if self.filter.conditions.is_empty() { "/pass_rate" } else { "/where" };
+            return Err(Problem::invalid(vec![FieldError::new(pointer, DatasetError::Empty.code(), detail)]));
         }
         target.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
         Ok((rows, validator.finish()?, kept))

@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use crate::api::blocking::blocking;
 use crate::api::error::Problem;
 use crate::api::resolve::FoundRows;
@@ -83,7 +81,7 @@ fn without_number(rows: &Dataset, column: &str, go_on: impl Fn() -> bool) -> Res
             break;
         }
         let number = rows.number(place);
-        if rows.row(number)?.fields.get(column).and_then(Value::as_f64).is_none() {
+        if rows.row(number)?.number(column).is_none() {
             return Ok(Some(number));
         }
     }
