@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::jsonl::{MOST_ROW_BYTES, io_error};
 use super::lines::{Line, Lines};
-use super::{Columns, DatasetError, Row, Split, words};
+use super::{Columns, DatasetError, Row, Split, present_columns, words};
 
 /// The largest share that is held out.
 pub const MOST_SHARE: f64 = 0.9;
@@ -29,7 +29,7 @@ pub struct SplitRule {
     /// Share of the rows that is held out for evaluation; 0 holds none out.
     #[schemars(range(min = 0.0, max = MOST_SHARE))]
     pub eval: f64,
-    /// The column that says which rows belong together; rows without a value there go by their prompts.
+    /// The column that says which rows belong together; rows without a value there go by their prompts, and one row must have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 256))]
     pub by: Option<String>,
@@ -39,7 +39,7 @@ impl SplitRule {
     /// The side that a row is on.
     pub fn side(&self, row: &Row) -> Split {
         let mut hasher = Sha256::new_with_prefix(b"anneal split\0");
-        match self.by.as_ref().and_then(|column| row.fields.get(column)).filter(|value| !value.is_null()) {
+        match self.of_column(row) {
             Some(Value::String(text)) => hasher.update(text),
             Some(other) => hasher.update(other.to_string()),
             None => hasher.update(words::of_prompt(&row.prompt)),
@@ -51,17 +51,30 @@ impl SplitRule {
         if place < self.eval { Split::Eval } else { Split::Train }
     }
 
-    /// How many rows of a file are held out. Blocks.
+    /// What a row has in the column `by`.
+    fn of_column<'a>(&self, row: &'a Row) -> Option<&'a Value> {
+        self.by.as_ref().and_then(|column| row.fields.get(column)).filter(|value| !value.is_null())
+    }
+
+    /// How many rows of a file are held out. That no row has the column `by` is an error, for then all would go by their
+    /// prompts, and what belongs together would be torn apart. Blocks.
     pub fn count(&self, file: impl Read, columns: &Columns) -> Result<u64, DatasetError> {
         let failed = |error| io_error(String::from("split the rows of a data set"), error);
-        let mut held_out = 0;
+        let (mut held_out, mut is_found, mut present) = (0, false, None);
         let each = |line: Line<'_>| {
-            let side = self.side(&Row::parse(line.number, line.text, columns)?);
-            held_out += u64::from(side == Split::Eval);
+            let row = Row::parse(line.number, line.text, columns)?;
+            held_out += u64::from(self.side(&row) == Split::Eval);
+            is_found = is_found || self.of_column(&row).is_some();
+            present.get_or_insert_with(|| present_columns(&row.fields));
             Ok(ControlFlow::Continue(()))
         };
         Lines::new(MOST_ROW_BYTES).read(file, failed, each)?;
-        Ok(held_out)
+        match (&self.by, present) {
+            (Some(column), Some(present)) if !is_found => {
+                Err(DatasetError::NoSplitColumn { column: column.clone(), present })
+            }
+            _ => Ok(held_out),
+        }
     }
 
     fn checked(self) -> Result<Self, String> {
@@ -133,6 +146,12 @@ mod tests {
         let file: String = (0..4000).map(|i| line(i) + "\n").collect();
         let counted = rule(0.2, None).count(file.as_bytes(), &Columns::default()).unwrap();
         assert_eq!(counted as usize, held(&more));
+        assert!(rule(0.2, Some("id")).count(file.as_bytes(), &Columns::default()).is_ok());
+        let error = rule(0.2, Some("source")).count(file.as_bytes(), &Columns::default()).unwrap_err();
+        assert_eq!(error.code(), "split_column_missing");
+        assert!(error.to_string().contains("`source`") && error.to_string().contains("`prompt`, `id`"), "{error}");
+        let nulls = "{\"prompt\":\"p\",\"source\":null}";
+        assert!(rule(0.2, Some("source")).count(nulls.as_bytes(), &Columns::default()).is_err());
     }
 
     /// Rows that are held out today are held out by every later version of the program.

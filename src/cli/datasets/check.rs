@@ -9,7 +9,10 @@ use super::super::exit;
 use super::super::output::{Fields, Output, member};
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Ends with 10 when held-out prompts are also trained on, to the letter or by their words.")]
+#[command(
+    after_help = "Ends with 10 when held-out prompts are also trained on, to the letter or by their words, and when it took too \
+                  long to look at all rows."
+)]
 pub struct Args {
     /// The data set, ds_..., of which the newest version is checked, or a version, dsv_...
     dataset: String,
@@ -37,9 +40,13 @@ pub fn run(client: &Client, output: Output, args: &Args) -> anyhow::Result<ExitC
     }
     let found = client.post(&format!("/v1/dataset-versions/{}/check", escape(&version)), &body)?;
     output.answer(&found, || text(&found));
+    Ok(if is_clean(&found) { ExitCode::SUCCESS } else { ExitCode::from(exit::GATE_FAILED) })
+}
+
+/// Whether all rows were looked at, and no held-out prompt is trained on as a whole.
+fn is_clean(found: &Value) -> bool {
     let leaks = |how: &str| found.pointer(&format!("/leakage/{how}/rows")).and_then(Value::as_u64).unwrap_or(0);
-    let clean = leaks("exact") == 0 && leaks("normalised") == 0;
-    Ok(if clean { ExitCode::SUCCESS } else { ExitCode::from(exit::GATE_FAILED) })
+    found["complete"] == json!(true) && leaks("exact") == 0 && leaks("normalised") == 0
 }
 
 /// The version that is meant: the newest of a data set.
@@ -90,4 +97,19 @@ fn text(found: &Value) -> String {
 fn listed(list: &Value, name: impl Fn(&Value) -> String) -> String {
     let names: Vec<String> = list.as_array().into_iter().flatten().map(name).collect();
     if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_looked_through_and_leaks_nothing_is_clean() {
+        let found = |complete: bool, exact: u64, normalised: u64| {
+            let leakage = json!({"exact": {"rows": exact}, "normalised": {"rows": normalised}});
+            is_clean(&json!({"complete": complete, "leakage": leakage}))
+        };
+        assert!(found(true, 0, 0) && is_clean(&json!({"complete": true, "leakage": null})));
+        assert!(!found(false, 0, 0) && !found(true, 1, 1) && !found(true, 0, 1));
+    }
 }
