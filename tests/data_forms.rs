@@ -150,6 +150,10 @@ fn every_form_and_packing_becomes_the_same_rows() {
     let csv = [("content-type", "text/csv; charset=utf-8")];
     let answer = server().post_bytes("/v1/datasets", b"prompt,answer\na,1\n", &csv);
     assert_eq!((answer.status, rows(&answer.json())), (201, vec![json!({"prompt": "a", "answer": "1"})]));
+    let semicolons = made(&[("form", "csv")], b"prompt;answer\na,b;1\n");
+    assert_eq!(rows(&semicolons), [json!({"prompt": "a,b", "answer": "1"})]);
+    let filled = [gzip(b"{\"prompt\": \"a\"}\n"), vec![0; 512]].concat();
+    assert_eq!(rows(&made(&[], &filled)), [json!({"prompt": "a"})]);
     let plain = made(&[], b"{\"prompt\": \"a\"}\n");
     assert_eq!(plain["latest"]["origin"], Value::Null);
 }
@@ -164,6 +168,10 @@ fn known_layouts_are_recognised_and_said() {
     assert_eq!(rows(&made(&[("form", "csv")], alpaca)), [json!({"prompt": "Add.\n\n1\n2", "completion": "3"})]);
     let turns = br#"[{"id": "x1", "conversations": [{"from": "human", "value": "q"}, {"from": "gpt", "value": "a"}]}]"#;
     assert_eq!(rows(&made(&[], turns)), [json!({"prompt": "q", "id": "x1", "completion": "a"})]);
+    let weightless = br#"{"conversations": [{"from": "human", "value": "q"}, {"from": "gpt", "value": "a", "weight": 0}]}"#;
+    refused(&[], weightless, "row_wrong_type", "weight 0");
+    let large = br#"{"question": "q", "answer": "1 #### 1", "id": 12345678901234567890123}"#;
+    refused(&[], large, "row_wrong_type", "column `id` holds an integer of more than 64 bits");
     let chat = br#"{"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]}"#;
     assert_eq!(rows(&made(&[("layout", "chat")], chat)), [json!({"prompt": "q", "completion": "a"})]);
     refused(&[("layout", "alpaca")], gsm8k, "row_other_layout", "row 1: not of the layout `alpaca`");
@@ -189,9 +197,11 @@ fn broken_files_are_named_and_nothing_of_them_is_kept() {
         "row 2: on line 4 of the file it has 3 fields",
     );
     refused(&csv, b"prompt,prompt\na,b\n", "csv_header", "twice");
-    refused(&csv, b"answer,prompt\n1,a\n2,\"b\n3,c\n", "csv_open_quote", "row 2: a double quote that opens on line 3");
+    refused(&csv, b"answer,prompt\n1,a\n2,\"b\n3,c\n", "csv_open_quote", "row 2: a double quote opens a field on line 3");
     refused(&csv, b"\xff\xfep\0r\0", "not_utf8", "save the file as UTF-8");
     refused(&[], b"[{\"prompt\": \"a\"}, {\"prompt\": \"b\"}", "json_array_broken", "row 2: ");
+    refused(&[], b"prompt,answer\na,1\n", "row_invalid_json", "form=csv");
+    refused(&[], b"[{\"prompt\": 1}, {\"prompt\": \"b\"} {}]", "row_wrong_type", "row 1: ");
     refused(&[], b"PK\x03\x04 a workbook", "unknown_form", "save the sheet as CSV");
     let whole = parquet(&[(Some("a"), "1")]);
     refused(&[], &whole[..whole.len() - 3], "parquet_unreadable", "cut off");
@@ -240,6 +250,8 @@ fn a_preview_shows_rows_and_stores_nothing() {
         (&json!(1), &json!("csv_ragged_row")),
         "{broken}"
     );
+    let broken = post(&[("dry_run", "preview")], b"[{\"prompt\": \"a\"}, {\"prompt\": \"b\"} {}]").json();
+    assert_eq!((broken["rows"].as_array().map(Vec::len), &broken["error"]["code"]), (Some(2), &json!("json_array_broken")));
 }
 
 #[test]

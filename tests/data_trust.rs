@@ -246,11 +246,41 @@ fn a_filter_makes_a_version_that_says_where_it_comes_from() {
     let other = format!("/v1/dataset-versions/{}/filter", text(&made["id"]));
     assert_eq!(refused(&other, &by_set), of("/pass_rate/rollout_set", "rollouts_of_other_rows"));
     assert_eq!(refused(&path, &json!({})), of("/where", "missing_field"));
-    assert_eq!(refused(&path, &json!({"where": [{"column": "level", "is": 99}]})), of("", "dataset_empty"));
+    assert_eq!(refused(&path, &json!({"where": [{"column": "level", "is": 99}]})), of("/where", "dataset_empty"));
     assert_eq!(
         refused(&path, &json!({"pass_rate": {"rollout_set": "rs_none"}})),
         of("/pass_rate/rollout_set", "not_found")
     );
+}
+
+/// All values of CSV are texts.
+#[test]
+fn numbers_of_csv_filter_order_and_split_rows() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let table: String = (0..48).map(|i| format!("{}+1=,{},{}\n", 10 + i, 11 + i, (48 - i) / 4)).collect();
+    let table = format!("prompt,answer,level\n{table}");
+    let post = |query: &str| server.post_bytes(&format!("/v1/datasets?form=csv{query}"), table.as_bytes(), &[]);
+    let version = post("").json()["latest"].clone();
+    let path = format!("/v1/dataset-versions/{}/filter", text(&version["id"]));
+    for (condition, kept) in [(json!({"at_least": 10}), 12), (json!({"is": 2}), 4), (json!({"none_of": [2]}), 44)] {
+        let mut condition = condition;
+        condition["column"] = json!("level");
+        let made = server.post(&path, &json!({"where": [condition]}));
+        assert_eq!((made.status, &made.json()["rows"]), (201, &json!(kept)), "{condition}: {}", made.json());
+    }
+    let spec = job_on(json!({"train": version["id"], "order": "easy_first", "difficulty_column": "level"}));
+    let easy = rows_of(&server, &finish(&server, &spec));
+    let level = |row: u64| (48 - row) / 4;
+    assert!(easy[..48].windows(2).all(|two| (level(two[0]), two[0]) < (level(two[1]), two[1])), "{easy:?}");
+
+    // Rows that a map has left nothing to belong together by.
+    assert_eq!(post("&split=eval:0.2,by:level").json()["latest"]["split"]["by"], "level");
+    let map = "%7B%22prompt%22%3A%22prompt%22%7D";
+    for query in ["&split=eval:0.2,by:none".to_owned(), format!("&split=eval:0.2,by:level&map={map}")] {
+        let refused = post(&query);
+        assert_eq!((refused.status, refused.problem().as_str()), (422, "split_column_missing"), "{query}");
+    }
 }
 
 #[test]

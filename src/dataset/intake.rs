@@ -20,7 +20,7 @@ use super::jsonl::{Limits, Summary, Validator};
 use super::layout::Layout;
 use super::lines::{BYTE_ORDER_MARK, Line, Lines};
 use super::map::ColumnMap;
-use super::{Columns, DatasetError, Row};
+use super::{Columns, DatasetError, Row, numbers};
 
 /// Chunks that wait between the threads.
 const QUEUE: usize = 4;
@@ -114,9 +114,10 @@ impl Intake {
         spool: &(dyn Fn() -> io::Result<File> + Sync),
         store: &mut dyn FnMut(&[u8]) -> Result<(), DatasetError>,
     ) -> Result<Taken, DatasetError> {
+        let several = files.size_hint().0 > 1;
         self.pipe(files, spool, |messages| {
             let mut validator = Validator::new(self.columns.clone(), self.limits.clone());
-            let (mut shaper, mut place) = (Shaper::new(self), Places::default());
+            let (mut shaper, mut place) = (Shaper::new(self), Places { several, ..Places::default() });
             let (mut first, mut left) = (None, self.max_bytes);
             let mut keep = |bytes: &[u8]| {
                 left = left
@@ -126,7 +127,7 @@ impl Intake {
                 store(bytes)
             };
             for message in messages {
-                let kept = match message.map_err(|error| place.name_in_last(error))? {
+                let kept = match message? {
                     Message::Begins { name, form, packing } => {
                         first.get_or_insert((form, packing));
                         place.begin(name);
@@ -193,7 +194,7 @@ impl Intake {
             }
         };
         let layout = *layout.get_or_insert_with(|| self.recognise(&source));
-        let mapped = self.shape(layout, row, source.clone());
+        let mapped = self.shape(layout, line, source.clone());
         let source = Value::Object(source);
         match mapped {
             Ok(mapped) => {
@@ -243,39 +244,56 @@ impl Intake {
             send.send(Ok(message)).map_err(unheard)
         };
         let mut last = b'\n';
+        let several = files.size_hint().0 > 1;
         for (index, file) in files.enumerate() {
-            let Incoming { name, form, source } = file?;
-            let named = self.form.or(form);
+            let file = file?;
+            let name = file.name.clone();
             // The first line of a file is never the end of the last one of the file before.
             if last != b'\n' {
                 hand_on(Message::Lines(vec![b'\n']))?;
                 last = b'\n';
             }
-            let mut take = |text: &[u8]| {
-                last = text.last().copied().unwrap_or(last);
-                if text.is_empty() { Ok(()) } else { hand_on(Message::Lines(text.to_vec())) }
+            let mut take = |message: Message| {
+                if let Message::Lines(text) = &message {
+                    last = text.last().copied().unwrap_or(last);
+                }
+                hand_on(message)
             };
-            let (stream, whole): (Box<dyn Read + Send>, _) = match source {
-                Source::Stream(stream) => (stream, None),
-                Source::File(file) => (Box::new(file.try_clone().map_err(failure)?), Some(file)),
-            };
-            let mut opened = forms::open(stream, named, self.max_bytes)?;
-            let (form, packing) = (opened.form, opened.packing);
-            hand_on(Message::Begins { name, form, packing })?;
-            if form == Form::Parquet {
-                let file = match whole.filter(|_| packing == Packing::Plain) {
-                    Some(file) => file,
-                    None => spooled(&mut opened.bytes, spool)?,
-                };
-                parquet::lines(parquet::Seekable::new(file).map_err(failure)?, self.reads().as_ref(), &mut take)?;
-            } else if index > 0 && form == Form::Jsonl {
-                // A mark is only expected where the first file begins.
-                forms::lines(form, forms::skip_mark(opened.bytes)?, self.limits.max_row_bytes, &mut take)?;
-            } else {
-                forms::lines(form, opened.bytes, self.limits.max_row_bytes, &mut take)?;
-            }
+            let read = self.read_file(index, file, spool, &mut take);
+            read.map_err(|error| if several || index > 0 { in_file(&name, error.row(), error) } else { error })?;
         }
         Ok(())
+    }
+
+    /// Reads file `index` of all.
+    fn read_file(
+        &self,
+        index: usize,
+        file: Incoming,
+        spool: &(dyn Fn() -> io::Result<File> + Sync),
+        take: &mut dyn FnMut(Message) -> Result<(), DatasetError>,
+    ) -> Result<(), DatasetError> {
+        let Incoming { name, form, source } = file;
+        let (stream, whole): (Box<dyn Read + Send>, _) = match source {
+            Source::Stream(stream) => (stream, None),
+            Source::File(file) => (Box::new(file.try_clone().map_err(failure)?), Some(file)),
+        };
+        let mut opened = forms::open(stream, self.form.or(form), self.max_bytes)?;
+        let (form, packing) = (opened.form, opened.packing);
+        take(Message::Begins { name, form, packing })?;
+        let mut take = |text: &[u8]| if text.is_empty() { Ok(()) } else { take(Message::Lines(text.to_vec())) };
+        if form == Form::Parquet {
+            let file = match whole.filter(|_| packing == Packing::Plain) {
+                Some(file) => file,
+                None => spooled(&mut opened.bytes, spool)?,
+            };
+            parquet::lines(parquet::Seekable::new(file).map_err(failure)?, self.reads().as_ref(), &mut take)
+        } else if index > 0 && form == Form::Jsonl {
+            // A mark is only expected where the first file begins.
+            forms::lines(form, forms::skip_mark(opened.bytes)?, self.limits.max_row_bytes, &mut take)
+        } else {
+            forms::lines(form, opened.bytes, self.limits.max_row_bytes, &mut take)
+        }
     }
 
     /// The columns that are read of a file; none where that is all of them.
@@ -284,6 +302,12 @@ impl Intake {
         let layout = self.layout.unwrap_or(Layout::Rows);
         names.extend(layout.reads().iter().map(|name| (*name).to_owned()));
         Some(names)
+    }
+
+    /// Whether what stands in a column can come to be stored.
+    fn uses(&self, layout: Layout, column: &str) -> bool {
+        let names = self.map.as_ref().and_then(ColumnMap::reads);
+        layout.reads().contains(&column) || names.is_none_or(|names| names.contains(column))
     }
 
     /// The layout of a first row. Whoever says how columns are to be read means the columns as they are.
@@ -296,7 +320,17 @@ impl Intake {
         }
     }
 
-    fn shape(&self, layout: Layout, row: u64, fields: Map<String, Value>) -> Result<Map<String, Value>, DatasetError> {
+    fn shape(
+        &self,
+        layout: Layout,
+        line: &Line<'_>,
+        fields: Map<String, Value>,
+    ) -> Result<Map<String, Value>, DatasetError> {
+        let row = line.number;
+        if layout != Layout::Rows || self.map.is_some() {
+            let text = str::from_utf8(line.text).unwrap_or_default();
+            numbers::check_exact(row, text, &fields, |name| self.uses(layout, name))?;
+        }
         let fields = layout.apply(row, fields)?;
         match &self.map {
             Some(map) => map.apply(row, fields),
@@ -423,7 +457,7 @@ impl Made {
         line: &Line<'_>,
         keep: Keep<'_>,
     ) -> Result<(), DatasetError> {
-        let row = intake.shape(layout, line.number, read_fields(line.number, line.text)?)?;
+        let row = intake.shape(layout, line, read_fields(line.number, line.text)?)?;
         // A row keeps its line, so that its number stays the one of the file.
         while self.lines + 1 < line.number {
             self.text.push(b'\n');
@@ -454,6 +488,8 @@ impl Made {
 /// Which rows are of which file, where there are several.
 #[derive(Default)]
 struct Places {
+    /// Whether more files than one were announced.
+    several: bool,
     /// Each file with the rows before it.
     files: Vec<(String, u64)>,
     lines: u64,
@@ -472,21 +508,16 @@ impl Places {
     fn name(&self, error: DatasetError) -> DatasetError {
         let of = error.row().and_then(|row| Some((row, self.files.iter().rfind(|(_, before)| *before < row)?)));
         match of {
-            Some((row, (file, before))) if self.files.len() > 1 => in_file(file, row - before, error),
-            _ => error,
-        }
-    }
-
-    /// An error of a file's reader, which knows that file only.
-    fn name_in_last(&self, error: DatasetError) -> DatasetError {
-        match (self.files.last(), error.row()) {
-            (Some((file, _)), Some(row)) if self.files.len() > 1 => in_file(file, row, error),
+            Some((row, (file, before))) if self.several || self.files.len() > 1 => {
+                in_file(file, Some(row - before), error)
+            }
             _ => error,
         }
     }
 }
 
-fn in_file(file: &str, row: u64, error: DatasetError) -> DatasetError {
+/// An error of a file, of which there are several.
+fn in_file(file: &str, row: Option<u64>, error: DatasetError) -> DatasetError {
     DatasetError::InFile { file: file.to_owned(), row, source: Box::new(error) }
 }
 
@@ -600,6 +631,26 @@ mod tests {
     }
 
     #[test]
+    fn a_number_that_would_change_is_refused_where_it_is_used() {
+        let of = |map: &str| Intake { map: Some(ColumnMap::parse(map).unwrap()), ..intake() };
+        let text = "{\"q\":\"p\",\"a\":12345678901234567890123,\"b\":1}";
+        for map in [r#"{"prompt": "q", "answer": "{a}"}"#, r#"{"prompt": "q", "x": ["{a}"]}"#, r#"{"prompt": "q", "*": "*"}"#] {
+            let error = take(&of(map), vec![stream(text.as_bytes())]).unwrap_err();
+            assert_eq!((error.code(), error.row()), ("row_wrong_type", Some(1)), "{map}");
+            assert!(error.to_string().contains("`a` holds an integer"), "{error}");
+        }
+        let (stored, _) = take(&of(r#"{"prompt": "q", "answer": "b"}"#), vec![stream(text.as_bytes())]).unwrap();
+        assert_eq!(stored, "{\"prompt\":\"p\",\"answer\":1}\n");
+        let school = "{\"question\":\"q\",\"answer\":\"1 #### 1\",\"id\":12345678901234567890123}";
+        let error = take(&intake(), vec![stream(school.as_bytes())]).unwrap_err();
+        assert!(error.to_string().contains("column `id` holds an integer"), "{error}");
+        let preview = of(r#"{"prompt": "{a}"}"#).preview([Ok(stream(text.as_bytes()))].into_iter(), &tempfile::tempfile, 4);
+        assert_eq!(preview.rows[0].error.as_ref().map(DatasetError::code), Some("row_wrong_type"));
+        let plain = "{\"prompt\":\"p\",\"id\":12345678901234567890123}";
+        assert_eq!(take(&intake(), vec![stream(plain.as_bytes())]).unwrap().0, plain, "lines stay as they are");
+    }
+
+    #[test]
     fn several_files_are_one_and_an_error_names_its_own() {
         let csv = |text: &str, name: &str| Incoming {
             name: name.to_owned(),
@@ -618,6 +669,26 @@ mod tests {
             assert_eq!((error.code(), error.row()), (code, Some(row)), "{error}");
             assert!(error.to_string().starts_with("b.csv, its row 2: "), "{error}");
         }
+        // The first file is named as well, and what is wrong with a file as a whole.
+        let good = || csv("prompt\na\n", "good.csv");
+        let named =
+            |bytes: &[u8], form: Option<Form>| Incoming { name: String::from("bad"), form, ..stream(bytes) };
+        for (bytes, form, code) in [
+            (&b"x,x\n1,2\n"[..], Some(Form::Csv), "csv_header"),
+            (b"PAR1 and no more PAR1", None, "parquet_unreadable"),
+            (b"\x1f\x8b\x08\0\0\0\0\0\0\x03", None, "packing_broken"),
+            (b"PK\x03\x04", None, "unknown_form"),
+        ] {
+            let bad = || named(bytes, form);
+            for files in [vec![bad(), good()], vec![good(), bad()]] {
+                let error = take(&intake(), files).unwrap_err();
+                assert_eq!(error.code(), code, "{error}");
+                assert!(error.to_string().starts_with("bad: "), "{error}");
+            }
+            assert!(!take(&intake(), vec![bad()]).unwrap_err().to_string().contains("bad"));
+        }
+        let error = take(&intake(), vec![named(b"prompt\n\xff\n", Some(Form::Csv)), good()]).unwrap_err();
+        assert!(error.to_string().starts_with("bad, its row 1: "), "{error}");
     }
 
     #[test]

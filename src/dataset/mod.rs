@@ -25,6 +25,7 @@ pub mod layout;
 pub mod leakage;
 mod lines;
 pub mod map;
+mod numbers;
 mod random;
 pub mod split;
 mod tally;
@@ -235,9 +236,13 @@ pub enum DatasetError {
         detail: String,
     },
     #[error(
-        "the file is packed with {packing} and cannot be unpacked: {detail}; it was probably cut off, send it again"
+        "the file is packed with {packing} and cannot be unpacked: {detail}"
     )]
-    Packing { packing: &'static str, detail: String },
+    Packing {
+        packing: &'static str,
+        /// What it is, and what to do about it.
+        detail: String,
+    },
     #[error("the file has more than {limit} bytes when it is unpacked, the most that a data set may have; split it")]
     ExpandsTooFar { limit: u64 },
     #[error(
@@ -245,8 +250,8 @@ pub enum DatasetError {
     )]
     Ragged { row: u64, line: u64, fields: u64, columns: u64, hint: &'static str },
     #[error(
-        "row {row}: a double quote that opens on line {line} of the file is never closed; close it, and write a quote that is \
-         part of a text twice, within quotes"
+        "row {row}: a double quote opens a field on line {line} of the file, and none closes it where a field ends; close it, \
+         and write a quote that is part of a text twice, within quotes"
     )]
     OpenQuote {
         /// 0 for the record that names the columns.
@@ -261,12 +266,21 @@ pub enum DatasetError {
     Parquet { detail: String },
     #[error("the Parquet file takes too much memory to read: {detail}")]
     ParquetTooLarge { detail: String },
-    #[error("{file}, its row {row}: {source}")]
+    #[error("{file}{}: {source}", .row.map_or_else(String::new, |row| format!(", its row {row}")))]
     InFile {
         file: String,
-        /// Within the file.
-        row: u64,
+        /// Within the file; none where the error is of all of it.
+        row: Option<u64>,
         source: Box<DatasetError>,
+    },
+    #[error(
+        "no row has a value in `{column}`, by which the rows are to be split; {present}; name one of these in `by`, or keep the \
+         column with the map, as `\"*\": \"*\"` does"
+    )]
+    NoSplitColumn {
+        column: String,
+        /// The columns that a row has, as a sentence.
+        present: String,
     },
     #[error("the data set has no rows")]
     Empty,
@@ -303,6 +317,7 @@ impl DatasetError {
             Self::Parquet { .. } => "parquet_unreadable",
             Self::ParquetTooLarge { .. } => "parquet_too_large",
             Self::InFile { source, .. } => source.code(),
+            Self::NoSplitColumn { .. } => "split_column_missing",
             Self::Empty => "dataset_empty",
             Self::IndexOutOfRange { .. } => "row_index_out_of_range",
             Self::Io { .. } => "io",
@@ -323,14 +338,15 @@ impl DatasetError {
             | Self::OtherLayout { row, .. }
             | Self::Ragged { row, .. }
             | Self::OpenQuote { row, .. }
-            | Self::Array { row, .. }
-            | Self::InFile { row, .. } => Some(*row),
+            | Self::Array { row, .. } => Some(*row),
+            Self::InFile { row, .. } => *row,
             Self::OtherForm { .. }
             | Self::Packing { .. }
             | Self::ExpandsTooFar { .. }
             | Self::Header { .. }
             | Self::Parquet { .. }
             | Self::ParquetTooLarge { .. }
+            | Self::NoSplitColumn { .. }
             | Self::Empty
             | Self::IndexOutOfRange { .. }
             | Self::Io { .. } => None,
@@ -341,6 +357,7 @@ impl DatasetError {
     fn in_row(self, number: u64) -> Self {
         match self {
             Self::RowTooLong { limit, .. } => Self::RowTooLong { row: number, limit },
+            Self::WrongType { column, detail, .. } => Self::WrongType { row: number, column, detail },
             Self::Parquet { detail } => Self::Parquet { detail: format!("{detail} (at row {number})") },
             other => other,
         }
@@ -351,6 +368,11 @@ impl Row {
     /// The tools that its conversation may call, as chat templates take them.
     pub fn tools(&self) -> Option<&Value> {
         self.fields.get(TOOLS_COLUMN).filter(|tools| tools.as_array().is_some_and(|tools| !tools.is_empty()))
+    }
+
+    /// The number in a column, or that a text there wholly is.
+    pub fn number(&self, column: &str) -> Option<f64> {
+        self.fields.get(column).and_then(numbers::number)?.as_f64()
     }
 
     /// Reads line `row` of a file, counted from 1.
@@ -379,7 +401,9 @@ fn read_fields(row: u64, text: &str) -> Result<Map<String, Value>, DatasetError>
         // The position that serde_json appends counts lines within this line.
         let detail = error.to_string();
         let reason = detail.rsplit_once(" at line ").map_or(detail.as_str(), |(reason, _)| reason);
-        DatasetError::InvalidJson { row, detail: format!("{reason} (column {})", error.column()) }
+        let is_table = !text.trim_ascii_start().starts_with(['{', '[', '"']);
+        let hint = if is_table { "; if the file is CSV or TSV, say so with `form=csv` or `form=tsv`" } else { "" };
+        DatasetError::InvalidJson { row, detail: format!("{reason} (column {}){hint}", error.column()) }
     })?;
     match value {
         Value::Object(fields) => Ok(fields),

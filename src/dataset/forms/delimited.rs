@@ -1,4 +1,5 @@
-//! CSV and TSV: records with the names of the columns in the first one, as RFC 4180 and spreadsheets write them.
+//! CSV and TSV: records with the names of the columns in the first one, as RFC 4180 and spreadsheets write them. CSV may have
+//! semicolons or tabs in the place of commas.
 //!
 //! Every value is text, and an empty field is null: nothing is taken for a number by its looks. Columns without a name, as
 //! pandas writes its index, are left out. Lines may end in CR LF, fields may hold line ends in quotes, and a byte order mark
@@ -10,7 +11,7 @@ use std::collections::HashSet;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-use csv::{ByteRecord, ErrorKind, ReaderBuilder};
+use csv::{ByteRecord, ErrorKind, Position, ReaderBuilder};
 
 use super::{CHUNK_BYTES, failure, skip_mark};
 use crate::dataset::DatasetError;
@@ -19,6 +20,36 @@ const MOST_COLUMNS: usize = 4096;
 /// At a time.
 const BUFFER_BYTES: usize = 64 << 10;
 
+/// The delimiter of CSV, which its first record shows: a comma, or else the semicolons or tabs that stand there without one.
+/// Spreadsheets write semicolons where a comma is part of numbers.
+pub fn delimiter(mut bytes: impl Read) -> Result<(u8, impl Read), DatasetError> {
+    let mut head = Vec::new();
+    (&mut bytes).take(BUFFER_BYTES as u64).read_to_end(&mut head).map_err(failure)?;
+    let delimiter = delimiter_of(&head);
+    Ok((delimiter, io::Cursor::new(head).chain(bytes)))
+}
+
+fn delimiter_of(head: &[u8]) -> u8 {
+    let (mut inside, mut begun, mut semicolons, mut tabs) = (false, false, false, false);
+    for byte in head {
+        match byte {
+            b'"' => inside = !inside,
+            _ if inside => {}
+            b'\n' | b'\r' if begun => break,
+            b',' => return b',',
+            b';' => semicolons = true,
+            b'\t' => tabs = true,
+            _ => {}
+        }
+        begun = begun || !matches!(byte, b'\n' | b'\r');
+    }
+    match (semicolons, tabs) {
+        (true, false) => b';',
+        (false, true) => b'\t',
+        _ => b',',
+    }
+}
+
 /// Hands each record on as a line of JSON.
 pub fn lines(
     bytes: impl Read,
@@ -26,34 +57,32 @@ pub fn lines(
     max_row_bytes: usize,
     take: &mut dyn FnMut(&[u8]) -> Result<(), DatasetError>,
 ) -> Result<(), DatasetError> {
-    let allowance = max_row_bytes.saturating_add(2 * BUFFER_BYTES);
-    let left = Rc::new(Cell::new(allowance));
-    let open = Rc::new(Cell::new(false));
-    let (bytes, quotes) = (skip_mark(bytes)?, Quotes::new(delimiter));
-    let bounded = Bounded { bytes, left: Rc::clone(&left), limit: max_row_bytes, quotes, open: Rc::clone(&open) };
+    let seen = Rc::new(Seen::new(max_row_bytes));
+    let bounded = Bounded { bytes: skip_mark(bytes)?, quotes: Quotes::new(delimiter), ends: false, seen: Rc::clone(&seen) };
     let mut reader = ReaderBuilder::new();
     let reader = reader.delimiter(delimiter).has_headers(false).buffer_capacity(BUFFER_BYTES);
     let mut reader = reader.from_reader(bounded);
     let mut record = ByteRecord::new();
-    if !reader.read_byte_record(&mut record).map_err(|error| wrong(error, 0))? {
-        return Ok(());
-    }
-    if open.get() {
-        return Err(open_quote(&record, 0));
-    }
-    let names = names(&record)?;
+    let mut names: Option<Names> = None;
     let mut text = Vec::with_capacity(2 * CHUNK_BYTES);
-    let mut row = 0;
-    loop {
-        left.set(allowance);
-        row += 1;
-        let written = match reader.read_byte_record(&mut record) {
-            _ if open.get() => Err(open_quote(&record, row)),
-            Ok(true) => write_row(&names, &record, row, &mut text),
-            Ok(false) => break,
-            Err(error) => Err(spanning(wrong(error, row), &record)),
+    for row in 0.. {
+        seen.begin();
+        let read = reader.read_byte_record(&mut record);
+        let place = || seen.place(reader.position(), &record);
+        let written = match read {
+            Err(error) if !seen.open.get() => Err(wrong(error, row, &record, place())),
+            _ if seen.lost_quote(reader.position()) => Err(open_quote(row, &seen, place(), &record)),
+            Ok(true) => match &names {
+                Some(names) => write_row(names, &record, row, &mut text),
+                None => {
+                    names = Some(read_names(&record)?);
+                    Ok(())
+                }
+            },
+            _ => break,
         };
         if let Err(error) = written {
+            // The rows before it may be wrong as well, and the first error is the one to tell.
             take(&text)?;
             return Err(error);
         }
@@ -66,7 +95,9 @@ pub fn lines(
 }
 
 /// Each column's name as JSON with its colon; none for one without a name.
-fn names(record: &ByteRecord) -> Result<Vec<Option<Vec<u8>>>, DatasetError> {
+type Names = Vec<Option<Vec<u8>>>;
+
+fn read_names(record: &ByteRecord) -> Result<Names, DatasetError> {
     let refused = |detail: String| DatasetError::Header { detail };
     if record.len() > MOST_COLUMNS {
         return Err(refused(format!("has {} columns, and at most {MOST_COLUMNS} are read", record.len())));
@@ -97,7 +128,7 @@ fn names(record: &ByteRecord) -> Result<Vec<Option<Vec<u8>>>, DatasetError> {
 }
 
 fn write_row(names: &[Option<Vec<u8>>], record: &ByteRecord, row: u64, text: &mut Vec<u8>) -> Result<(), DatasetError> {
-    let mut before = b'{';
+    let (begun, mut before) = (text.len(), b'{');
     for (name, field) in names.iter().zip(record.iter()) {
         let Some(name) = name else { continue };
         text.push(before);
@@ -107,9 +138,13 @@ fn write_row(names: &[Option<Vec<u8>>], record: &ByteRecord, row: u64, text: &mu
             text.extend_from_slice(b"null");
             continue;
         }
-        let field =
-            str::from_utf8(field).map_err(|error| DatasetError::NotUtf8 { row, byte: error.valid_up_to() + 1 })?;
-        write_text(text, field);
+        match str::from_utf8(field) {
+            Ok(field) => write_text(text, field),
+            Err(error) => {
+                text.truncate(begun);
+                return Err(DatasetError::NotUtf8 { row, byte: error.valid_up_to() + 1 });
+            }
+        }
     }
     text.extend_from_slice(b"}\n");
     Ok(())
@@ -123,51 +158,101 @@ pub(super) fn write_text(into: &mut Vec<u8>, text: &str) {
     }
 }
 
-/// What is wrong with record `row`, where the header is 0.
-fn wrong(error: csv::Error, row: u64) -> DatasetError {
+/// What is wrong with record `row`, which begins on `line`; the one with the names is 0.
+fn wrong(error: csv::Error, row: u64, record: &ByteRecord, line: u64) -> DatasetError {
     let detail = error.to_string();
     match error.into_kind() {
         ErrorKind::Io(error) => failure(error).in_row(row.max(1)),
-        ErrorKind::UnequalLengths { pos, expected_len, len } => DatasetError::Ragged {
-            row,
-            line: pos.map_or(0, |position| position.line()),
-            fields: len,
-            columns: expected_len,
-            hint: "put fields that hold the delimiter or a line end in double quotes",
-        },
+        ErrorKind::UnequalLengths { expected_len: columns, len: fields, .. } => {
+            let hint = if line_ends(record) > 0 {
+                "a field in double quotes goes on over a line end, so that a quote may be missing, or be one too many"
+            } else {
+                "put fields that hold the delimiter or a line end in double quotes"
+            };
+            DatasetError::Ragged { row, line, fields, columns, hint }
+        }
         _ => DatasetError::Header { detail },
     }
 }
 
-/// A record with other fields than columns and a field of several lines has probably lost a quote.
-fn spanning(error: DatasetError, record: &ByteRecord) -> DatasetError {
-    match error {
-        DatasetError::Ragged { row, line, fields, columns, .. } if memchr::memchr(b'\n', record.as_slice()).is_some() => {
-            let hint = "a field in double quotes goes on over a line end, so that a quote may be missing or one too many";
-            DatasetError::Ragged { row, line, fields, columns, hint }
-        }
-        other => other,
-    }
+/// A record of which a quote took more than its field. Where it took the rest of the file, that is the last field.
+fn open_quote(row: u64, seen: &Seen, line: u64, record: &ByteRecord) -> DatasetError {
+    let last = record.iter().last().map_or(0, |field| memchr::memchr_iter(b'\n', field).count() as u64);
+    let before = if seen.open.get() { line_ends(record) - last } else { 0 };
+    DatasetError::OpenQuote { row, line: line + before }
 }
 
-/// The last record of a file that ends within quotes: its last field is the one that was opened.
-fn open_quote(record: &ByteRecord, row: u64) -> DatasetError {
-    let fields = record.len().saturating_sub(1);
-    let line_ends = |field: &[u8]| memchr::memchr_iter(b'\n', field).count() as u64;
-    let before: u64 = record.iter().take(fields).map(line_ends).sum();
-    DatasetError::OpenQuote { row, line: record.position().map_or(0, csv::Position::line) + before }
+fn line_ends(record: &ByteRecord) -> u64 {
+    memchr::memchr_iter(b'\n', record.as_slice()).count() as u64
+}
+
+/// What the reader of bytes tells the reader of records.
+struct Seen {
+    max_row_bytes: usize,
+    /// Bytes that the record may still take.
+    left: Cell<usize>,
+    /// Whether the file has ended within quotes. Only who reads the last record sees that, because nothing is behind it.
+    open: Cell<bool>,
+    /// Where a field of several lines first goes on behind the quote that should end it.
+    stray: Cell<Option<u64>>,
+    /// Whether a line feed ends the records: behind a carriage return it is left to the next one.
+    line_feeds: Cell<bool>,
+}
+
+impl Seen {
+    fn new(max_row_bytes: usize) -> Self {
+        let (left, open, stray) = (Cell::default(), Cell::default(), Cell::default());
+        Self { max_row_bytes, left, open, stray, line_feeds: Cell::new(true) }
+    }
+
+    /// Begins a record.
+    fn begin(&self) {
+        self.left.set(self.max_row_bytes.saturating_add(2 * BUFFER_BYTES));
+    }
+
+    /// Whether the record that ends there has a quote that is not closed where it should be.
+    fn lost_quote(&self, end: &Position) -> bool {
+        self.open.get() || self.stray.get().is_some_and(|stray| stray < end.byte())
+    }
+
+    /// The line on which a record begins that ends there.
+    fn place(&self, end: &Position, record: &ByteRecord) -> u64 {
+        let own = u64::from(self.line_feeds.get() && !self.open.get());
+        end.line().saturating_sub(line_ends(record) + own).max(1)
+    }
 }
 
 /// Reads on until a record has taken more than its allowance: a quote that is not closed would otherwise make one field of
 /// whatever follows.
 struct Bounded<R> {
     bytes: R,
-    left: Rc<Cell<usize>>,
-    limit: usize,
     quotes: Quotes,
-    /// Set at the end of a file that ends within quotes. Only who reads the last record sees it, because there is nothing
-    /// behind it.
-    open: Rc<Cell<bool>>,
+    /// Whether the end of a line was seen.
+    ends: bool,
+    seen: Rc<Seen>,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, chunk: &mut [u8]) -> io::Result<usize> {
+        let count = self.bytes.read(chunk)?;
+        if !self.ends && let Some(end) = memchr::memchr2(b'\r', b'\n', &chunk[..count]) {
+            self.ends = true;
+            self.seen.line_feeds.set(chunk[end] == b'\n');
+        }
+        self.quotes.pass(&chunk[..count]);
+        self.seen.stray.set(self.quotes.stray);
+        if count == 0 {
+            self.seen.open.set(self.quotes.inside);
+            // The last record may have no end.
+            self.seen.line_feeds.set(self.seen.line_feeds.get() && self.quotes.last == b'\n');
+        }
+        match self.seen.left.get().checked_sub(count) {
+            Some(left) => self.seen.left.set(left),
+            // The caller knows the row.
+            None => return Err(io::Error::other(DatasetError::RowTooLong { row: 0, limit: self.seen.max_row_bytes })),
+        }
+        Ok(count)
+    }
 }
 
 /// Follows quotes as the reader of records takes them: one that begins a field opens, two in quotes are one of the text, and
@@ -175,46 +260,68 @@ struct Bounded<R> {
 struct Quotes {
     delimiter: u8,
     inside: bool,
-    /// The last byte that was seen.
+    /// Bytes that were seen.
+    read: u64,
+    /// The last of them.
     last: u8,
     /// Whether it closed a field.
     closed: bool,
+    /// Whether the field that was opened last has a line end.
+    spans: bool,
+    /// Where such a field goes on behind its quotes, which means that others were meant.
+    stray: Option<u64>,
 }
 
 impl Quotes {
     fn new(delimiter: u8) -> Self {
-        Self { delimiter, inside: false, last: b'\n', closed: false }
+        Self { delimiter, inside: false, read: 0, last: b'\n', closed: false, spans: false, stray: None }
     }
 
     fn pass(&mut self, chunk: &[u8]) {
         let Some(&last) = chunk.last() else { return };
+        if self.closed && chunk[0] != b'"' {
+            self.close(0, chunk[0]);
+        }
         // Behind the quote that closed, or 0 where that was the byte before the chunk.
         let mut again = self.closed.then_some(0);
+        // Where the field that is open begins.
+        let mut opened = 0;
         for at in memchr::memchr_iter(b'"', chunk) {
             if self.inside {
                 self.inside = false;
+                self.spans = self.spans || memchr::memchr(b'\n', &chunk[opened..at]).is_some();
                 again = Some(at + 1);
+                if let Some(&next) = chunk.get(at + 1).filter(|next| **next != b'"') {
+                    self.close(at + 1, next);
+                }
                 continue;
             }
             let before = at.checked_sub(1).map_or(self.last, |before| chunk[before]);
-            let begins = before == self.delimiter || matches!(before, b'\n' | b'\r');
-            self.inside = begins || again == Some(at);
+            let goes_on = again == Some(at);
+            if goes_on || self.ends(before) {
+                self.inside = true;
+                self.spans = self.spans && goes_on;
+                opened = at;
+            }
+        }
+        if self.inside {
+            self.spans = self.spans || memchr::memchr(b'\n', &chunk[opened..]).is_some();
         }
         (self.last, self.closed) = (last, again == Some(chunk.len()));
+        self.read += chunk.len() as u64;
     }
-}
 
-impl<R: Read> Read for Bounded<R> {
-    fn read(&mut self, chunk: &mut [u8]) -> io::Result<usize> {
-        let count = self.bytes.read(chunk)?;
-        self.quotes.pass(&chunk[..count]);
-        self.open.set(count == 0 && self.quotes.inside);
-        match self.left.get().checked_sub(count) {
-            Some(left) => self.left.set(left),
-            // The caller knows the row.
-            None => return Err(io::Error::other(DatasetError::RowTooLong { row: 0, limit: self.limit })),
+    /// Whether a byte ends a field.
+    fn ends(&self, byte: u8) -> bool {
+        byte == self.delimiter || matches!(byte, b'\n' | b'\r')
+    }
+
+    /// Behind a quote that closed a field stands `next`.
+    fn close(&mut self, at: usize, next: u8) {
+        if self.spans && !self.ends(next) {
+            self.stray.get_or_insert(self.read + at as u64);
         }
-        Ok(count)
+        self.spans = false;
     }
 }
 
@@ -244,6 +351,19 @@ mod tests {
     }
 
     #[test]
+    fn the_first_record_shows_the_delimiter() {
+        let row = json!({"prompt": "a,b", "answer": "1"});
+        for text in ["prompt;answer\na,b;1\n", "\u{feff}\"prompt\";answer\r\na,b;1\n", "prompt\tanswer\na,b\t1\n"] {
+            assert_eq!(rows(Form::Csv, text).unwrap(), std::slice::from_ref(&row), "{text}");
+        }
+        for (head, delimiter) in
+            [("a;b,c\n", b','), ("\"a;b\"\nc;d", b','), ("a;b\tc", b','), ("\n\na;b\nc,d", b';'), ("", b','), ("a\nb;c", b',')]
+        {
+            assert_eq!(delimiter_of(head.as_bytes()), delimiter, "{head}");
+        }
+    }
+
+    #[test]
     fn a_ragged_row_is_named_with_its_line() {
         let error = rows(Form::Csv, "prompt,answer\n\"a\nb\",1\nc,2,3\n").unwrap_err();
         assert_eq!((error.code(), error.row()), ("csv_ragged_row", Some(2)));
@@ -269,12 +389,14 @@ mod tests {
             ("prompt,\"answer\na,1\n", 0, 1),
             ("prompt\n\"", 1, 2),
             ("prompt\n\"a\"\"", 1, 2),
+            ("prompt,answer\na,1\n\"b,2\nc,3\n\"d\",4\n", 2, 3),
+            ("prompt,answer\r\na,1\r\nb,\"2\r\nc,\"3\"\r\nd,4\r\n", 2, 3),
         ] {
             let error = rows(Form::Csv, text).unwrap_err();
             assert_eq!((error.code(), error.row()), ("csv_open_quote", Some(row)), "{text}");
             assert!(error.to_string().contains(&format!("line {line}")), "{text}: {error}");
         }
-        let error = rows(Form::Csv, "prompt,answer\na,1\n\"b,2\nc,3\n\"d\",4\n").unwrap_err();
+        let error = rows(Form::Csv, "prompt,answer\na,1\n\"b,2\nc,3\n\",4,5\n").unwrap_err();
         assert_eq!((error.code(), error.row()), ("csv_ragged_row", Some(2)));
         assert!(error.to_string().contains("a quote may be missing"), "{error}");
         for text in ["prompt\n\"\"", "prompt\na\"", "prompt\n\"a\"x\"\n", "prompt,x\na\"\",\"b\"", "prompt\n\"\"\"\"\n"] {
@@ -294,6 +416,19 @@ mod tests {
         let text = format!("prompt\na\n\"{}", "x,\n".repeat(1 << 20));
         let error = rows(Form::Csv, &text).unwrap_err();
         assert_eq!((error.code(), error.row()), ("row_too_long", Some(2)));
+    }
+
+    #[test]
+    fn rows_before_an_error_are_handed_on() {
+        for bytes in [&b"prompt\na\n\xff\n"[..], b"prompt\na\nb,c\n", b"prompt\na\n\"b\n"] {
+            let mut text = Vec::new();
+            let take = &mut |chunk: &[u8]| {
+                text.extend_from_slice(chunk);
+                Ok(())
+            };
+            assert_eq!(lines(bytes, b',', 100, take).unwrap_err().row(), Some(2));
+            assert_eq!(text, b"{\"prompt\":\"a\"}\n");
+        }
     }
 
     #[test]

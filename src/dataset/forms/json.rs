@@ -50,9 +50,15 @@ pub fn lines(
         Cutter { at: At::Start, row: 0, depth: 0, in_text: false, escaped: false, text, begun: 0, max_row_bytes, take };
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
-        match read_some(&mut bytes, &mut chunk)? {
-            0 => return cutter.finish(),
-            count => cutter.feed(&chunk[..count])?,
+        let fed = match read_some(&mut bytes, &mut chunk) {
+            Ok(0) => return cutter.finish(),
+            Ok(count) => cutter.feed(&chunk[..count]),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = fed {
+            // The rows before it may be wrong as well, and the first error is the one to tell.
+            cutter.hand_on()?;
+            return Err(error);
         }
     }
 }
@@ -152,27 +158,26 @@ impl Cutter<'_> {
         }
         self.text.push(b'\n');
         self.begun = self.text.len();
-        if self.begun >= CHUNK_BYTES {
-            (self.take)(&self.text)?;
-            self.text.clear();
-            self.begun = 0;
-        }
-        Ok(())
+        if self.begun >= CHUNK_BYTES { self.hand_on() } else { Ok(()) }
+    }
+
+    /// Hands whole lines on.
+    fn hand_on(&mut self) -> Result<(), DatasetError> {
+        let begun = std::mem::take(&mut self.begun);
+        let taken = if begun > 0 { (self.take)(&self.text[..begun]) } else { Ok(()) };
+        self.text.drain(..begun);
+        taken
     }
 
     fn finish(mut self) -> Result<(), DatasetError> {
-        let (begun, what) = (self.begun, "the file ends within the array");
-        if begun > 0 {
-            (self.take)(&self.text[..begun])?;
-        }
+        self.hand_on()?;
         match self.at {
             At::End | At::Start => Ok(()),
-            At::Before | At::Element | At::After => Err(self.wrong(what)),
+            At::Before | At::Element | At::After => Err(self.wrong("the file ends within the array")),
         }
     }
 
-    /// What is wrong, with the rows before it handed on, so that the first error of the file is the one that is told.
-    fn wrong(&mut self, what: &str) -> DatasetError {
+    fn wrong(&self, what: &str) -> DatasetError {
         DatasetError::Array { row: self.row.max(1), detail: what.to_owned() }
     }
 }
@@ -221,6 +226,19 @@ mod tests {
             let error = text(array).unwrap_err();
             assert_eq!(error.code(), "json_array_broken", "{array}: {error}");
             assert_eq!(error.row(), Some(row), "{array}: {error}");
+        }
+    }
+
+    #[test]
+    fn elements_before_an_error_are_handed_on() {
+        for array in ["[{\"a\":1},{\"a\":2} {}]", "[{\"a\":1},{\"a\":2},{\"a\": \"\n\"}]", "[{\"a\":1},{\"a\":2},"] {
+            let mut text = Vec::new();
+            let take = &mut |chunk: &[u8]| {
+                text.extend_from_slice(chunk);
+                Ok(())
+            };
+            assert_eq!(lines(array.as_bytes(), 100, take).unwrap_err().code(), "json_array_broken", "{array}");
+            assert_eq!(text, b"{\"a\":1}\n{\"a\":2}\n", "{array}");
         }
     }
 

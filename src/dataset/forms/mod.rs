@@ -11,8 +11,10 @@
 pub mod delimited;
 pub mod json;
 pub mod parquet;
-mod parquet_flat;
+mod parquet_levels;
 mod parquet_pages;
+mod parquet_rows;
+mod parquet_text;
 pub mod unpack;
 
 use std::fmt;
@@ -39,7 +41,7 @@ pub enum Form {
     Jsonl,
     /// One JSON array of objects.
     Json,
-    /// Fields between commas, names in the first record.
+    /// Fields between commas, or semicolons or tabs, names in the first record.
     Csv,
     /// Fields between tabs, names in the first record.
     Tsv,
@@ -177,7 +179,10 @@ pub fn lines(
             }
         }
         Form::Json => json::lines(bytes, max_row_bytes, take),
-        Form::Csv => delimited::lines(bytes, b',', max_row_bytes, take),
+        Form::Csv => {
+            let (delimiter, bytes) = delimited::delimiter(bytes)?;
+            delimited::lines(bytes, delimiter, max_row_bytes, take)
+        }
         Form::Tsv => delimited::lines(bytes, b'\t', max_row_bytes, take),
         Form::Parquet => Err(DatasetError::Parquet { detail: String::from("it cannot be read as a stream") }),
     }

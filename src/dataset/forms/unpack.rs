@@ -1,17 +1,20 @@
-//! Unpacking while reading: gzip with any number of members, and zstd, told by their first bytes.
+//! Unpacking while reading: gzip with any number of members, and zstd, told by their first bytes. Zeros behind a member of
+//! gzip, with which tapes and some tools fill up, are skipped as Python's reader skips them.
 //!
 //! What is unpacked is counted, and reading ends with an error at the limit: a few kilobytes can unpack to more than any disk
 //! holds. The memory that zstd may ask for is bounded by the window that its own tools take without being told otherwise.
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 
 use super::{HEAD_BYTES, Packing, failure};
 use crate::dataset::DatasetError;
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+/// How a frame begins that zstd skips, behind a byte of 0x50 to 0x5f.
+const ZSTD_SKIPPED: &[u8] = &[0x2a, 0x4d, 0x18];
 /// Of the window that zstd may ask for: 128 MiB.
 const LARGEST_WINDOW_LOG: u32 = 27;
 const BUFFER_BYTES: usize = 128 << 10;
@@ -20,7 +23,7 @@ type Source<R> = BufReader<io::Chain<io::Cursor<Vec<u8>>, R>>;
 
 enum Unpacker<R: Read> {
     Plain(Source<R>),
-    Gzip(Box<BufReader<MultiGzDecoder<Source<R>>>>),
+    Gzip(Box<BufReader<Members<Source<R>>>>),
     Zstd(BufReader<zstd::stream::read::Decoder<'static, Source<R>>>),
 }
 
@@ -36,10 +39,11 @@ impl<R: Read> Unpacked<R> {
     pub fn new(mut source: R, limit: u64) -> Result<Self, DatasetError> {
         let mut first = Vec::with_capacity(HEAD_BYTES);
         (&mut source).take(HEAD_BYTES as u64).read_to_end(&mut first).map_err(failure)?;
-        let (is_gzip, is_zstd) = (first.starts_with(GZIP), first.starts_with(ZSTD));
+        let is_skipped = first.first().is_some_and(|byte| byte & 0xf0 == 0x50) && first[1..].starts_with(ZSTD_SKIPPED);
+        let (is_gzip, is_zstd) = (first.starts_with(GZIP), first.starts_with(ZSTD) || is_skipped);
         let source = BufReader::with_capacity(BUFFER_BYTES, io::Cursor::new(first).chain(source));
         let unpacker = if is_gzip {
-            Unpacker::Gzip(Box::new(BufReader::with_capacity(BUFFER_BYTES, MultiGzDecoder::new(source))))
+            Unpacker::Gzip(Box::new(BufReader::with_capacity(BUFFER_BYTES, Members::new(source))))
         } else if is_zstd {
             let mut decoder = zstd::stream::read::Decoder::with_buffer(source).map_err(failure)?;
             decoder.window_log_max(LARGEST_WINDOW_LOG).map_err(failure)?;
@@ -88,16 +92,65 @@ impl<R: Read> Read for Unpacked<R> {
     }
 }
 
+/// Members of gzip, one behind the other.
+struct Members<B> {
+    /// None behind the last.
+    member: Option<GzDecoder<B>>,
+}
+
+impl<B: BufRead> Members<B> {
+    fn new(source: B) -> Self {
+        Self { member: Some(GzDecoder::new(source)) }
+    }
+}
+
+impl<B: BufRead> Read for Members<B> {
+    fn read(&mut self, chunk: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let Some(member) = &mut self.member else { return Ok(0) };
+            let count = member.read(chunk)?;
+            if count > 0 || chunk.is_empty() {
+                return Ok(count);
+            }
+            if skip_zeros(member.get_mut())? {
+                self.member = None;
+            } else if let Some(member) = self.member.take() {
+                self.member = Some(GzDecoder::new(member.into_inner()));
+            }
+        }
+    }
+}
+
+/// Reads on to the first byte that is not zero, and says whether there is none.
+fn skip_zeros(source: &mut impl BufRead) -> io::Result<bool> {
+    loop {
+        let filled = source.fill_buf()?;
+        let zeros = filled.iter().take_while(|byte| **byte == 0).count();
+        let (ends, found) = (filled.is_empty(), zeros < filled.len());
+        source.consume(zeros);
+        if ends || found {
+            return Ok(ends);
+        }
+    }
+}
+
 /// An error of ours, or one of the source, stays; all others are of the packing.
 fn broken(packing: Packing, error: io::Error) -> io::Error {
     let passes =
         error.kind() == io::ErrorKind::Interrupted || error.get_ref().is_some_and(|inner| inner.is::<DatasetError>());
-    match packing {
-        _ if passes => error,
-        Packing::Plain => error,
-        Packing::Gzip => io::Error::other(DatasetError::Packing { packing: "gzip", detail: error.to_string() }),
-        Packing::Zstd => io::Error::other(DatasetError::Packing { packing: "zstd", detail: error.to_string() }),
-    }
+    let packing = match packing {
+        _ if passes => return error,
+        Packing::Plain => return error,
+        Packing::Gzip => "gzip",
+        Packing::Zstd => "zstd",
+    };
+    let said = error.to_string();
+    let detail = if said.contains("requires too much memory") {
+        format!("its window is larger than 2^{LARGEST_WINDOW_LOG} bytes; pack it without --long, or with --long={LARGEST_WINDOW_LOG}")
+    } else {
+        format!("{said}; it was probably cut off, send it again")
+    };
+    io::Error::other(DatasetError::Packing { packing, detail })
 }
 
 #[cfg(test)]
@@ -132,6 +185,16 @@ mod tests {
         assert_eq!(unpack(&[gzip(b"a"), gzip(b"b")].concat(), 10).unwrap(), b"ab");
         let frames = [zstd::encode_all(&b"a"[..], 1).unwrap(), zstd::encode_all(&b"b"[..], 1).unwrap()].concat();
         assert_eq!(unpack(&frames, 10).unwrap(), b"ab");
+        // Filled up with zeros, between members too, and more of them than are read at once.
+        let zeros = vec![0; 3 * BUFFER_BYTES + 5];
+        let filled = [gzip(b"a"), zeros.clone(), gzip(b"b"), zeros].concat();
+        assert_eq!(unpack(&filled, 10).unwrap(), b"ab");
+        let error = unpack(&[gzip(b"a"), b"junk".to_vec()].concat(), 10).unwrap_err();
+        assert_eq!(error.code(), "packing_broken");
+        // Behind a frame that says something of the file, as parallel packers write it.
+        let skipped = [0x5a, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4];
+        let frames = [skipped.to_vec(), zstd::encode_all(&b"a"[..], 1).unwrap(), skipped.to_vec()].concat();
+        assert_eq!(unpack(&frames, 10).unwrap(), b"a");
         assert_eq!(unpack(b"", 0).unwrap(), b"");
         assert_eq!(unpack(b"x", 1).unwrap(), b"x");
     }
@@ -165,6 +228,8 @@ mod tests {
     fn a_window_beyond_the_bound_is_refused() {
         // A frame that asks for a window of 2 GiB: no single segment, window descriptor 21 << 3.
         let frame = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 21 << 3, 0x01, 0x00, 0x00];
-        assert_eq!(unpack(&frame, 1 << 30).unwrap_err().code(), "packing_broken");
+        let error = unpack(&frame, 1 << 30).unwrap_err();
+        assert_eq!(error.code(), "packing_broken");
+        assert!(error.to_string().contains("--long=27") && !error.to_string().contains("cut off"), "{error}");
     }
 }
